@@ -14,7 +14,7 @@ prints the tables. For an idle machine nothing else may run, not even an editor 
 import argparse, datetime, json, math, os, platform, signal, statistics, subprocess, sys, tempfile, time
 
 EXE = os.path.abspath(os.environ.get("AUTOKERNEL", "build/release/autokernel"))
-# 0.7 s for each candidate, as src/tuner/run.h has it (AK_FINISH_SECONDS); the control takes its part of that.
+# For two candidates, 0.7 s each (AK_FINISH_SECONDS of src/tuner/run.h). The control runs within this time.
 SECONDS = 1.4
 
 PROBLEM = {
@@ -90,14 +90,14 @@ def make_kernel(folder):
 
 
 class Comparison:
-    """`autokernel compare` again and again: compiled once, new processes for each."""
+    """A process of `autokernel compare --repeats`, which compiles once and starts new processes for each comparison."""
     def __init__(self, kernel, size, threads, first, second, seconds):
         self.argv = [EXE, "compare", kernel, "--config", first, "--config", second, "--libraries", "none",
                      "--time", "%gs" % seconds, "--threads", threads, "--repeats", "100000",
                      "--json"] + (["--size", size] if size else [])
         self.name = "%s %s, threads %s: %s, %s" % (os.path.basename(kernel), size, threads, first, second)
         self.child = subprocess.Popen(self.argv, stdout=subprocess.PIPE, text=True)
-        self.read()  # begun before the machine is made busy; does not count
+        self.read()  # the first comparison does not count, because it began before the busy loops
 
     def read(self):
         line = self.child.stdout.readline()
@@ -116,7 +116,7 @@ class Comparison:
 
 
 def binomial_interval(hits, count):
-    """95 %, Clopper and Pearson, by bisection."""
+    """Returns the 95 % interval of a rate (Clopper and Pearson), found by bisection."""
     def tail(p, least):  # P(at least `least` hits)
         return sum(math.comb(count, k) * p ** k * (1 - p) ** (count - k) for k in range(least, count + 1))
 
@@ -145,7 +145,7 @@ def describe(rows):
 
 
 class Loops:
-    """So many processes that never wait."""
+    """A context in which `count` other processes keep processors busy."""
     def __init__(self, count):
         self.children = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(count)]
 
@@ -160,7 +160,7 @@ class Loops:
 
 
 def study(cases, count, limit, seconds, load, what):
-    """The cases one after the other, each with its share of finishes and of the time."""
+    """Runs the cases one after the other. Each gets an equal share of `count` finishes and of `limit` seconds."""
     rows, begin = [], time.time()
     for n, case in enumerate(cases, 1):
         comparison = Comparison(*case, seconds)

@@ -50,7 +50,7 @@ def main():
             if not args.compare_only:
                 table["tuned"] = {k: tuned[k] for k in ("evaluated", "failed", "seconds")}
             tables.append(table)
-            # The last configuration is the best one; where that is the default, there is only one.
+            # The last configuration is the best one. If the default is the best, it is the only one.
             ours = [c for c in table["contestants"] if c["config"] is not None][-1]
             print("%s %s %s" % (kernel, table["size"], choices))
             for c in table["contestants"]:

@@ -4,18 +4,21 @@
     python3 bench/fleet.py             # the tables of docs/scale.md
     python3 bench/fleet.py --check     # fails if the efficiency falls below what docs/scale.md promises
 
-Two shapes. Deep: one search over all devices; one tuner hands out compilations and trials, and flushes results
-to the disk. Wide: each device has a tuner of its own and tunes one size after the other. In both, the cores
-beside a device compile what it measures. A discrete-event simulation of the loop of src/tuner/search.c and
-src/worker/: as many jobs in flight as search.c allows; each goes to a free core of the machine with the least
-work, and then to the device there, because no folder is shared; results that have come share one flush, after
-which their devices get the next jobs. Times vary by a third either way, with a fixed seed.
+There are two ways to use a fleet. Deep: one search over all devices; one tuner hands out compilations and trials,
+and flushes results to the disk. Wide: each device has a tuner of its own and tunes one size after the other. In
+both, the cores of a device's machine compile what the device measures.
 
-Inputs in seconds. Recorded on H200s with matmul: a compilation 0.65, trials of 5, 20 and 50 ms; a message there
-and back 0.17 ms (srun). A compilation that the cache has is taken to need 10 ms. Measured with bench/fleet_rate.c on two busy cores: the tuner's time for a trial, with
-the messages of its compilation, 0.20 ms for many devices and 0.43 ms for one; a flush 0.80 ms (strace -c -w).
-Measured with the fake CUDA driver: 0.7 s until the search begins and 1.8 s of finish. A device adds to both
-what its reference and its comparison take, which --open and --finish set."""
+This is a discrete-event simulation of the loop of src/tuner/search.c and src/worker/. As many jobs are in flight
+as search.c allows. A job is compiled by a free core of the machine with the least work and measured on the device
+of the same machine, because machines share no folder. The results that have arrived share one flush, after which
+their devices get the next jobs. Times vary by up to a third in both directions, with a fixed seed.
+
+Inputs that were recorded on H200s with matmul: 0.65 s for a compilation; 5, 20 and 50 ms for a trial; 0.17 ms for
+a message and its reply (srun). A compilation that the cache has is assumed to need 10 ms. Inputs that were measured
+with bench/fleet_rate.c on two busy cores: the tuner's time for a trial, with the messages of its compilation, of
+0.20 ms for many devices and 0.43 ms for one; 0.80 ms for a flush (strace -c -w). Inputs that were measured with the
+fake CUDA driver: 0.7 s until the search begins, and 1.8 s for the finish. A real device needs more for its reference
+and its comparison; --open and --finish set these two times."""
 import heapq
 import random
 import sys
@@ -29,12 +32,12 @@ DEVICES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def tuner_time(devices):
-    """What the tuner needs for a trial: with one device, each pays for a turn of the loop alone."""
+    """Returns the tuner's seconds for a trial. With one device, no other trials share the cost of a turn of its loop."""
     return ALONE if devices == 1 else TUNER
 
 
 def search(devices, cores, trial, count, compilation=COMPILE, seed=1):
-    """Returns how long `count` trials take: one tuner, so many devices, each with so many compile cores."""
+    """Returns the seconds that one tuner needs for `count` trials on `devices` devices with `cores` compile cores each."""
     rng = random.Random(seed)
     vary = lambda mean: mean * rng.uniform(2 / 3, 4 / 3)
     flights, own = devices * cores + 1 + 2 * (devices - 1), tuner_time(devices)
@@ -42,7 +45,7 @@ def search(devices, cores, trial, count, compilation=COMPILE, seed=1):
     waiting, results, done, sent = 0, [], 0, 0
     free_cores, ready = [cores] * devices, [0] * devices
     idle, held = [True] * devices, [False] * devices
-    loads = [(0, i) for i in range(devices)]  # a heap of (work, machine); entries may be old
+    loads = [(0, i) for i in range(devices)]  # a heap of (work, machine); stale entries are skipped
     load = [0] * devices
 
     def at(time, kind, machine):
@@ -54,7 +57,7 @@ def search(devices, cores, trial, count, compilation=COMPILE, seed=1):
         load[machine] += by
         heapq.heappush(loads, (load[machine], machine))
 
-    def begin(machine):  # gives the device there its next job
+    def begin(machine):  # gives the machine's device its next job
         if ready[machine] and idle[machine] and not held[machine]:
             ready[machine] -= 1
             idle[machine] = False
@@ -77,7 +80,7 @@ def search(devices, cores, trial, count, compilation=COMPILE, seed=1):
         for entry in full:
             heapq.heappush(loads, entry)
 
-    def feed():  # proposes, and compiles what can begin now
+    def feed():  # proposes jobs, and starts the compilations for which there is a core
         nonlocal waiting, sent
         more = max(0, min(flights - (sent - done), count - sent))
         waiting, sent = waiting + more, sent + more
@@ -86,7 +89,7 @@ def search(devices, cores, trial, count, compilation=COMPILE, seed=1):
     feed()
     while done < count:
         time, _, kind, machine = heapq.heappop(events)
-        now = max(now, time)  # the tuner may still be busy with what came before
+        now = max(now, time)  # the tuner may still be busy with earlier events
         while True:
             if kind == "compiled":
                 free_cores[machine] += 1
@@ -111,24 +114,24 @@ def search(devices, cores, trial, count, compilation=COMPILE, seed=1):
 
 
 def deep(devices, trial, compilation=COMPILE):
-    """Trials an hour of one search: after the first compilations, which all devices wait for."""
+    """Returns the trials an hour of one search, over enough trials that the first compilations hardly count."""
     count = max(2000, 400 * devices)
     return 3600 * count / search(devices, CORES, trial, count, compilation)
 
 
 def wide(devices, trial):
-    """Trials an hour of SIZES sizes, each tuned by one of the devices."""
+    """Returns the trials an hour of tuning SIZES sizes, each of them on one device."""
     one = OPEN + search(1, CORES, trial, EVALS) + FINISH
     rng = random.Random(2)
     free = [0.0] * devices
     heapq.heapify(free)
-    for _ in range(SIZES):  # the next size goes to the first free node
+    for _ in range(SIZES):  # the next size goes to the device that is free first
         heapq.heappush(free, heapq.heappop(free) + one * rng.uniform(0.8, 1.25))
     return 3600 * SIZES * EVALS / max(free)
 
 
 def model(devices, trial, compilation=COMPILE):
-    """The bound: devices, compile cores or the tuner."""
+    """Returns an upper bound of the trials an hour: by the devices, the compile cores or the tuner."""
     own = tuner_time(devices)
     return 3600 * min(devices / (trial + MESSAGE + FLUSH + own), devices * CORES / compilation, 1 / own)
 

@@ -1,16 +1,18 @@
 /*
- * fleet_rate.c: how many trials a second one tuner can feed, with workers that do nothing but wait.
+ * fleet_rate.c: measures how many trials a second one tuner can handle, with workers that only
+ * wait.
  *
  *     cmake --build build/release --target fleet_rate
  *     build/release/fleet_rate 64 10 20000 /tmp/rate.db
  *
- * Arguments: workers, milliseconds of a trial, trials, archive ("-": none). The relays here, the
+ * Arguments: workers, milliseconds of a trial, trials, archive ("-": none). The tuner's relays, its
  * loop, the strategy (exhaustive) and the archive are the real ones. The machines of the workers
- * are this program again: each is a relay that answers for its device worker, to a trial after its
- * time, and at once for its compile workers, of which there are AUTOKERNEL_RATE_CORES (2). It
- * prints trials a second from the first to the last trial, and the processor time of the tuner for
- * each: its inverse is what the loop can reach on a machine that has a core for it. `strace -c -e
- * trace=fsync,fdatasync` says how long the flushes of the archive take.
+ * are simulated by this program: each is a relay that replies for its device worker after the time
+ * of a trial, and at once for its AUTOKERNEL_RATE_CORES (2) compile workers.
+ *
+ * It prints the trials a second from the first to the last trial, and the tuner's processor time
+ * for each. The inverse of that time is the rate that the loop can reach with a core of its own.
+ * `strace -c -e trace=fsync,fdatasync` shows how long the flushes of the archive take.
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,8 +31,7 @@
 
 #define SAMPLES 9
 
-/* ---- the worker that waits --------------------------------------------------------------------
- */
+/* ---- the worker that waits ------------------------------------------------------------------- */
 
 static json_t *trial_reply(void)
 {
@@ -62,7 +63,7 @@ static json_t *reply_to(const char *op)
                                           : json_pack("{s:s}", "judge", "host");
 }
 
-/* Answers for a compile worker, at once. */
+/* Replies at once for a compile worker. */
 static void answer_core(int out, const json_t *request)
 {
     json_t *reply = reply_to(ak_json_text_at(request, "op"));
@@ -81,7 +82,7 @@ static int answer_all(int in, int out, const char *hello)
     ak_buf line = AK_BUF(AK_LINE_MAX);
     char chunk[65536];
     ssize_t got;
-    int64_t due = 0; /* time of the reply that waits; 0: none */
+    int64_t due = 0; /* when the pending reply is due; 0: there is none */
     json_t *reply = NULL;
     ak_line_reader_init(&lines);
     if (hello != NULL && write(out, hello, strlen(hello)) < 0) {
@@ -108,7 +109,7 @@ static int answer_all(int in, int out, const char *hello)
         while (ak_line_reader_line(&line, &lines)) {
             json_t *request = NULL;
             if (line.length == 0) {
-                (void)!write(out, "\n", 1); /* a beat */
+                (void)!write(out, "\n", 1); /* an empty line says that this end is alive */
             } else if (ak_json_parse(&request, line.data, line.length, "request", NULL) != AK_OK) {
                 return 1;
             } else if (json_object_get(request, "core") != NULL) {
@@ -146,8 +147,7 @@ static int worker(int argc, char **argv)
     return ak_worker_main(argc, argv);
 }
 
-/* ---- the tuner --------------------------------------------------------------------------------
- */
+/* ---- the tuner ------------------------------------------------------------------------------- */
 
 typedef struct tally {
     size_t count, wanted;
@@ -164,7 +164,8 @@ static double cpu_seconds(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* Counts trials, and ends the run with the last: the finish has nothing to do with the rate. */
+/* Counts trials, and ends the run after the last one, because the finish has no influence on the
+   rate. */
 static void listen_to(void *context, const char *event, const char *json)
 {
     tally *t = context;

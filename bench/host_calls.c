@@ -1,15 +1,16 @@
-/* host_calls.c: the C programs of host_calls.py, which compiles it twice: with the runtime, and with
- * the macros HEADER, RUN and ROOM for the C file of `export --format c`. Times calls as the tuner
- * does: batches of a millisecond or more, each after a pause and a call that is not counted, on two
- * sets of arguments in turns.
+/* host_calls.c: the C programs of host_calls.py, which compiles this file twice: with the runtime,
+ * and with the macros HEADER, RUN and ROOM for the C file of `export --format c`. It times calls as
+ * the tuner does: batches of a millisecond or more, each after a pause and an uncounted call, on
+ * two sets of arguments in turns.
  *
  *     host_calls BUNDLE SECONDS pinned|free|huge|abreast OUTPUT SIZE,.. ARGUMENT..
  *
- * pinned: each thread stays on a processor of its own, and arrays begin at different places in a
- * page, both as in the tuner; free: threads stay on none; huge: large arrays ask for huge pages, as
- * NumPy's do; abreast: all arrays begin at the same place in a page. An ARGUMENT is a file
- * with the contents, a number of bytes (it is written, and goes to the file OUTPUT in the end), or -
- * (it is not used). Prints the median time of a call in milliseconds.
+ * pinned: each thread stays on a processor of its own, and arrays begin at different offsets within
+ * a page, both as in the tuner. free: threads may move between processors. huge: large arrays ask
+ * for huge pages, as NumPy's do. abreast: all arrays begin at the same offset within a page. An
+ * ARGUMENT is a file with the contents, or a number of bytes for an output, which is written to the
+ * file OUTPUT in the end, or - for an unused argument. Prints the median time of a call in
+ * milliseconds.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -30,7 +31,7 @@
 #define SAMPLES  100000
 #define HUGE     ((size_t)2 << 20)
 #define PAGE     4096
-#define GAP      256 /* bytes from one array's place in a page to the next one's */
+#define GAP      256 /* bytes by which the offsets of successive arrays within a page differ */
 
 static int64_t size[MAX];
 static void *arg[SETS][MAX], *workspace;
@@ -90,7 +91,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Puts the threads of this process, in the order in which they were started, on a processor each. */
+/* Pins each thread of this process to one processor, in the order in which they were started. */
 static void pin(void)
 {
     cpu_set_t all, one;
@@ -179,7 +180,7 @@ int main(int argc, char **argv)
         int64_t ns = now_ns() - begin;
         nanosleep(&(struct timespec){.tv_nsec = ns < MOST_NS ? ns : MOST_NS}, NULL);
         if (ns < BATCH_NS && batch < 40)
-            calls *= 2; /* this batch tells how long one must be */
+            calls *= 2; /* the batch was too short */
         else
             sample[samples++] = (double)ns / 1e6 / (double)calls;
     }

@@ -54,7 +54,7 @@ def shape_of(argument, sizes):
 
 
 def interval(values):
-    """Returns the 95 % interval of the median, by drawing rounds again."""
+    """Returns the 95 % interval of the median, by a bootstrap over the rounds."""
     draw = random.Random(1)
     medians = sorted(median(draw.choices(values, k=len(values))) for _ in range(2000))
     return medians[50], medians[1949]
@@ -74,7 +74,7 @@ def reference(kernel, inputs):
 
 
 class Bench:
-    """One kernel: what was exported of it, and the programs that call it."""
+    """One kernel, the files that were exported for it, and the programs that call it."""
 
     def __init__(self, args, name, folder):
         self.args, self.name, self.folder = args, name, folder
@@ -84,7 +84,7 @@ class Bench:
         self.size = [int(n) for n in re.findall(r"=(\d+)", self.size_text)]
         self.archive = ["--archive", os.path.join(folder, "archive.db"), "--device", "host"]
         self.bundle = os.path.join(folder, f"{name}_f32.akb")
-        #: a program's environment: no autokernel in PATH, and nothing else to help it
+        #: the environment of the programs: autokernel is not in PATH
         self.bare = {"PATH": "/usr/bin:/bin"}
         if "NUMPY_MADVISE_HUGEPAGE" in os.environ:
             self.bare["NUMPY_MADVISE_HUGEPAGE"] = os.environ["NUMPY_MADVISE_HUGEPAGE"]
@@ -135,7 +135,7 @@ class Bench:
             self.with_c_file)
 
     def measure(self, way):
-        """Returns milliseconds; checks the result."""
+        """Returns the milliseconds of a call, and checks that the result is the same for all ways."""
         if way == "tuner":
             shown = json.loads(run(self.autokernel, "bundle", "verify", self.bundle, "--json",
                                    "--max-slowdown", "10000%"))["measured"][0]
@@ -168,7 +168,7 @@ class Bench:
 
 
 def call(argv):
-    """The Python program: `way` and the words of host_calls.c."""
+    """The Python program that is measured. Its arguments are `way` and those of host_calls.c."""
     import autokernel as ak
 
     way, path, seconds, _, output, size, *words = argv
@@ -211,7 +211,7 @@ def call(argv):
 
 
 def compare(bench, args):
-    """Measures the ways in turns, and prints the table of one kernel."""
+    """Measures all ways to call one kernel, in turns, and prints its table."""
     begin = time.monotonic()
     bench.tune()
     bench.write_inputs()

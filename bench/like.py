@@ -26,7 +26,7 @@ def run(*argv):
     return subprocess.run([EXE, *argv], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 def find(folder):
-    """Recordings by name: the last two components of the path, without endings."""
+    """Returns a dictionary of recordings: the last two components of the path, without endings, and the path."""
     found = {}
     for place, _, files in sorted(os.walk(folder)):
         for name in sorted(files):
@@ -63,7 +63,7 @@ def made_up(recording, seed):
     return {k: {**v, "time": time_of(v)} for k, v in recording["cache"].items() if measured(v)}
 
 def lists_of(name, found, folder):
-    """Pairs of a list's name and its path, or None for none."""
+    """Returns pairs of the name and the path of each list; the first, "none", has the path None."""
     places = sorted(n for n in found if n.split("/")[0] == name.split("/")[0])
     sister = places[(places.index(name) + 1) % len(places)]
     with gzip.open(found[sister], "rt") as file:

@@ -22,14 +22,17 @@ OTHERS = {"convolution": ("convolution.json", "convolution_milo/A4000.json.gz"),
 if FOLDER:
     RECORDINGS.update({n: (os.path.join(HERE, "spaces", s), os.path.join(FOLDER, r)) for n, (s, r) in OTHERS.items()})
 ARMS = ("hybrid", "hybrid:apart=1", "llm", "llm-oneshot", "llm:history=0")
-# The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind; those
-# that do not say that nothing was gained after a reply that brought a gain; those that name pairs of values behind
-# collapses and kinds with few trials; those that also say what a recording lacks, of kernels whose space says how they
-# work.
+# Versions of the prompts:
+# 1: the earliest
+# 2: show which part of the space the trials cover
+# 3: ask for the best guess of each kind
+# 4: do not claim that nothing was gained after a reply that brought a gain
+# 5: name pairs of values that explain collapses, and kinds with few trials
+# 6: for kernels whose space says how they work, also say what a recording lacks
 PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt", 4: ", fourth prompt", 5: ", fifth prompt", 6: ", sixth prompt"}
 
 def with_rank(recording, rank, folder):
-    """A copy of the recording that states this Rank, the one with which the conversation was held."""
+    """Returns the path of a copy of the recording that has the Rank with which the conversation was held."""
     with gzip.open(recording) as f:
         document = json.load(f)
     with open(os.path.join(HERE, "tapes/ranks", rank + ".txt")) as f:
@@ -40,7 +43,8 @@ def with_rank(recording, rank, folder):
     return copy
 
 def study(name, *options, rank=None):
-    """The arms of a study; of each run in arm["near"] the evaluations to within 1 % of the optimum, None if never."""
+    """Runs a study and returns its arms. arm["near"] has, for each run, the number of evaluations until the best was
+    within 1 % of the optimum, or None if it never was."""
     kernel, recording = RECORDINGS[name]
     with tempfile.TemporaryDirectory(prefix="bench") as folder:
         recording = with_rank(recording, rank, folder) if rank else recording
@@ -65,7 +69,7 @@ def quality(arm, at):
     return next((p["quality"] for p in reversed(arm["quality"]["evaluations"]) if p["at"] <= at), 0)
 
 def median(counts):
-    """The median of the counts, where what was never reached is more than any."""
+    """Returns the median of the counts as text. None (never reached) counts as larger than all others."""
     middle = sorted(c or 1e9 for c in counts)[len(counts) // 2]
     return "–" if middle == 1e9 else str(middle)
 

@@ -1,16 +1,17 @@
 /*
- * search_cost.c: what searching itself costs: how long spaces take to be built, and strategies to
- * think.
+ * search_cost.c: measures the cost of the search itself: of building spaces, and of proposals.
  *
  *     cmake --build build/release --target search_cost
  *     build/release/search_cost [SPACE.json...]
  *
- * For each T1 file (default: bench/spaces/, made like the ExpDist, MicroHH and PRL 8x8 spaces of
- * arXiv 2509.26253, in parameters, conditions and Cartesian size): the median of several builds in
- * processor time. Where the Cartesian product is small enough, every one of it is asked by the
- * conditions themselves, one after the other, and must be valid exactly if the space says so.
- * Then, on the second of the spaces, for every strategy that asks no language model: processor time
- * of a proposal, over 500 trials with made-up times, in the mean and for the last 50.
+ * For each T1 file it prints the median processor time of several builds. By default these are the
+ * files of bench/spaces/, which resemble the ExpDist, MicroHH and PRL 8x8 spaces of arXiv
+ * 2509.26253 in parameters, conditions and Cartesian size. If the Cartesian product is small
+ * enough, the conditions are evaluated for each of its configurations, which must be valid exactly
+ * if the space says so.
+ *
+ * Then, on the second space, it prints for every strategy that asks no language model the processor
+ * time of a proposal: the mean over 500 trials with invented times, and that over the last 50.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include "strategy/strategy.h"
 
 #define BUILDS     9
-#define BRUTE_MAX  2e7 /* configurations: some ten seconds */
+#define BRUTE_MAX  2e7 /* configurations, which take some ten seconds */
 #define TRIALS     500
 #define LAST       50
 #define CONDITIONS 64
@@ -58,8 +59,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- brute force ------------------------------------------------------------------------------
- */
+/* ---- brute force ----------------------------------------------------------------------------- */
 
 static bool all_hold(ak_expr *const *conditions, size_t count, const ak_scope *scope,
                      ak_arena *arena)
@@ -75,7 +75,8 @@ static bool all_hold(ak_expr *const *conditions, size_t count, const ak_scope *s
     return true;
 }
 
-/* The next of the Cartesian product, the last parameter fastest; false after the last. */
+/* Moves to the next configuration of the Cartesian product; the last parameter changes fastest.
+   Returns false after the last one. */
 static bool next_of(ak_config *config, ak_scope *scope, const ak_space *space)
 {
     for (size_t p = ak_space_parameter_count(space); p-- > 0;) {
@@ -127,8 +128,7 @@ static bool agrees(const ak_space *space)
     return same && valid == ak_space_count(space);
 }
 
-/* ---- the two tables ---------------------------------------------------------------------------
- */
+/* ---- the two tables -------------------------------------------------------------------------- */
 
 static double measure_space(const char *path)
 {
@@ -159,7 +159,8 @@ static double measure_space(const char *path)
     return ms[BUILDS / 2];
 }
 
-/* Smooth in every parameter, with a valley, and 5 % of noise that is the configuration's own. */
+/* Returns an invented time: smooth in every parameter, with a valley, and with 5 % of noise that
+   depends on the configuration. */
 static double made_up_ms(const ak_space *space, const ak_config *config)
 {
     double sum = 0;

@@ -1,16 +1,16 @@
 /*
- * search_rate.c: trials an hour of a search, on one device or on several.
+ * search_rate.c: measures the trials an hour of a search, on one device or on several.
  *
  *     cmake --build build/release --target search_rate
  *     XDG_CACHE_HOME=/tmp/cold build/release/search_rate cuda:0 4096 400 1 /tmp/a.db
  *     XDG_CACHE_HOME=/tmp/cold2 build/release/search_rate cuda:all 4096 400 1 /tmp/a.db
  *
  * Arguments: device, size, trials, seed, archive, kernel (matmul), implementation (cuda_sm90),
- * dtype (bf16). Tries as many random configurations, which device and order of results have no
- * influence on: the same seed is the same work, so that two runs can be compared, and the same
- * cache folder holds all that the second compiles. It counts from the beginning of the search, and
- * `steady` between a tenth and nine tenths of the trials. `busy` is the share of that time which a
- * device was at a trial: loading, checking, measuring.
+ * dtype (bf16). It tries random configurations that depend only on the seed and not on devices or
+ * on the order of results, so that two runs can be compared. With the same cache folder, the second
+ * run compiles nothing. The rate counts from the beginning of the search; `steady` counts from a
+ * tenth to nine tenths of the trials. `busy` is the share of that time for which a device loaded,
+ * checked or measured.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +27,10 @@
 
 typedef struct tally {
     size_t wanted, count, ok;
-    double begin, *ends; /* seconds; of each trial, in the order in which they came */
-    double *busy;        /* seconds that the trial took its device */
-    size_t *device;      /* DEVICES_MAX: none */
-    double compiling;    /* seconds of all */
+    double begin, *ends; /* seconds; `ends` has one for each trial, in the order of results */
+    double *busy;        /* seconds for which each trial occupied its device */
+    size_t *device;      /* device of each trial; DEVICES_MAX: none */
+    double compiling;    /* seconds of all compilations */
     char devices[DEVICES_MAX][64];
     volatile int cancel;
 } tally;
@@ -55,7 +55,8 @@ static size_t device_of(tally *t, const char *name)
     return i;
 }
 
-/* The run ends with the search: the finish has nothing to do with its rate. */
+/* Records trials, and ends the run after the search, because the finish has no influence on the
+   rate. */
 static void listen(void *context, const char *event, const char *json)
 {
     tally *t = context;
@@ -157,8 +158,8 @@ int main(int argc, char **argv)
         (void)ak_fail_memory(&err);
         stop(&err);
     }
-    /* A strategy that never thinks that it has converged; configurations that were drawn twice are
-       made up for by some of its own. */
+    /* This strategy never ends by itself. It replaces configurations that were drawn twice by
+       others. */
     const ak_tune_options options = {.strategy = "exhaustive",
                                      .evaluations = wanted,
                                      .first = (const char *const *)configs,

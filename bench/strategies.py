@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 OWN = os.path.join(HERE, "recordings")
 EXE = os.environ.get("AUTOKERNEL", os.path.join(HERE, "..", "build", "release", "autokernel"))
 os.environ.setdefault("AUTOKERNEL_ARCHIVE", os.path.join(tempfile.mkdtemp(prefix="bench"), "archive.db"))
-SEEDS = 12  # of a calibration: a standard deviation known to about a fifth
+SEEDS = 12  # of a calibration; they give the standard deviation to about a fifth
 
 def run(*argv):
     done = subprocess.run([EXE, *argv], stdout=subprocess.PIPE, text=True)
@@ -34,7 +34,7 @@ def run(*argv):
     return done.stdout
 
 def find(places):
-    """Files of recordings in folders and what is named; those that hold no recording are passed over."""
+    """Returns the files below `places` (files or folders) that `autokernel simulate` accepts, without those of the device T4."""
     found = []
     for place in places:
         names = [place] if os.path.isfile(place) else sorted(
@@ -51,7 +51,7 @@ def find_own():
     return sorted(os.path.join(OWN, n) for n in os.listdir(OWN) if n.endswith(".json.gz"))
 
 def space_of(path):
-    """The space file of one of our own recordings: kernels/NAME/host.json."""
+    """Returns the option for the space file, kernels/NAME/host.json, of a recording of this repository; else none."""
     kernel = os.path.basename(path).split(".")[0]
     own = os.path.dirname(os.path.abspath(path)) == OWN
     return ["--space", os.path.join(HERE, "..", "kernels", kernel, "host.json")] if own else []
@@ -63,7 +63,7 @@ def simulate(path, strategy, repeats, seed):
         sys.exit(f"{path}: cannot be scored")
     return out["score"], out["ms_per_proposal"]
 
-# These ask a language model; without one they fall back to others, which are scored anyway.
+# These strategies ask a language model. Without one they fall back to others, which have rows of their own.
 ASKING = ("llm", "llm-oneshot", "hybrid")
 
 def all_strategies():
@@ -99,7 +99,7 @@ def board(args):
     print("written: " + os.path.relpath(args.output))
 
 def mean_score(strategy, repeats, seed):
-    """On our own recordings, and the thinking time."""
+    """Returns the mean score on the recordings of this repository, and the mean milliseconds of a proposal."""
     found = [simulate(path, strategy, repeats, seed) for path in find_own()]
     return statistics.mean(score for score, _ in found), statistics.mean(ms for _, ms in found)
 
@@ -117,7 +117,7 @@ def check(args):
     rows = list(csv.DictReader(open(args.check)))
     for row in rows:
         if row["strategy"].split(":")[0] not in known:
-            continue  # a strategy that is gone does not score
+            continue  # the strategy does not exist any more
         score, _ = mean_score(row["strategy"], int(row["repeats"]), int(row["seed"]))
         wanted, noise = float(row["score"]), float(row["noise"])
         same += abs(score - wanted) < 1e-5

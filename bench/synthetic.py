@@ -10,28 +10,28 @@ of compiling (1 to 4 s) and of measuring. Standard library only."""
 import gzip, itertools, json, math, os, random, sys
 
 def steps(value, limit):
-    """What is lost when the last wave of blocks is not full."""
+    """Returns the factor by which the time grows because the last wave of blocks is not full."""
     return math.ceil(value / limit) * limit / value
 
 def tiles(p):
-    """A tiled product: blocks that fit a cache, and waste at the edges."""
+    """Time of a tiled product: blocks that fit a cache or not, and waste at the edges."""
     work = 1 / (1 - math.exp(-p["bx"] * p["by"] / 2048)) * steps(1000 / p["bx"] + 1, 8)
     spill = 1 + max(0, p["tx"] * p["ty"] - 24) * 0.06
     return work * spill * (1 + 0.4 / p["tx"] + 0.4 / p["ty"]) * (1 if p["vec"] * p["tx"] % 4 == 0 else 1.25) * (0.93 if p["pad"] else 1)
 
 def stencil(p):
-    """Reuse against parallelism; prefetching helps only without shared memory."""
+    """Time of a stencil: more reuse leaves less parallelism; prefetching helps only without shared memory."""
     threads = p["bx"] * p["by"]
     reuse = 1 + 3 / p["steps"] + (0.08 * p["steps"] ** 1.5 if p["shared"] else 0.3 * p["steps"])
     return reuse * (1 + abs(math.log2(threads / 256)) * 0.2) * (0.9 if p["prefetch"] and not p["shared"] else 1.05) * (1 + (p["bx"] % 32 > 0) * 0.3) * (1 + abs(p["unroll"] - p["steps"]) * 0.03)
 
 def names(p):
-    """Choices without an order: nothing is near anything."""
+    """Time of a kernel whose choices have no order, so that neighbours have unrelated times."""
     draw = random.Random(f'{p["method"]}/{p["layout"]}/{p["compiler"]}')
     return (1 + draw.random()) * (1 + 0.5 * abs(math.log2(p["block"]) - 6.5 - p["method"] % 3)) * (1 + 0.1 * (p["flags"] % 5))
 
 def needle(p):
-    """A valley, and in it a narrow and much better one."""
+    """Time with a wide valley, and elsewhere a narrow and much deeper one."""
     far = abs(p["a"] - 11) + abs(p["b"] - 7) + abs(p["c"] - 3)
     valley = 2 + 0.1 * math.hypot(p["a"] - 4, p["b"] - 13) + 0.05 * p["c"]
     return min(valley, 1 + 0.35 * far) * (1.1 if p["d"] else 1)
@@ -49,7 +49,7 @@ SPACES = {
 
 def cache(name):
     formula, parameters, valid = SPACES[name]
-    rng = random.Random(name)  # of a text: the same in every version of Python
+    rng = random.Random(name)  # seeded by a text, it is the same in every version of Python
     entries = {}
     for values in itertools.product(*parameters.values()):
         p = dict(zip(parameters, values))

@@ -27,8 +27,8 @@ int main(void)
 
     /* What to compute: a small matrix product on this CPU. */
     ak_task_spec spec = {.kernel = "matmul", .device = "host", .size = "M=96,N=64,K=48", .seed = 1};
-    /* How long to search, and for how many seconds each is measured in the end. A field that is
-       left out has a default. */
+    /* How long to search, and for how many seconds the finish measures each candidate. A field
+       that is left out has a default. */
     ak_tune_options options = {.evaluations = 4,
                                .finalists = 1,
                                .finish_seconds = 0.2,

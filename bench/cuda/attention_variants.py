@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Configurations of attention beside each other and PyTorch's backends, without the product: each as a CUDA graph of launches that
-rotate over copies of Q, K, V and O, all in turns in random order; medians of 5 rounds of all, and of 15 of the best four. Every
-configuration is compared with sums in double first, over awkward shapes.
+"""Compares configurations of attention with each other and with PyTorch's backends, without autokernel. Each is a CUDA graph of
+launches that rotate over copies of Q, K, V and O. They take turns in random order. The results are medians: of 5 rounds for all, and
+of 15 rounds for the best four. Before that, every configuration is checked against sums in double precision, on awkward shapes.
 
     python3 bench/cuda/attention_variants.py build FOLDER     compiles the configurations; needs nvcc
     python3 bench/cuda/attention_variants.py run FOLDER [FILE.json]      needs PyTorch and an NVIDIA device of capability 9.0"""
@@ -70,7 +70,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 dev = "cuda"
 
 def tensor_map(x, rows):
-    """A map of batch x heads x rows x d, of any strides, as blocks of 64 columns; 64-byte aligned."""
+    """Returns a buffer with a tensor map of x (batch x heads x rows x d, any strides) in blocks of 64 columns, and its 64-byte aligned
+    address. The caller keeps the buffer."""
     b, h, s, d = x.shape
     sizes = (ctypes.c_uint64 * 5)(64, s, d // 64, h, b)
     strides = (ctypes.c_uint64 * 4)(*(2 * n for n in (x.stride(2), 64, x.stride(1), x.stride(0))))
@@ -105,7 +106,7 @@ class Kernel(Module):
         vals = [ctypes.c_void_p(o.data_ptr()), ctypes.c_void_p(s["lse"].data_ptr()), ctypes.c_void_p(self.work.data_ptr())]
         vals += [ctypes.c_int(x) for x in (b, nq, nk, h, kv, section, window)] + [ctypes.c_float(1 / math.sqrt(d)), ctypes.c_float(cap)]
         vals += [ctypes.c_longlong(o.stride(i)) for i in (2, 1, 0)]
-        vals += [ctypes.c_void_p(0)] * 2  # offsets of packed sequences
+        vals += [ctypes.c_void_p(0)] * 2  # the offsets of packed sequences, which are not used here
         self.start(stream, blocks, 128 * c["NUM_CONSUMERS"] + 128, self.smem, [at for _, at in maps[key]], vals)
 
 def make(b, h, kv, nq, nk, d, layout="hnd", dtype=torch.bfloat16):

@@ -1,7 +1,8 @@
 /*
- * bench.h: what the two harnesses of this folder share: what they use of the driver and NVRTC,
- * loading libraries, compiling, opening the device, time, files, percentiles, and giving up. Each
- * adds functions of the driver as OWN_DRIVER(X) before it includes this file.
+ * bench.h: what the two harnesses of this folder share: declarations of the driver and NVRTC, and
+ * functions that load libraries, compile, open the device, read the clock and files, compute
+ * percentiles, and end the program after an error. A harness that needs further functions of the
+ * driver defines OWN_DRIVER(X) before it includes this file.
  */
 #ifndef AK_BENCH_CUDA_BENCH_H
 #define AK_BENCH_CUDA_BENCH_H
@@ -123,7 +124,7 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The first `max` - 1 bytes, ended by a 0. */
+/* Reads the first `max` - 1 bytes of a file and adds a zero byte. The caller frees them. */
 static char *read_file(const char *path, size_t max)
 {
     FILE *f = fopen(path, "rb");
@@ -176,8 +177,8 @@ static int nvrtc_compile(char **cubin, char **log, const char *text, const char 
 static void *stream, *events[2];
 static devptr arena, result;
 
-/* Opens the driver and its first device, with `bytes` of memory as the arena. Gives the driver's
-   library. */
+/* Opens the driver and its first device, and allocates `bytes` of its memory as the arena. Returns
+   the handle of the driver's library. */
 static void *open_driver(char name[128], int *version, size_t bytes)
 {
     const char *const names[] = {"libcuda.so.1", NULL};

@@ -1,14 +1,16 @@
-/* box_reads.cu: how fast the copy engine reads a matrix from memory by the boxes that a product with
- * few rows loads of its weights, or by plain pieces of as many bytes. One thread of each block keeps
- * a ring of slots full and uses nothing of it. Best and mean of six launches.
+/* box_reads.cu: measures how fast the copy engine reads a matrix from memory, either in the boxes
+ * with which a product with few rows loads its weights, or in contiguous pieces of as many bytes.
+ * One thread of each block keeps a ring of slots full; the data are not used. Prints the best and
+ * the mean of six launches.
  *
  *     nvcc -O2 -arch=sm_90a bench/cuda/box_reads.cu -lcuda -o box_reads
  *     ./box_reads 131072 8192 < CASES
  *
- * reads 131072 rows of 8192 bytes. A line of CASES: rows of a slot, rows of a box, bytes along the
- * row of a slot, slots, 1 to evict first, L2 promotion (0, 128, 256), parts of a row, different
- * places in it at which blocks begin, and how: 0 boxes of 128 bytes along the row, 1 pieces that the
- * blocks take in turn, 2 pieces that are one stretch for each block. */
+ * reads 131072 rows of 8192 bytes. Each line of CASES has these numbers: rows of a slot; rows of a
+ * box; bytes of a slot along the row; slots; 1 to evict first; L2 promotion (0, 128, 256); parts of
+ * a row; the number of different offsets in a row at which blocks begin; and the way: 0 for boxes
+ * of 128 bytes along the row, 1 for pieces that the blocks take in turn, 2 for one stretch of
+ * pieces for each block. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -59,7 +61,7 @@ static __global__ void __launch_bounds__(32, 1)
                 r.how == 1 ? ((long long)(t / gridDim.x) * count + i) * gridDim.x + blockIdx.x
                            : (long long)t * count + i;
             if (piece * bytes + bytes > (long long)r.strips * r.rows * r.row_bytes) {
-                break; /* in the last round, how 1 has no piece for each block */
+                break; /* in the last round of way 1, some blocks get no piece */
             }
             if (asked - arrived == r.slots) {
                 wait(barriers + 8 * (arrived % r.slots), arrived / r.slots % 2);

@@ -1,13 +1,14 @@
-/* bundle_calls.c: what a call of a bundle costs the host, beside the driver's share of it (the same
- * launches, their arguments bound before) and a call of cuBLASLt (for products), and how long the
- * device needs for one run, in a graph of 200 runs on rotating copies of the arguments. Prints one
- * line for each size. With a second argument it measures the host alone.
+/* bundle_calls.c: measures the host time of a call of a bundle. For comparison it measures the
+ * driver's share of it (the same launches with arguments that were bound before) and, for products,
+ * a call of cuBLASLt. It also measures the device time of one run, in a graph of 200 runs on
+ * rotating copies of the arguments. Prints one line for each size. With a second argument it
+ * measures the host time only.
  *
  *     cc -O2 -Iruntime bench/cuda/bundle_calls.c -I/usr/local/cuda/include -lcuda -lcublasLt -ldl \
  *        -lm -pthread -o bundle_calls                (-DNO_CUBLASLT leaves cuBLASLt out)
  *     ./bundle_calls matmul_bf16.akb
  *
- * It includes the runtime, because launches lie behind its interface.
+ * The runtime is included as source, because its interface does not offer single launches.
  */
 #include "ak_runtime.c"
 
@@ -61,7 +62,7 @@ static int run_bundle(state *s, int set)
                           s->stream, NULL) != AKR_OK;
 }
 
-/* Launches what run_bundle does on the set that was bound last, and nothing else. */
+/* The launches that run_bundle made on the set that was bound last, to repeat them alone. */
 static struct {
     launch_config config;
     launch_attribute attributes[2];
@@ -93,7 +94,7 @@ static int run_bare(state *s, int set)
 }
 
 #ifndef NO_CUBLASLT
-/* Row-major C = A*B is column-major C^T = B^T * A^T. */
+/* Calls cuBLASLt. Row-major C = A*B is column-major C^T = B^T * A^T, so A and B are exchanged. */
 static int run_cublaslt(state *s, int set)
 {
     const float one = 1, zero = 0;
@@ -125,7 +126,8 @@ static int open_cublaslt(state *s)
 }
 #endif
 
-/* Median host times of a call of each, in turns, in batches that the device's queue holds. */
+/* Gives the median host time of a call of each function. They take turns, in batches small enough
+   for the device's queue. */
 static void host_us(double *out, state *s, int (*const *run)(state *, int), int count)
 {
     static double times[4][ROUNDS];

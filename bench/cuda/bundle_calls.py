@@ -1,15 +1,22 @@
-"""bundle_calls.py: what a call costs the host from Python, and a run the device: a bundle, its
-registered operator, its C file as a module of TVM FFI, and torch's own.
+"""bundle_calls.py: measures the host time of a call from Python and the device time of a run, for a
+bundle, its registered operator, its C file as a module of TVM FFI, and torch's own function.
 
     python3 bench/cuda/bundle_calls.py matmul_bf16.akb softmax_bf16.akb rmsnorm_bf16.akb
 
-Host: medians in microseconds of batches of 20 calls, all ways in turns: `floor` (a function that does
-nothing, called by TVM FFI with the same tensors; only if ffi_empty.so lies beside the bundle),
-`ffi` (only if tvm_ffi can be imported and NAME/NAME.so lies beside NAME.akb: `export --format c`,
-compiled with -shared; the workspace is a tensor of TVM FFI, made once), `out=` and `call` (a bundle into an output that is there, and without), `op` (the registered operator),
-`compiled` (the operator under torch.compile). Device: microseconds of one run in a CUDA graph of 40
-runs on rotating inputs, in turns, beside the bundle's own figure; `error` is the largest difference
-from torch's result in float, relative to its largest element, over all five ways.
+Host: medians in microseconds over batches of 20 calls. All ways take turns:
+`floor`: a function that does nothing, called by TVM FFI with the same tensors; only together with
+    `ffi`, and if ffi_empty.so lies beside the bundle.
+`ffi`: the C file as a module of TVM FFI; only if tvm_ffi can be imported and NAME/NAME.so lies
+    beside NAME.akb (`export --format c`, compiled with -shared). The workspace is made once.
+`out=` and `call`: a bundle with a given output, and with a new one.
+`op`: the registered operator. `compiled`: this operator under torch.compile.
+`torch out=` and `torch`: torch's function with a given output, and with a new one.
+
+Device: microseconds of one run. `tuner`: the time that is stored in the bundle. `graph` and `torch`:
+of the bundle and of torch in CUDA graphs of 40 runs on rotating inputs, which take turns.
+
+`error` is the largest difference from torch's result in float, relative to the largest element of
+this result, over `ffi`, `out=`, `call`, `op` and `compiled`.
 """
 
 import os
@@ -34,7 +41,7 @@ def median(values):
 
 
 def host_us(calls):
-    """Medians of the host's time for a call of each, in turns."""
+    """Returns the median host time of a call of each function, in microseconds. They take turns."""
     times = [[] for _ in calls]
     for call in calls:
         for _ in range(30):
@@ -51,7 +58,7 @@ def host_us(calls):
 
 
 def device_us(calls, sets):
-    """Medians of a run's time on the device, from graphs that are launched in turns."""
+    """Returns the median device time of a run of each function, in microseconds, from graphs that take turns."""
     graphs, times = [], [[] for _ in calls]
     for call in calls:
         stream = torch.cuda.Stream()
@@ -76,7 +83,7 @@ def device_us(calls, sets):
 
 
 def torch_calls(kernel, arrays):
-    """torch's own for these arrays: call(), call(out), and the same in float to compare with."""
+    """Returns torch's functions for these arrays: call(); call(out) or None; and one in float as the reference."""
     f = torch.nn.functional
     a, b = arrays[0], arrays[1] if len(arrays) > 1 else None
     if kernel == "matmul":
@@ -104,8 +111,8 @@ def inputs_of(kernel, n):
 
 
 def ffi_calls(path, bundle, arrays, out, size):
-    """An empty function, and the C file's entry as a module of TVM FFI, both called with what the
-    bundle is called with; None for what is not there."""
+    """Returns two functions without arguments: one calls the empty function, the other the entry of
+    the C file, both through TVM FFI with the bundle's arguments. None stands for a missing one."""
     library = os.path.join(os.path.splitext(path)[0], bundle.name + ".so")
     nothing = os.path.join(os.path.dirname(path) or ".", "ffi_empty.so")
     if tvm_ffi is None or not os.path.exists(library):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Configurations of attention_decode beside each other and PyTorch's backends, without the product: each as a CUDA graph of
-launches that rotate over copies of Q, K, V and O of 240 MB and more, all in turns in random order, medians of 15 rounds of the
-best four (of 5 rounds of all). Every configuration is compared with sums in double first.
+"""Compares configurations of attention_decode with each other and with PyTorch's backends, without autokernel. Each is a CUDA graph
+of launches that rotate over copies of Q, K, V and O of at least 240 MB together. They take turns in random order. The results are
+medians: of 5 rounds for all, and of 15 rounds for the best four. Before that, every configuration is checked against sums in double
+precision.
 
     python3 bench/cuda/decode_variants.py [FILE.json]        needs nvcc, PyTorch and an NVIDIA device of capability 9.0"""
 import ctypes, json, math, os, statistics, subprocess, sys, tempfile
@@ -32,7 +33,7 @@ class Kernel(Module):
         self.work = torch.zeros(self.blocks * 2 * 8 * c["ROW_TILES"] * c["HEAD_DIM"] * 8, dtype=torch.uint8, device=dev)
     def launch(self, s, case, stream):
         vals = [ctypes.c_void_p(s[n].data_ptr()) for n in ("q", "k", "v", "lengths", "table")]
-        vals += [ctypes.c_void_p(0), ctypes.c_void_p(0)] # scales, which K and V of bf16 do not have
+        vals += [ctypes.c_void_p(0), ctypes.c_void_p(0)] # the scales, which only quantised K and V have
         vals += [ctypes.c_void_p(s["out"].data_ptr()), ctypes.c_void_p(self.work.data_ptr())]
         vals += [ctypes.c_int(x) for x in (case["batch"], case["queries"], case["heads"] // case["kv_heads"], case["kv_heads"], case["keys"], s["table"].shape[1], self.parts)] + [ctypes.c_float(1 / math.sqrt(self.c["HEAD_DIM"]))]
         self.start(stream, self.blocks, 32 * self.c["WARPS"], self.smem, [], vals)

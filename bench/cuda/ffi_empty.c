@@ -1,6 +1,6 @@
-/* ffi_empty.c: a function for TVM FFI that does nothing, so that bundle_calls.py can tell what TVM
- * FFI itself takes for a call with the same tensors. `lookup` returns the nanoseconds of a look-up
- * of a symbol in all libraries of the process.
+/* ffi_empty.c: a function for TVM FFI that does nothing, with which bundle_calls.py measures how
+ * long TVM FFI itself takes for a call with the same tensors. `lookup` returns how many nanoseconds
+ * it takes to look up a symbol in all libraries of the process.
  *
  *     cc -O2 -shared -fPIC bench/cuda/ffi_empty.c -o ffi_empty.so -ldl
  */

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# first_run.sh: one visit to a machine with a CUDA device, in less than 3.5 minutes: does everything
-# work, and how fast is it? Most important first; each step has its own time-out, and none stops the
-# others. Builds nothing: uses build/release/autokernel (or $AUTOKERNEL) and the CUDA libraries that
-# are installed. Everything that was said goes to $OUT (default: a new folder under /tmp).
+# first_run.sh: checks on a machine with a CUDA device, in less than 3.5 minutes, whether autokernel
+# works and how fast it is. The most important steps come first. Each step has a time-out, and no
+# failure stops the others. It builds nothing, and uses build/release/autokernel (or $AUTOKERNEL) and
+# the installed CUDA libraries. All output goes to $OUT (default: a new folder under /tmp).
 #
 #     bench/cuda/first_run.sh
 set -u
@@ -14,7 +14,8 @@ export AUTOKERNEL_ARCHIVE=${AUTOKERNEL_ARCHIVE:-$out/archive.db}
 export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$out/cache}
 began=$SECONDS
 
-# step NAME SECONDS COMMAND...: runs it, keeps what it says, prints a line and the gist.
+# step NAME SECONDS COMMAND...: runs the command, keeps its output in NAME.txt, and prints its exit
+# status and time.
 step() {
     local name=$1 limit=$2 start=$SECONDS code
     shift 2

@@ -12,8 +12,8 @@ one at a time, in random order. --cycles is how many units of the Rank a microse
 import argparse, json, math, random, re
 
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
-LAYOUT, PROCESSORS = "nn", 132 # of what was measured
-# What a Rank may read besides; no rows are padded, one device was measured.
+LAYOUT, PROCESSORS = "nn", 132 # of the measurements: the layout, and the SMs of the device
+# Other names that a Rank may read. In the measurements no rows are padded, and there is one device.
 FACTS = "pad_a=0, pad_b=0, compute_capability=90, shared_bytes_sm=233472, registers_sm=65536"
 
 def read(paths):
@@ -32,7 +32,8 @@ def read(paths):
     return names, shapes
 
 def compiled(rank, names):
-    """The Rank as a function of its numbers, the sizes and the parameters; equal numbers are one."""
+    """Returns the Rank as a function of its numbers, the sizes and the parameters; the numbers; and their texts. A number that occurs
+    more than once is one argument."""
     numbers = list(dict.fromkeys(NUMBER.findall(rank)))
     text = NUMBER.sub(lambda m: "x[%d]" % numbers.index(m[0]), rank)
     code = "lambda x, M, N, K, layout, sm_count, PAD_A, PAD_B, %s, %s: %s" % (", ".join(names), FACTS, text)

@@ -22,10 +22,10 @@ MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M"
               cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
               eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
               cr="CONSUMER_REGISTERS", bps="BLOCKS_PER_SM", ebb="EVICT_B", pdl="LAUNCH_EARLY", pf="PREFETCH_SLOTS")
-SMS = 132 # of the device that was measured
+SMS = 132 # SMs of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
-# The constants as they are in matmul (matmul_act has older ones): where a fit begins. Cycles, bytes a cycle, factors, exponents.
+# The constants in the Rank of matmul (matmul_act has older ones), with which a fit begins: cycles, bytes a cycle, factors, exponents.
 START = dict(t0=0.9743, sm=1.394, ba=0.4691, bb=0.7628, l2=51.92, f1=1.067, f3=0.9093, fp=1.151, q=4.504, lat=3308,
              epp=22.35, ep0=2.348, ep1=9.503, ep2=2.919, s0=1503, s1=1120, s2=0.797, s3=2.835, c0=34.26, c1=31.2,
              c2=284.7, cl=10.14, dr=3132, db=1.015, eb=1.384, wc=1.04, du=0.01006, rr=0.02192, pl=138.6, pd=659.6,
@@ -37,7 +37,7 @@ BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), 
               bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
 
 def expression(p):
-    """The Rank: the model, written for a space file. It is also what is evaluated here."""
+    """Returns the Rank with these constants, as text for a space file. Model evaluates the same text."""
     g = lambda name: "%.4g" % p[name]
     clusters = "(CLUSTER_M*CLUSTER_N*CLUSTER_K)"
     rows = "((M + BLOCK_SIZE_M*CLUSTER_M - 1)//(BLOCK_SIZE_M*CLUSTER_M))"
@@ -54,24 +54,24 @@ def expression(p):
     a_row, b_row = "(K if layout in ['nn', 'nt'] else M)", "(N if layout in ['nn', 'tn'] else K)"
     a_box = "(BLOCK_SIZE_M if layout in ['nn', 'nt'] else (BLOCK_SIZE_M + 63)//64*64)"
     b_box = "((BLOCK_SIZE_N + 63)//64*64 if layout in ['nn', 'tn'] else BLOCK_SIZE_N)"
-    narrow = "(%.4g if EPILOGUE_COLUMNS == 16 else %.4g if EPILOGUE_COLUMNS == 32 else 1)" # rows of 32 or 64 bytes are stored
-    # a slot of 64 of K: tensor units or shared memory, and the level 2 cache
+    narrow = "(%.4g if EPILOGUE_COLUMNS == 16 else %.4g if EPILOGUE_COLUMNS == 32 else 1)" # the factor for stores of rows of 32 or 64 bytes
+    # cycles for 64 elements along K: of the tensor cores, of shared memory, and of the level 2 cache
     tensor = "%s/32*%s" % (area, g("t0"))
     shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
-    port = "(%s + %s)*128/%s" % (a_box, b_box, g("po")) # what multicast does not save
+    port = "(%s + %s)*128/%s" % (a_box, b_box, g("po")) # cycles for the bytes that arrive in shared memory, which multicast does not reduce
     level2 = "(%s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_N + %s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_M)*128/%s*(%s/sm_count/BLOCKS_PER_SM)**%s" % (
         a_box, 1 + p["ba"], a_row, b_box, 1 + p["bb"], b_row, g("l2"), held, g("lx"))
     multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1))" % (
         tensor, shared, g("f1"), g("f3"), g("fp"), waves)
     slot = "(max((%s**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64)) + %s)" % (
         multiply, g("q"), level2, g("q"), port, g("q"), 1 / p["q"], g("lat"), g("so"))
-    # ordinary stores, by warps, take longer than the copy engine's
+    # stores by warps take longer than those by the copy engine
     last = "(%s + %s/64*%s*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1))" % (
         g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]), 1 + p["d1"], 1 + p["d0"])
     middle = "(max(%s, %s/64*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1) - %s*%s) if PING_PONG == 1 else %s)" % (
         g("epp"), area, g("ep2"), 1 + p["d3"], 1 + p["d2"], slots, slot, last)
     work = "(%s*%s*%s*%s + (%s - 1)*%s + %s + %s*(BLOCK_SIZE_K/64 - 1))" % (
-        waves, slots, slot, sharing, waves, middle, last, g("kc")) # the first slot is waited for
+        waves, slots, slot, sharing, waves, middle, last, g("kc")) # the last summand: the wait for a first slot of more than 64
     read = "((M*K + N*K)*2)"
     again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
     memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1)*(%.4g + %s/BLOCK_SIZE_N if DIRECT_STORE == 1 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
@@ -89,7 +89,7 @@ def expression(p):
         g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early, multicast)
 
 def read_files(paths):
-    """{(M, N, K): {configuration: microseconds}}; a configuration is a tuple in the order of FIELDS."""
+    """Returns {(M, N, K): {configuration: microseconds}}; a configuration is a tuple in the order of FIELDS."""
     found = {}
     def add(shape, config, time):
         times = found.setdefault(shape, {})
@@ -101,7 +101,7 @@ def read_files(paths):
                 names = line[2:].split()
             elif line.startswith("config "):
                 v = dict(zip(names, map(int, line.split()[1:])))
-                v.setdefault("es", 2 if v["cm"] * v["cn"] > 1 else 0) # what all had before it was a field
+                v.setdefault("es", 2 if v["cm"] * v["cn"] > 1 else 0) # files without this field are of kernels with this fixed number
                 configs.append(tuple(v[f] for f in FIELDS))
             elif line.startswith("shape "):
                 words = line.split()
@@ -124,7 +124,7 @@ def pack(found):
     return "\n".join(lines)
 
 def valid(shape, config):
-    """As the conditions of the space."""
+    """Returns whether the conditions of the space allow the configuration for the shape."""
     (M, N, _), c = shape, dict(zip(FIELDS, config))
     cluster = c["cm"] * c["cn"] * c["ck"]
     blocks = -(-M // (c["m"] * c["cm"])) * -(-N // (c["n"] * c["cn"])) * c["sk"] * cluster
@@ -136,7 +136,8 @@ def valid(shape, config):
             (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 180 * 3 or c["bps"] == 2))
 
 def choose_configs(found, best, count):
-    """Greedy: the smallest mean loss of the best of those chosen; large losses count more, and what was not measured is 3."""
+    """Chooses `count` configurations greedily, so that the mean loss of the best of them is smallest. The part of a loss above
+    0.08 counts four times. A configuration that was not measured for a shape counts as 3 times slower than the best."""
     configs = sorted({c for times in found.values() for c in times})
     loss = np.full((len(configs), len(found)), math.log(3))
     number = {c: i for i, c in enumerate(configs)}
@@ -152,7 +153,7 @@ def choose_configs(found, best, count):
     return chosen
 
 class Model:
-    """Evaluates the expression for all measurements at once."""
+    """Evaluates the Rank for all measurements at once."""
     def __init__(self, found, best, configs):
         chosen = set(configs)
         rows = [(s,) + shape + c + (t,) for s, (shape, times) in enumerate(found.items()) for c, t in times.items() if c in chosen]
@@ -165,7 +166,7 @@ class Model:
         self.groups = [np.nonzero(self.shape_of == s)[0] for s in range(len(found))]
 
     def times(self, p):
-        text = re.sub(r"\((\w) if layout in \[[^\]]*\] else \w\)", r"\1", expression(p)) # nn was measured
+        text = re.sub(r"\((\w) if layout in \[[^\]]*\] else \w\)", r"\1", expression(p)) # only the layout nn was measured
         text = re.sub(r"\((BLOCK_SIZE_M) if layout in [^]]*\] else \(BLOCK_SIZE_M \+ 63\)//64\*64\)", r"\1", text)
         text = re.sub(r"\((\(BLOCK_SIZE_N \+ 63\)//64\*64) if layout in [^]]*\] else BLOCK_SIZE_N\)", r"(\1)", text)
         names = dict(self.names, max=np.maximum, min=np.minimum, log2=np.log2, choose=np.where)
@@ -182,7 +183,8 @@ class Model:
         return np.log(first), np.log(eight), times
 
     def score(self, p, shapes, weights):
-        """The groups are contiguous. `weights` has one of each shape, 0 for those left out."""
+        """Returns what a fit minimises. `weights` has one number for each shape, 0 for those that are left out. The rows of a
+        shape must be contiguous."""
         ends, loss = np.array([g[0] for g in self.groups]), np.log(self.time / self.best[self.shape_of])
         times = np.log(self.times(p))
         if not np.all(np.isfinite(times)):
@@ -195,7 +197,7 @@ class Model:
                 0.06 * math.sqrt((weight * error**2).sum() / weight.sum()))
 
 def arrays(text):
-    """`a if c else b` becomes choose(c, a, b), for whole arrays; `and` becomes &."""
+    """Rewrites an expression for whole arrays: `a if c else b` becomes choose(c, a, b), and `and` becomes &."""
     import ast
     class Change(ast.NodeTransformer):
         def visit_IfExp(self, node):
@@ -229,7 +231,7 @@ def fit(model, shapes, weights, seed, rounds):
     return p
 
 def start_of(config):
-    """As an entry of Starts, with what follows from it."""
+    """Returns the configuration as an entry of Starts, with the parameters that follow from its fields."""
     c = dict(zip(FIELDS, config), pf=1)
     shared = c["cm"] * c["cn"] > 2
     c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=0,

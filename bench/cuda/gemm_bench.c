@@ -3,18 +3,19 @@
  *
  *     gemm_bench [options] variants.txt... MxNxK...
  *
- * Each line of a variants file is one configuration, short names as in `fields` below. A line that
- * names shapes too (MxNxK, after the fields) is for these only. For each shape, every legal variant
- * is checked against a reference (double precision on sampled rows, cuBLASLt on all elements; C is
- * poisoned first), timed quickly, and the best of them are timed against the best of cuBLASLt's
- * heuristics, interleaved: in each round everybody runs once for some milliseconds, in an order
- * that changes. Buffers are rotated over at least 3 times the level 2 cache, data are uniform in
- * [-1, 1], launches are graph replays, results are medians over the rounds. `ratio` is the median
- * over the rounds of (time of the best cuBLASLt) / (time of our best), with the 10th and 90th
- * percentile.
+ * Each line of a variants file is one configuration, with the short names of `fields` below. If
+ * shapes (MxNxK) follow the fields, the line is for these shapes only.
+ *
+ * For each shape, every legal variant is checked against a reference (double precision on sampled
+ * rows, cuBLASLt on all elements; C is poisoned first) and timed quickly. Then the best variants
+ * are timed against the best of cuBLASLt's heuristics, interleaved: in each round each candidate
+ * runs once for some milliseconds, in an order that changes. Buffers are rotated over at least 3
+ * times the level 2 cache, data are uniform in [-1, 1], launches are graph replays, and results are
+ * medians over the rounds. `ratio` is the median over the rounds of (time of the best cuBLASLt) /
+ * (time of the best variant), with the 10th and 90th percentile.
  *
  * Build: cc -O2 -std=gnu17 gemm_bench.c -o gemm_bench -ldl -lpthread -lm. No CUDA headers are
- * needed: what is used of the driver, NVRTC and cuBLASLt is declared here.
+ * needed, because the functions of the driver, NVRTC and cuBLASLt are declared here.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -154,7 +155,7 @@ typedef struct {
     void *module, *function, *pad;
     int shared, clusters;
     int size[3];  /* compiled in if not 0 */
-    char *shapes; /* " MxNxK MxNxK ", for which it is; NULL: for all */
+    char *shapes; /* the shapes it is for, " MxNxK MxNxK "; NULL: all */
 } variant;
 static variant variants[VARIANTS_MAX];
 static int variant_count;
@@ -173,13 +174,13 @@ static int stage_bytes(const int *v)
     return a + b;
 }
 
-/* Columns of an accumulator that a block finishes: OWN_N of cuda_gemm_sm90.cu. */
-/* Returns how many consumers divide the columns of a tile: 2 if they cannot divide its rows. */
+/* Returns how many consumers share the columns of a tile: 2 if they cannot share its rows. */
 static int beside(const int *v)
 {
     return v[SW] && v[NC] == 2 && !v[PP] && v[BN] % 128 ? 2 : 1;
 }
 
+/* Returns the columns of an accumulator that a block finishes: OWN_N of cuda_gemm_sm90.cu. */
 static int own_columns(const int *v)
 {
     int columns = v[SW] ? v[BM] / beside(v) : v[BN];
@@ -423,19 +424,21 @@ static bool wait_stream(double limit)
 /* ---- contenders ---- */
 
 typedef struct {
-    variant *ours; /* or: */
+    variant *ours; /* NULL: `algo` is set */
     lt_result *algo;
-    int epilogue; /* 1: the library's own, 2: our elementwise pass behind the plain product */
+    int epilogue; /* 1: the library's own, 2: an elementwise pass after the plain product */
     double quick, error;
     void *exec;
     int reps;
-    int edges, early; /* of the recorded graph; those that let the next kernel start early */
+    /* edges of the recorded graph, and how many let the next kernel start early */
+    int edges, early;
     double time[ROUNDS_MAX];
     double median;
     char name[264];
 } contender;
 
-/* Elements from row to row of a copy whose rows can be addressed: as in ak_pad. */
+/* Returns the pitch, in elements, of a copy whose rows the copy engine can address, as in
+   ak_pad. */
 static int pitch_of(int columns)
 {
     return (columns + 63) / 64 * 64;
@@ -457,8 +460,8 @@ static void encode(tensor_map *map, const view *m, int box_inner, int box_outer,
                               promotion, 0));
 }
 
-/* A or B: where it is and where its padded copy, whether it is stored transposed, its rows or
-   columns, those of a block, and the blocks of a cluster that share a box. */
+/* A or B: its address and that of its padded copy; `t`: it is stored transposed; its rows or
+   columns, and those of a block; and the blocks of a cluster that share a box. */
 typedef struct {
     devptr at, copy;
     int t, size, block, sharers;
@@ -483,7 +486,7 @@ static int items_of(const int *v)
     return rows * columns * v[SK];
 }
 
-static bool only_sensible; /* --sensible: what the space of the product would not exclude */
+static bool only_sensible; /* --sensible: only variants that the kernel's space would not exclude */
 
 static const char *unfit(const int *v)
 {
@@ -629,7 +632,7 @@ static bool record(contender *c, int reps)
     }
     OK(cuStreamEndCapture(stream, &graph));
     if (code == 0 && c->algo != NULL && cuGraphGetEdges_v2 != NULL) {
-        /* Does the library let its kernels start early, as `pdl` does? */
+        /* Finds out whether the library lets its kernels start early, as `pdl` does. */
         static void *from[4096], *to[4096];
         static unsigned char data[4096][8];
         size_t edges = 4096;
@@ -678,7 +681,7 @@ static int clamp_reps(double total, double each, int low, int high)
     return n < low ? low : n > high ? high : (int)n;
 }
 
-/* A first impression: the best of three replays of about half a millisecond. */
+/* Times a contender roughly: the best of three replays of about half a millisecond. */
 static bool time_quickly(contender *c, double guess)
 {
     if (!record(c, clamp_reps(5e-4, guess, 2, 60))) {
@@ -718,12 +721,12 @@ static int by_quick(const void *a, const void *b)
 
 static FILE *details;
 static double round_seconds = 0.004;
-static int semi_each = 20; /* of each side meet again hot */
+static int semi_each = 20; /* contenders of each side that are timed again on a hot device */
 static int rounds = 21;
 static double geomean_best, geomean_first;
 static int geomean_count;
 static bool check_only, compile_sizes, profile;
-static int lt_limit = LT_MAX; /* --lt: so many of cuBLASLt's heuristics */
+static int lt_limit = LT_MAX; /* --lt: limit on cuBLASLt's heuristics */
 
 static void run_shape(int m, int n, int k)
 {
@@ -750,7 +753,7 @@ static void run_shape(int m, int n, int k)
         fill(B[i], b_bytes / 2, (uint64_t)(3 * i + 2));
     }
     fill(bias, (uint64_t)n, 99);
-    /* reference: at most 48 rows, spread */
+    /* The reference has at most 48 rows, spread over the matrix, unless the product is small. */
     int rows = m < 48 ? m : 48;
     if ((double)m * n * k < 3e8) {
         rows = m;
@@ -848,7 +851,7 @@ static void run_shape(int m, int n, int k)
         return;
     }
     contender lt_first = libs[0];
-    /* its result, all elements */
+    /* All elements of its result are kept, to compare the variants with them. */
     OK(cuMemsetD32Async(C[0], POISON, (c_bytes + 3) / 4, stream));
     run_once(&libs[0], 0);
     OK(cuStreamSynchronize(stream));
@@ -865,7 +868,7 @@ static void run_shape(int m, int n, int k)
     for (int i = 0; i < tried; i++) {
         variant *x = i < variant_count ? &variants[i] : &specials[i - variant_count];
         if (i == variant_count - 1 && compile_sizes && !check_only) {
-            /* once more with the sizes compiled in */
+            /* The best are compiled once more with the sizes as constants. */
             qsort(ours, (size_t)ours_count, sizeof *ours, by_quick);
             int count = ours_count < FINAL_STATIC ? ours_count : FINAL_STATIC;
             for (int j = 0; j < count; j++) {
@@ -895,7 +898,8 @@ static void run_shape(int m, int n, int k)
             fflush(details);
         }
         OK(cuMemsetD32Async(C[0], POISON, (c_bytes + 3) / 4, stream));
-        for (int j = 0; j < 3; j++) { /* back to back: what the one before left must not matter */
+        /* three in a row, because leftovers of one launch must not affect the next */
+        for (int j = 0; j < 3; j++) {
             launch_ours(x, 0);
         }
         if (!wait_stream(5)) {
@@ -943,8 +947,8 @@ static void run_shape(int m, int n, int k)
                     libs[i].name, libs[i].early, libs[i].edges);
         }
     }
-    /* A short run may stay below the power limit that a long one meets: the best of the first
-       impression meet again, hot, and that order counts. Both sides alike. */
+    /* A short run may not reach the power limit that a long one does. So the best of both sides are
+       timed again on a hot device, and this order counts. */
     const int semi_ours = ours_count < semi_each ? ours_count : semi_each,
               semi_lt = libs_count < semi_each ? libs_count : semi_each;
     const int semi = semi_ours + semi_lt;
@@ -1026,7 +1030,8 @@ static void run_shape(int m, int n, int k)
            final[best]->name, final[best_lt]->name, final[best]->error, lt_error, ours_count);
     fflush(stdout);
     if (profile) {
-        /* The best of each side once more, for a profiler that was told not to start at once. */
+        /* Runs the best of each side once more for a profiler, which must be started with the
+           option to begin at cuProfilerStart. */
         OK(cuProfilerStart());
         run_once(final[best], 0);
         run_once(final[best_lt], 1);
@@ -1074,7 +1079,7 @@ int main(int argc, char **argv)
                     return 2;
                 }
             }
-        } else if (!strncmp(argv[i], "--layout=", 9)) { /* nn: both as in row-major A * B */
+        } else if (!strncmp(argv[i], "--layout=", 9)) { /* nn: A and B are both row-major */
             a_t = argv[i][9] == 't';
             b_t = argv[i][10] == 'n';
         } else if (!strncmp(argv[i], "--threads=", 10)) {

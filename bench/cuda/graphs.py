@@ -1,10 +1,10 @@
-"""What the scripts *_variants.py share: kernels that the driver loads and launches without the product, and CUDA graphs of launches,
-timed in turns. Needs PyTorch and an NVIDIA device."""
+"""What the scripts *_variants.py share: it loads and launches kernels through the driver, without autokernel, and times CUDA graphs
+of launches, which take turns. Needs PyTorch and an NVIDIA device."""
 import ctypes, random
 
 import torch
 
-MAX_SHARED, PROGRAMMATIC = 8, 6  # CU_FUNC_ATTRIBUTE_..., CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+MAX_SHARED, PROGRAMMATIC = 8, 6  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 
 cu = ctypes.CDLL("libcuda.so.1")
 torch.manual_seed(1)
@@ -32,12 +32,12 @@ class Module:
     def allow(self, smem):
         ck(cu.cuFuncSetAttribute(self.f, MAX_SHARED, smem), "smem")
     def resident(self, threads, smem):
-        """Returns how many blocks a processor holds."""
+        """Returns how many blocks an SM holds at once."""
         n = ctypes.c_int()
         ck(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(ctypes.byref(n), self.f, threads, ctypes.c_size_t(smem)), "occ")
         return n.value
     def start(self, stream, blocks, threads, smem, maps, vals):
-        """Launches the kernel with the addresses of tensor maps, then values."""
+        """Launches the kernel. Its arguments are the tensor maps, given by their addresses, and then the values."""
         params = [ctypes.c_void_p(at) for at in maps] + [ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in vals]
         a = Attr(PROGRAMMATIC, b"", 1)
         g = Config(blocks, 1, 1, threads, 1, 1, smem, stream, ctypes.pointer(a), 1 if self.c["LAUNCH_EARLY"] else 0)

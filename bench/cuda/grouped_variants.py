@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Configurations of matmul_grouped beside each other, torch._grouped_mm and a loop of torch.mm, without the product: each as a CUDA
-graph of launches that rotate over copies of all arrays (240 MB and more), all in turns in random order, medians of 15 rounds of the
-best five (of 5 rounds of all). Every configuration is first compared with products in f32, on odd shapes with empty groups too.
+"""Compares configurations of matmul_grouped with each other, with torch._grouped_mm and with a loop of torch.mm, without autokernel.
+Each is a CUDA graph of launches that rotate over copies of all arrays (at least 240 MB). They take turns in random order. The results
+are medians: of 5 rounds for all, and of 15 rounds for the best five. Before that, every configuration is checked against products in
+f32, also on odd shapes with empty groups.
 
     python3 bench/cuda/grouped_variants.py build FOLDER            needs nvcc: one cubin for each configuration
     python3 bench/cuda/grouped_variants.py run FOLDER [FILE.json]  needs PyTorch and an NVIDIA device of capability 9.0"""
@@ -11,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = [os.path.join(HERE, "../../kernels", f) for f in ("matmul/cuda_wgmma.cu", "matmul/cuda_ring.cu", "matmul_grouped/cuda_plan.cu", "matmul_grouped/cuda_sm90.cu")]
 WIDTHS = (16, 32, 64, 96, 128, 192, 256)
-# groups, rows of all, N, K
+# groups, rows of all groups together, N, K
 CASES = [(8, 1024, 4096, 4096), (8, 128, 4096, 4096), (8, 4096, 4096, 4096), (8, 512, 14336, 4096), (8, 2048, 4096, 14336), (16, 1024, 5120, 8192),
          (32, 2048, 4096, 7168), (32, 256, 7168, 2048), (64, 128, 1408, 2048), (64, 4096, 2048, 1408), (64, 1024, 4096, 2048), (8, 32768, 4096, 4096)]
 ODD = [(3, 100, 72, 72), (5, 333, 264, 200), (7, 1, 8, 8), (256, 1000, 136, 320), (4, 700, 1000, 1032), (1, 129, 128, 64)]
 
 def configurations():
-    """Tile: rows, columns, depth of a slot, slots, consumers."""
+    """Returns the configurations to compare. A tile is: rows, columns, elements of a slot along K, slots, consumers."""
     def one(tile, stream, strips, evict=1, swiglu=0, masked=0):
         names = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "num_stages", "NUM_CONSUMERS")
         return dict(zip(names, tile), CLUSTER_N=1, STREAM=stream, STRIPS=strips, EVICT_B=evict, LAUNCH_EARLY=1, activation_is_swiglu=swiglu, layout_is_masked=masked)
@@ -106,7 +107,7 @@ def spans(s):
     return list(zip([0] + s["list"][:-1], s["list"]))
 
 def check(s):
-    """Returns the greatest error over what is allowed; infinity where a place that is not used is not 0."""
+    """Returns the greatest ratio of an error to the allowed one; infinity for NaN, or if a row outside all groups is not 0."""
     worst, untouched = 0.0, torch.ones(s["a"].shape[0], dtype=torch.bool, device="cuda")
     for g, (begin, end) in enumerate(spans(s)):
         if begin == end: continue

@@ -1,8 +1,8 @@
 /*
- * helpers.cu: what the bench needs around a kernel under test: random data, poison, a reference in
- * double precision, an error norm, and the separate bias + activation pass of an unfused library
- * call. Compiled with NVRTC like the kernels themselves; dtype_is_f16 or dtype_is_bf16 says what 16
- * bits mean.
+ * helpers.cu: the kernels that gemm_bench needs besides the one it measures: random data, poison, a
+ * reference in double precision, an error norm, and the separate pass for bias and activation after
+ * an unfused library call. NVRTC compiles them like the measured kernels. dtype_is_f16 or
+ * dtype_is_bf16 says which format the 16-bit elements have.
  */
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -64,7 +64,8 @@ __device__ double activate(double x, int activation)
     }
 }
 
-/* Rows first, first + step ... of the product, one thread an element. *_t: stored transposed. */
+/* Computes the rows first, first + step, ... of the product, with one thread for each element. a_t,
+   b_t: stored transposed. */
 extern "C" __global__ void reference(double *out, const u16 *a, const u16 *b, const u16 *bias,
                                      int m, int n, int k, int a_t, int b_t, int first, int step,
                                      int rows, int activation)
@@ -87,8 +88,8 @@ extern "C" __global__ void reference(double *out, const u16 *a, const u16 *b, co
     out[(u64)r * n + column] = activate(sum, activation);
 }
 
-/* result[0] += sum (c - ref)^2, [1] += sum ref^2, [2] = max |c - ref|, [3] += elements that are not
- * finite */
+/* Compares rows with the reference: result[0] += sum (c - ref)^2, [1] += sum ref^2, [2] = max |c -
+   ref|, [3] += elements that are not finite. */
 extern "C" __global__ void compare_rows(double *result, const u16 *c, const double *ref, int m,
                                         int n, int first, int step, int rows)
 {
@@ -114,7 +115,7 @@ extern "C" __global__ void compare_rows(double *result, const u16 *c, const doub
     atomicAdd(result + 3, bad);
 }
 
-/* The same against another 16-bit result, all elements. */
+/* Compares all elements with another 16-bit result, in the same way. */
 extern "C" __global__ void compare_all(double *result, const u16 *c, const u16 *ref, u64 count)
 {
     double error = 0, norm = 0, worst = 0, bad = 0;
@@ -159,8 +160,8 @@ __device__ float activate_fast(float x, int activation)
     }
 }
 
-/* c = activation(c + bias), in place: 8 elements at a time, columns a multiple of 8. A thread stays
-   in its columns, so that it loads the bias once, and walks down the rows. */
+/* Sets c = activation(c + bias) in place, 8 elements at a time; the number of columns is a multiple
+   of 8. A thread keeps its columns for all rows, so that it loads the bias once. */
 extern "C" __global__ void bias_activation(uint4 *c, const uint4 *bias, u32 rows, u32 row_vectors,
                                            int activation)
 {

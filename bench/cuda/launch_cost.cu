@@ -1,7 +1,7 @@
-/* launch_cost.cu: what the driver itself takes of the host for a launch, which is the floor of what
- * a call of a bundle costs: kernels that do nothing, with the arguments and attributes that our
- * kernels have. Medians of 300 batches of 20 launches in a stream of its own, in nanoseconds, with
- * the middle four fifths; the contestants take turns.
+/* launch_cost.cu: measures the host time that the driver itself takes for a launch, below which no
+ * call of a bundle can come. It launches kernels that do nothing, with the arguments and attributes
+ * of the built-in kernels. It prints medians of 300 batches of 20 launches in a stream of its own,
+ * in nanoseconds, and the range of the middle four fifths. The cases take turns.
  *
  *     nvcc -O2 -arch=sm_90 bench/cuda/launch_cost.cu -lcuda -o launch_cost && ./launch_cost
  */
@@ -28,7 +28,8 @@ struct map {
 
 __global__ void none() {}
 __global__ void three(void *, void *, void *) {}
-/* The arguments of the kernels for products: three tensor maps and thirteen others. */
+/* A kernel with the arguments of the kernels for products: three tensor maps and thirteen
+   others. */
 __global__ void product(const __grid_constant__ map, const __grid_constant__ map,
                         const __grid_constant__ map, void *, void *, void *, void *, void *, int,
                         int, int, int, float, float, long long, long long)
@@ -96,7 +97,8 @@ static map maps[3];
 static uint64_t words[16];
 static void *arguments[16];
 
-/* Launches with what a bundle's launch has: a cluster's extents, an early start, shared memory. */
+/* A launch with the attributes of a bundle's launches: the extents of a cluster, an early start,
+   shared memory. */
 struct launch {
     CUlaunchConfig config;
     CUlaunchAttribute attribute[2];

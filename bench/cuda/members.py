@@ -20,7 +20,7 @@ def value(text, names):
     return eval(arrays(text), {"__builtins__": {}}, scope)
 
 def members(space, shape):
-    """A dictionary of arrays: every member of the family, and its Rank."""
+    """Returns a dictionary of arrays, one for each parameter, with all members of the family; and an array of their Ranks."""
     fixed = dict(DEVICE, **CHOICES, **dict(zip("MNK", shape)))
     parameters = space["ConfigurationSpace"]["TuningParameters"]
     family = next(s for s in space["ConfigurationSpace"]["Starts"] if "Family" in s)
@@ -40,9 +40,9 @@ def members(space, shape):
             columns = []
             for option in family["Family"][name]:
                 wanted = np.broadcast_to(value(option, scope) if isinstance(option, str) else option, rows)
-                index = np.searchsorted(np.sort(values), wanted, "right") - 1 # the next smaller one
+                index = np.searchsorted(np.sort(values), wanted, "right") - 1 # the largest value that is not above it
                 columns.append(np.where(index < 0, -1, np.sort(values)[np.maximum(index, 0)]))
-            if name == "num_stages": # as many as fit: every smaller one is tried below
+            if name == "num_stages": # the family names an upper limit; the conditions decide below how many slots fit
                 columns = [np.where(values[i] <= np.max(columns, axis=0), values[i], -1) for i in range(len(values))]
         else:
             columns = [np.full(rows, v) for v in values]
@@ -52,7 +52,8 @@ def members(space, shape):
         for text in conditions:
             if last(text) == at and (at > 0 or any(n in text for n in order)):
                 prune(np.broadcast_to(value(text, dict(fixed, **table)), len(table[name])).astype(bool))
-    # of those that differ in nothing else, the one with most defaults of what the family does not name, then the largest ring
+    # Of members that agree in all parameters that the family names (num_stages apart), keep the one with the most defaults in the
+    # others, and of these the one with most slots.
     scope, named = dict(fixed, **table), family["Family"]
     default = lambda p: value(p["Default"], scope) if isinstance(p["Default"], str) else p["Default"]
     usual = sum((table[p["Name"]] == default(p)).astype(int) for p in parameters if p["Name"] not in named)

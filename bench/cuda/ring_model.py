@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""A model of the ring of slots in kernels/matmul/cuda_gemm_sm90.cu: the blocks of a cluster, their producers and consumers, and
-the barriers between them, step by step in random order. It shows when somebody waits for ever.
+"""Simulates the ring of slots in kernels/matmul/cuda_gemm_sm90.cu: the producers and consumers of the blocks of a cluster and the
+barriers between them take steps in random order. It counts the schedules in which they wait for each other for ever.
 
     python3 bench/cuda/ring_model.py [SCHEDULES]        default 200 of each case
 
-`each` counts EARLY_SLOTS anew for each piece of work, as the kernel did until that was found to hang; `once` is what it does now."""
+It compares two variants: `each` counts EARLY_SLOTS anew for each piece of work, which can hang; `once` counts them once, as the
+kernel does. The exit status is 1 if `once` hangs."""
 import random, sys
 from itertools import accumulate
 
-# clusters of M x N blocks, slots, EARLY_SLOTS, slots of each piece of work
+# cluster (M x N blocks), slots, EARLY_SLOTS, slots that each piece of work fills
 CASES = [((2, 2), 9, 4, [4] * 24), ((2, 4), 3, 4, [4] * 5), ((2, 2), 4, 4, [4] * 8), ((2, 2), 3, 4, [64]), ((2, 2), 9, 4, [4, 5, 4] * 8),
          ((2, 1), 4, 4, [3] * 8), ((2, 2), 8, 2, [16] * 2), ((4, 2), 6, 2, [1] * 20)]
-BYTES = 12  # of an operand: whatever the blocks of a cluster can share
-PATIENCE = 4000  # steps in which nobody got on
+BYTES = 12  # of an operand in a slot; any number that the rows and columns of each cluster divide
+PATIENCE = 4000  # successive steps without progress, after which a schedule counts as hanging
 
 class Barrier:
     def __init__(self, count):
@@ -34,7 +35,7 @@ def ends(cluster, slots, early, pieces, once, seed):
     mates = {b: [x for x in blocks if x[0] == b[0] or x[1] == b[1]] for b in blocks}
     full = {b: [Barrier(1) for _ in range(slots)] for b in blocks}
     empty = {b: [Barrier(sum(cluster) - 1) for _ in range(slots)] for b in blocks}
-    on_the_way = []  # (block, slot, bytes)
+    on_the_way = []  # copies that were begun: (block, slot, bytes)
 
     def producer(b):
         slot, parity, together, alone = 0, 1, False, min(early, slots)

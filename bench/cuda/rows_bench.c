@@ -4,19 +4,21 @@
  *
  *     rows_bench [options] [configurations.txt...] KERNEL:DTYPE:ROWSxCOLS...
  *
- * Each line of a file is one configuration, short names as in `fields` below, for the job that it
- * begins with or else for all; what is not legal for a job is left out. Without a file, a list is
- * made for each job: every way to cut the row into threads and vectors; then, as often as --turns
- * says, the best --parents of them changed in one place each. Every configuration is checked
- * against a plain kernel in double precision on all elements (the output is poisoned first), timed
- * quickly, and the best meet the two copies (the driver's and our own; for reduce, our own reading)
- * interleaved: in each round everybody runs once for some milliseconds, in an order that changes.
- * Two sets of buffers take turns, so that nothing is found in the level 2 cache; data are uniform
- * in [-1, 1]; launches are graph replays; results are medians over the rounds. `of copy` is the
- * median over the rounds of the faster copy's time over ours.
+ * Each line of a file is one configuration, with the short names of `fields` below. It may begin
+ * with the job that it is for; otherwise it is for all jobs. A configuration that is not legal for
+ * a job is skipped. Without a file, a list is made for each job: every way to divide the row among
+ * threads and vectors and then, --turns times, the best --parents of them with one change each.
+ *
+ * Every configuration is checked on all elements against a simple kernel in double precision (the
+ * output is poisoned first) and timed quickly. Then the best are timed against two copies, that of
+ * the driver and a kernel of this bench (for reduce, against a kernel that only reads),
+ * interleaved: in each round each candidate runs once for some milliseconds, in an order that
+ * changes. Two sets of buffers take turns, so that the level 2 cache holds nothing useful; data are
+ * uniform in [-1, 1]; launches are graph replays; results are medians over the rounds. `of copy` is
+ * the median over the rounds of the faster copy's time divided by the configuration's.
  *
  * Build: cc -O2 -std=gnu17 rows_bench.c -o rows_bench -ldl -lpthread -lm. No CUDA headers are
- * needed: what is used of the driver and NVRTC is declared here.
+ * needed, because the functions of the driver and NVRTC are declared here.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -45,12 +47,12 @@ enum {
 enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, LE, N, FIELDS };
 static const struct {
     const char *name, *macro;
-    int value; /* if not given; -1: what the shape asks for */
+    int value; /* the default; -1: it depends on the shape */
 } fields[FIELDS] = {{"t", "THREADS_PER_ROW", 128},
                     {"c", "CLUSTER", 1},
-                    {"r", "ROWS", -1}, /* 128 threads in a block */
+                    {"r", "ROWS", -1}, /* -1: 128 threads in a block */
                     {"v", "VEC_BYTES", 16},
-                    {"k", "KEEP", -1}, /* all of the row */
+                    {"k", "KEEP", -1}, /* -1: the whole row */
                     {"re", "REST", 0},
                     {"pf", "PREFETCH", 0},
                     {"st", "STAGES", 0},
@@ -60,7 +62,7 @@ static const struct {
                     {"s", "STORE_HINT", 0},
                     {"o", "ONLINE", 1}, /* MOMENTS for layernorm */
                     {"we", "WEIGHT_EARLY", 0},
-                    {"wh", "WHOLE", -1}, /* as much as is true */
+                    {"wh", "WHOLE", -1}, /* -1: the largest valid value */
                     {"sp", "SPLIT", 1},
                     {"le", "LAUNCH_EARLY", 0},
                     {"n", "BATCH", 1}};
@@ -77,7 +79,7 @@ typedef struct {
     char text[128];
     char *cubin, *log;
     size_t bytes;
-    int registers, spills; /* the second in bytes */
+    int registers, spills; /* `spills` is in bytes */
     bool compiled, failed;
     void *module, *function;
     int shared, resident;
@@ -90,12 +92,12 @@ struct job {
     int cols;
     variant list[LIST_MAX];
     int count;
-    double copy; /* seconds, the faster one of the first impression */
+    double copy; /* seconds of the faster copy in quickly() */
 };
 static job *jobs[JOBS_MAX];
 static int job_count;
 static char *source[KERNELS];
-static double add_limit = 16; /* vectors in registers in the lists that are made here */
+static double add_limit = 16; /* most vectors in registers, in the lists that are made here */
 
 static const char *illegal(const job *j, const int *v)
 {
@@ -159,7 +161,7 @@ static int shared_bytes(const job *j, const int *v)
     return (scratch + 15) / 16 * 16 + rest + ring + stay;
 }
 
-/* Adds a configuration unless it is there or illegal. */
+/* Adds a configuration unless it is in the list already or illegal. */
 static void add(job *j, const int *given)
 {
     variant *x = &j->list[j->count];
@@ -248,7 +250,7 @@ static void add_line(job *j, const char *line)
     }
 }
 
-/* Blocks of an SM that leave each thread what it needs at least. */
+/* Returns the most blocks of an SM that leave each thread `registers` registers. */
 static int blocks_for(int threads, int registers)
 {
     int b = 65536 / (threads * registers);
@@ -256,13 +258,13 @@ static int blocks_for(int threads, int registers)
     return b < 1 ? 1 : b > 32 ? 32 : b;
 }
 
-/* Registers of a thread at least: elements wait in fp32. */
+/* Returns the fewest registers of a thread, which holds its elements as f32. */
 static int registers_for(const job *j, const int *v)
 {
     return 40 + v[N] * v[K] * v[VB] / j->element;
 }
 
-/* Every sensible way to cut the row. */
+/* Adds every sensible way to divide the row among threads and vectors. */
 static void add_cuts(job *j)
 {
     const int64_t bytes = (int64_t)j->cols * j->element, vectors = bytes / 16;
@@ -301,7 +303,7 @@ static void add_cuts(job *j)
                 }
                 v[SP] = 1;
             }
-            if (bytes >= 32768 && j->kernel != REDUCE) { /* part of it in shared memory */
+            if (bytes >= 32768 && j->kernel != REDUCE) { /* a part of the row is in shared memory */
                 const int all = v[K];
                 v[R] = 1;
                 v[RE] = 1;
@@ -330,7 +332,7 @@ static void add_cuts(job *j)
     }
 }
 
-/* Blocks that stay and have the next rows in shared memory: 64 to 224 KB of them in an SM. */
+/* Adds persistent blocks that load the next rows into shared memory, 64 to 224 KB in an SM. */
 static void add_rings(job *j)
 {
     const int64_t vectors = (int64_t)j->cols * j->element / 16;
@@ -367,7 +369,8 @@ static void add_rings(job *j)
     }
 }
 
-/* A parent changed in one place. */
+/* Adds configurations that differ from the parent in one field, or in a few that belong
+   together. */
 static void add_children(job *j, const int *parent)
 {
     static const struct {
@@ -392,7 +395,7 @@ static void add_children(job *j, const int *parent)
             add(j, v);
         }
     }
-    for (int i = 0; i < 4; i++) { /* more or fewer registers, rows of a block */
+    for (int i = 0; i < 4; i++) { /* twice or half the blocks of an SM, or the rows of a block */
         memcpy(v, parent, sizeof v);
         v[i < 2 ? B : R] = i % 2 ? v[i < 2 ? B : R] * 2 : v[i < 2 ? B : R] / 2;
         if (i >= 2) {
@@ -402,7 +405,8 @@ static void add_children(job *j, const int *parent)
             add(j, v);
         }
     }
-    for (int i = 0; i < 4; i++) { /* blocks that stay, with the next row or the weights at hand */
+    /* persistent blocks, with the next row or the weights loaded early */
+    for (int i = 0; i < 4; i++) {
         memcpy(v, parent, sizeof v);
         v[W] = i < 2 ? 0 : i == 2 ? 1 : 4;
         v[L] = i == 0 ? 0 : v[L];
@@ -450,7 +454,7 @@ static struct {
     int from, to;
 } work[2 * JOBS_MAX];
 static int work_count, work_next, work_at, threads = 16;
-static double limit = 1e9, began; /* seconds: then only the final rounds are left */
+static double limit = 1e9, began; /* seconds, after which only the final rounds follow */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 
@@ -481,7 +485,7 @@ static void *compile_some(void *unused)
 
 static pthread_t pool[64];
 
-/* Starts on the configurations of all jobs that are not compiled. */
+/* Starts to compile the configurations, from `from` on, of all jobs. */
 static void compile_start(const int *from)
 {
     work_count = work_next = 0;
@@ -560,7 +564,7 @@ static devptr take(size_t *at, size_t bytes)
     return p;
 }
 
-/* Buffers, data and reference of a job. */
+/* Allocates the buffers of a job, fills them and computes the reference. */
 static void begin_job(job *j)
 {
     size_t at = 0;
@@ -584,8 +588,8 @@ static void begin_job(job *j)
 }
 
 typedef struct {
-    variant *ours; /* or: */
-    int copy;      /* 1 the driver's, 2 ours, 3 ours that only reads */
+    variant *ours; /* NULL: a copy */
+    int copy;      /* 1: the driver's, 2: a kernel's, 3: a kernel that only reads */
     void *exec;
     int reps;
     double time[ROUNDS_MAX], median;
@@ -613,10 +617,10 @@ static void launch(const contender *c, int set)
         int64_t groups = (batches + v[R] - 1) / v[R];
         int cols = now->cols;
         float epsilon = 1e-5f;
-        if (v[W] > 0) { /* all blocks do as many, or one less */
+        if (v[W] > 0) { /* all blocks do equally many groups, or one less */
             const int64_t most = (int64_t)v[W] * x->resident, times = (groups + most - 1) / most;
             groups = (groups + times - 1) / times;
-            if (stay) { /* each block's rows begin at the same place of a vector */
+            if (stay) { /* each block's rows begin at the same offset within a vector */
                 const int64_t whole = groups + apart - 1 < most ? groups + apart - 1 : most;
                 groups = whole < apart ? apart : whole / apart * apart;
             }
@@ -670,7 +674,7 @@ static double bytes_of(const job *j)
     return (j->kernel == REDUCE ? 1.0 : 2.0) * (double)j->rows * j->cols * j->element;
 }
 
-/* A first impression: the median of three replays of about a millisecond. */
+/* Times a contender roughly: the median of three replays of about a millisecond. */
 static double quickly(contender *c)
 {
     double time[3];
@@ -705,7 +709,7 @@ static double tolerance(const job *j)
     return j->dtype == F32 ? 3e-6 : j->dtype == BF16 ? 2.5e-3 : 4e-4;
 }
 
-/* Checks and times the configurations from `from` on that are not measured. */
+/* Checks and times the configurations from `from` on that were not measured yet. */
 static void measure(job *j, int from)
 {
     const uint64_t count = (uint64_t)j->rows * (uint64_t)j->cols;
@@ -776,7 +780,7 @@ static int ranked(job *j, variant **out)
 static double geomean;
 static int geomean_count;
 
-/* The best against the copies, interleaved. */
+/* Times the best configurations against the copies, interleaved. */
 static void finals(job *j)
 {
     static variant *order[LIST_MAX];
@@ -818,7 +822,7 @@ static void finals(job *j)
         printf(" %.0f", gb / c[ours + 1].median);
     }
     printf(", %d configurations\n", n);
-    for (int i = 0; i < ours; i++) { /* few: sort by the medians */
+    for (int i = 0; i < ours; i++) { /* sorts by the medians */
         for (int k = i + 1; k < ours; k++) {
             if (c[k].median < c[i].median) {
                 const contender swap = c[i];

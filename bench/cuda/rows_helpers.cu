@@ -1,7 +1,7 @@
 /*
- * rows_helpers.cu: what rows_bench needs around a kernel under test: random data, the same function
- * computed plainly in double precision, an error norm, and two ceilings: a copy and a reading.
- * dtype_is_f32, dtype_is_f16 or dtype_is_bf16 says what an element is.
+ * rows_helpers.cu: the kernels that rows_bench needs besides those it measures: random data, the
+ * same functions in double precision, an error norm, and two ceilings: a copy, and a kernel that
+ * only reads. dtype_is_f32, dtype_is_f16 or dtype_is_bf16 says which format elements have.
  */
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -41,7 +41,7 @@ __device__ u16 narrow(float f)
 }
 #endif
 
-/* Uniform in [low, high). */
+/* Fills with numbers that are uniform in [low, high). */
 extern "C" __global__ void fill_random(element *out, u64 count, u64 seed, float low, float high)
 {
     for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count;
@@ -54,7 +54,7 @@ extern "C" __global__ void fill_random(element *out, u64 count, u64 seed, float 
     }
 }
 
-/* The sum (or the largest) of what 256 threads bring; every thread gets it. */
+/* Returns to every thread the sum, or the largest, of the values of 256 threads. */
 __device__ double together(double x, bool largest)
 {
     __shared__ double all[256];
@@ -71,7 +71,8 @@ __device__ double together(double x, bool largest)
     return all[0];
 }
 
-/* kernel: 0 softmax, 1 layernorm, 2 rmsnorm, 3 reduce; a block of 256 threads for each row. */
+/* Computes the reference, with a block of 256 threads for each row. kernel: 0 softmax, 1 layernorm,
+   2 rmsnorm, 3 reduce. */
 extern "C" __global__ void reference(double *out, const element *x, const element *weight,
                                      const element *bias, int cols, int kernel)
 {
@@ -104,8 +105,8 @@ extern "C" __global__ void reference(double *out, const element *x, const elemen
     }
 }
 
-/* result[0] += sum (y - ref)^2, [1] += sum ref^2, [2] = max |y - ref|, [3] += elements that are not
-   finite. */
+/* Compares with the reference: result[0] += sum (y - ref)^2, [1] += sum ref^2, [2] = max |y - ref|,
+   [3] += elements that are not finite. */
 extern "C" __global__ void compare(double *result, const element *y, const double *ref, u64 count)
 {
     double error = 0, norm = 0, worst = 0, bad = 0;
@@ -132,7 +133,7 @@ extern "C" __global__ void compare(double *result, const element *y, const doubl
     }
 }
 
-/* A block of 256 threads copies 16 KB. */
+/* Copies; each block of 256 threads copies 16 KB. */
 extern "C" __global__ void copy(uint4 *to, const uint4 *from, u64 count)
 {
     const u64 first = blockIdx.x * 1024ull + threadIdx.x;
@@ -151,7 +152,8 @@ extern "C" __global__ void copy(uint4 *to, const uint4 *from, u64 count)
     }
 }
 
-/* A block of 256 threads reads 32 KB, and writes nothing that is not all ones. */
+/* Reads; each block of 256 threads reads 32 KB. It writes only if all bits that it has read are 1,
+   so that the compiler keeps the loads. */
 extern "C" __global__ void read(uint4 *to, const uint4 *from, u64 count)
 {
     const u64 first = blockIdx.x * 2048ull + threadIdx.x;

@@ -1,12 +1,13 @@
-"""split_errors.py: the errors of f32 products on tensor cores, beside those of full f32 and tf32.
+"""split_errors.py: compares the errors of f32 products on tensor cores with those of full f32 and tf32.
 
     python3 bench/cuda/split_errors.py K=4096,precision=bf16x3.akb ...
 
-Each bundle is of matmul, f32, layout nn; its file's name says K and the rest, M and N are 1024. For factors that
-are uniform in -1..1, normal, and uniform in 0..1 it prints the root mean square and the largest of the errors
-against sums in double, in units of 2^-24 of the root mean square of the right result: of the bundle, of torch in f32
-(cuBLAS) and of torch in tf32. Then factors that are infinite, NaN or close to the largest number are set, and the
-elements are listed that are finite, infinite or NaN where those of torch in f32 are not.
+Each bundle must be of matmul with dtype f32 and layout nn, for M and N of 1024 and the K that the name of its file
+says. The factors are uniform in -1..1, normal, or uniform in 0..1. For each of these it prints the root mean square
+and the largest of the errors against sums in double, in units of 2^-24 of the root mean square of the right result:
+of the bundle, of torch in f32 (cuBLAS) and of torch in tf32. Then it sets factors that are infinite, NaN, close to
+the largest number or subnormal. It lists the elements of which the kind (finite, infinity with its sign, or NaN)
+differs from that of torch in f32.
 """
 
 import os
@@ -32,12 +33,13 @@ def full(a, b, tf32):
 
 
 def kinds(x):
-    """0 finite, 1 and 2 infinite, 3 NaN."""
+    """Returns the kind of each element: 0 finite, 1 infinity, 2 minus infinity, 3 NaN."""
     return torch.where(x.isnan(), 3, torch.where(x == float("inf"), 1, torch.where(x == -float("inf"), 2, 0)))
 
 
 def special(bundle, a, b):
-    """The elements that are of another kind than those of f32, and how many of f32 are not finite."""
+    """Sets special factors. Returns texts for the elements whose kind differs from torch's in f32, and how many of torch's are not
+    finite."""
     inf, nan, largest = float("inf"), float("nan"), torch.finfo(torch.float32).max
     for i, j, x in ((0, 5, inf), (1, 5, -inf), (2, 6, nan), (3, 9, inf), (4, 10, largest), (6, 12, inf), (7, 13, 1e-42)):
         a[i, j] = x

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""A model of the errors of f32 products that are made of bf16 products (TERMS of kernels/matmul/cuda_gemm_sm90.cu), and whether the
-tolerances of kernels/matmul tell them from less accurate ones.
+"""Simulates the errors of f32 products that are made of bf16 products (TERMS of kernels/matmul/cuda_gemm_sm90.cu), and shows whether
+the tolerances of kernels/matmul accept them and reject less accurate ones.
 
     python3 bench/cuda/split_model.py [K...]        default 1 7 33 300 1024 4096 16384
 
-The tensor cores are taken to add 16 products exactly (8 of tf32) and to cut the sum with what was there to f32. For each K it prints the
-root mean square and the largest error in units of the root mean square of the right result, and the largest error over what the
-tolerance allows, above which a result is wrong: of honest results, and of those that save work or take less accurate products."""
+It assumes that the tensor cores add 16 products (8 of tf32) and the accumulator exactly, and round the sum to f32 toward zero. For
+each K it prints the root mean square and the largest error in units of the root mean square of the right result, and the largest ratio
+of an error to the allowed one (a result is wrong above 1). It does so for correct results and for results of less accurate
+products."""
 import sys
 import numpy as np
 
 EPS = 2.0**-23
 
 def keep(x, bits, nearest=True):
-    """f32 with so many bits of the mantissa fewer: rounded to nearest even, or cut."""
+    """Removes the last `bits` bits of the mantissas of f32 numbers: rounds to nearest even, or toward zero if not `nearest`."""
     u = x.astype(np.float32).view(np.uint32)
     u = u + ((1 << bits - 1) - 1 + (u >> bits & 1)) if nearest else u
     return (u >> bits << bits).astype(np.uint32).view(np.float32)
@@ -26,7 +27,7 @@ def terms(x, count):
     return found
 
 def cut(x):
-    """A double as f32, rounded toward zero."""
+    """Converts double to f32, rounding toward zero."""
     y = x.astype(np.float32)
     return np.where(np.abs(y.astype(np.float64)) > np.abs(x), np.nextafter(y, np.float32(0)), y)
 
@@ -36,8 +37,8 @@ def tensor_cores(sums, a, b, step=16):
     return sums
 
 def splits(a, b, count, promote=0, block=0):
-    """`promote`: so many elements along K at a time, and these sums added in f32. `block`: all products of so many elements in turn
-    (small products do not come first)."""
+    """Returns the product from `count` bf16 terms of each factor; small products come first. With `promote`, sums over that many elements
+    along K are added in f32. With `block`, all products of that many elements along K precede those of the next."""
     sums = np.zeros((a.shape[0], b.shape[1]), np.float32)
     pairs = [(i, both - i) for both in range(count - 1, -1, -1) for i in range(both, -1, -1)]
     of_a, of_b = terms(a, count), terms(b, count)

@@ -26,18 +26,18 @@ SKINNY = mnk([(m, n, k) for n, k in ((4096, 4096), (14336, 4096), (4096, 14336),
 DEEP = mnk([(n, n, k) for n in (128, 256, 512) for k in (8192, 65536)])
 AWKWARD = mnk([(1000, 3000, 5000), (1544, 1544, 1544), (2056, 1000, 3000), (1000, 3001, 5001)])
 ROWS = ["rows=%d,cols=%d" % ((1 << 26) // n, n) for n in (1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18)]
-# Rows of odd length: three shapes of each kernel. (kernel, dtype, rows, columns)
+# Rows of odd length, three shapes of each kernel: (kernel, dtype, rows, columns)
 ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), ("softmax", "f32", 16384, 5003),
             ("layernorm", "bf16", 65536, 1021), ("layernorm", "bf16", 16384, 4099), ("layernorm", "f32", 2048, 32771),
             ("rmsnorm", "bf16", 32768, 2049), ("rmsnorm", "f16", 8192, 8191), ("rmsnorm", "f32", 4096, 16381),
             ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
-# Sizes of no list: a new seed is drawn after each round of work on the defaults.
+# Seeds of random shapes. Each round of work on the defaults gets a new one, so that its shapes are unseen.
 SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2050, "-sixth": 2060, "-seventh": 2070,
          "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110,
          "-twelfth": 2120, "-thirteenth": 2130}
 
 def random_products(seed, count=40):
-    """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
+    """Returns M, N, K, log-uniform from 16 to 16384. They are multiples of 8; in every fourth shape all three are odd."""
     draw, shapes = random.Random(seed), []
     for i in range(count):
         sizes = [2 ** draw.uniform(4, 14) for _ in range(3)]
@@ -45,13 +45,13 @@ def random_products(seed, count=40):
     return mnk(shapes)
 
 def random_few_rows(seed, count=12):
-    """17 to 64 rows, N and K log-uniform from 16 to 16384 in multiples of 8."""
+    """Returns sizes of 17 to 64 rows, with N and K log-uniform from 16 to 16384 in multiples of 8."""
     draw = random.Random(seed)
     return mnk([(draw.randint(17, 64),) + tuple(max(16, int(2 ** draw.uniform(4, 14) / 8 + 0.5) * 8) for _ in "nk")
                 for _ in range(count)])
 
 def random_odd_short(seed, count=8):
-    """Odd sizes: K of 17 to 63, N log-uniform from 64 to 8192, C of 2 to 32 million elements."""
+    """Returns odd sizes: K of 17 to 63, N log-uniform from 64 to 8192, and C of 2 to 32 million elements."""
     draw, shapes = random.Random(seed), []
     for _ in range(count):
         n = 2 ** draw.uniform(6, 13)
@@ -60,19 +60,19 @@ def random_odd_short(seed, count=8):
 
 FUSED = ["activation=%s,bias=add" % a for a in ("relu", "leaky_relu", "gelu_tanh", "silu")]
 
-# batch, heads of Q, of K and V, keys, head_dim
+# batch, heads of Q, heads of K and V, keys, head_dim
 DECODE = ["batch=%d,heads=%d,kv_heads=%d,keys=%d,head_dim=%d" % s for s in (
     (64, 32, 8, 8192, 128), (16, 32, 8, 8192, 128), (16, 64, 8, 4096, 128), (1, 32, 8, 32768, 128),
     (1, 64, 8, 131072, 128), (128, 32, 8, 1024, 128), (4, 32, 8, 4096, 128), (32, 64, 8, 8192, 64),
     (16, 16, 8, 8192, 256))]
 DECODE_PAGES = [(16, DECODE[1]), (64, DECODE[0]), (64, DECODE[2]), (256, DECODE[3])]
 
-# batch, heads of Q, of K and V, queries, keys, head_dim
+# batch, heads of Q, heads of K and V, queries, keys, head_dim
 ATTENTION = ["batch=%d,heads=%d,kv_heads=%d,queries=%d,keys=%d,head_dim=%d" % s for s in (
     (16, 16, 16, 1024, 1024, 128), (4, 16, 16, 4096, 4096, 128), (1, 16, 16, 16384, 16384, 128), (4, 32, 32, 4096, 4096, 64),
     (1, 16, 16, 8192, 8192, 256), (4, 32, 8, 3000, 3000, 128), (2, 16, 16, 3000, 3000, 256))]
 
-# sequences, heads of Q, of K and V, rows of all sequences, head_dim; lengths are evenly spaced from 0
+# sequences, heads of Q, heads of K and V, queries and keys of all sequences, head_dim; lengths are evenly spaced from 0
 PACKED = ["batch=%d,heads=%d,kv_heads=%d,queries=%d,keys=%d,head_dim=%d" % s for s in (
     (16, 16, 16, 16384, 16384, 128), (64, 32, 8, 32768, 32768, 128), (16, 32, 32, 16384, 16384, 64), (8, 16, 16, 16384, 16384, 256))]
 
@@ -81,7 +81,7 @@ FP8_LARGE = mnk([(4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048), (40
                  (16384, 4096, 4096)])
 SCALES = ["scales=" + s for s in ("tensor", "rows", "blocks")]
 
-# Of each set: (kernel, size, choices, dtype or None for --dtype), and what --libraries gets.
+# For each set: a list of (kernel, size, choices, dtype or None for --dtype), and the value of --libraries.
 SETS = {
     "large": ([("matmul", s, "", None) for s in LARGE], "default"),
     "medium": ([("matmul", s, "", None) for s in MEDIUM], "default"),
@@ -103,7 +103,7 @@ SETS = {
     "decode-paged": ([("attention_decode", s, "lengths=%s,page=%d" % (l, p), None) for l in ("full", "mixed") for p, s in DECODE_PAGES] +
                      [("attention_decode", s + ",queries=4", "page=64", None) for s in DECODE[1:3]], "none"),
 }
-# PyTorch has pages and lengths on the device for this layout only
+# The layout nhd is the only one for which PyTorch takes pages and lengths on the device.
 SETS["decode-paged-nhd"] = ([("attention_decode", s, "lengths=full,layout=nhd,page=64", None) for s in DECODE] +
                             [("attention_decode", s, "lengths=mixed,layout=nhd,page=64", None) for s in DECODE[:4]] +
                             [("attention_decode", s, "lengths=mixed,layout=nhd", None) for s in DECODE[:4]], "torch-flash,torch-compile")
@@ -112,7 +112,7 @@ SETS["fp8-large"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_LA
 FP8_TYPES = ["a_type=e5m2", "c_type=e4m3", "a_type=e5m2,c_type=e4m3"]
 SETS["fp8-types"] = ([("matmul_fp8", s, "scales=tensor," + c, None) for s in FP8_LARGE for c in FP8_TYPES], "default,torch-eager")
 SETS["decode-fp8"] = ([("attention_decode", s, "lengths=full,kv=" + k, None) for s in DECODE for k in ("e4m3", "dtype")], "none")
-# groups, rows of all, columns, sums; rows are divided unevenly
+# groups, rows of all groups, N, K; the rows are divided unevenly
 GROUPED = ["groups=%d,M=%d,N=%d,K=%d" % s for s in (
     (8, 128, 4096, 4096), (8, 1024, 4096, 4096), (8, 4096, 4096, 4096), (8, 512, 14336, 4096), (8, 2048, 4096, 14336),
     (16, 1024, 5120, 8192), (32, 2048, 4096, 7168), (32, 256, 7168, 2048), (64, 128, 1408, 2048), (64, 1024, 4096, 2048),
@@ -120,14 +120,14 @@ GROUPED = ["groups=%d,M=%d,N=%d,K=%d" % s for s in (
 SETS["grouped"] = ([("matmul_grouped", s, "", None) for s in GROUPED], "default,torch-eager,torch-loop")
 SETS["grouped-fp8"] = ([("matmul_grouped", s, "inputs=e4m3", None) for s in GROUPED], "default,torch-eager")
 SETS["grouped-swiglu"] = ([("matmul_grouped", s, "activation=swiglu", None) for s in GROUPED], "default,torch-eager,torch-compile")
-# f32: cuBLASLt has nothing between tf32 and full f32, so that products of splits are compared with full f32
+# cuBLASLt has nothing between tf32 and full f32, so the products of bf16 terms are compared with full f32.
 F32 = mnk([(1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 1024), (4096, 14336, 4096), (1000, 3001, 5001)])
 SETS["f32-splits"] = ([("matmul", s, "precision=" + p, "f32") for p in ("bf16x3", "bf16x6") for s in F32], "default")
 SETS["f32-tf32"] = ([("matmul", s, "precision=tf32", "f32") for s in F32], "default")
 SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
 for nth, seed in SEEDS.items():
     SETS["random" + nth] = ([("matmul", s, "", None) for s in random_products(seed)], "default")
-# Those below 0.97 of lt_best in a table or a sweep of before (docs/kernel-log.md, steps 50 to 60)
+# Shapes that were below 0.97 of lt_best in an earlier table or sweep (docs/kernel-log.md, steps 50 to 60)
 SETS["random-losses"] = ([("matmul", s, "", None) for s in mnk([
     (1529, 2405, 25), (6368, 40, 6344), (200, 12632, 1512), (488, 5592, 6544), (1512, 392, 3776), (4968, 904, 3704),
     (736, 4696, 12712), (4680, 552, 1936), (11368, 88, 856), (128, 7264, 24), (911, 1111, 93), (7080, 14768, 14952), (10840, 15864, 8712)])], "default")
@@ -135,14 +135,14 @@ SETS["odd-short"] = ([("matmul", s, "", None) for s in random_odd_short(SEEDS["-
 for nth in ("", "-second"):
     SETS["random-few" + nth] = ([("matmul", s, "", None) for s in random_few_rows(SEEDS[nth])], "default")
 
-# Columns of a table: what they are called, and the libraries of which the fastest counts.
-# The best of cuBLASLt's algorithms is chosen on a cooler device than the last measurement's, where the first may be faster.
+# Columns of a table: the title, and the libraries of which the fastest counts. lt_best includes `cublaslt`, cuBLASLt's first
+# algorithm, because cublaslt-best is chosen while the device is cooler than in the finish, where the first may be faster.
 COLUMNS = [("lt_best", ("cublaslt-best", "cublaslt", "cublaslt-unfused")), ("lt_first", ("cublaslt",)),
            ("lt_best, unfused", ("cublaslt-unfused",)), ("cuDNN", ("cudnn",)),
            ("torch, cuDNN", ("torch-cudnn",)), ("torch, FlashAttention", ("torch-flash",)), ("lt fast sums", ("cublaslt-fast",)), ("torch eager", ("torch-eager",)), ("torch fast sums", ("torch-fast",)), ("torch loop", ("torch-loop",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
 
 def measure(case, libraries, args, archive):
-    """One shape: the JSON of tune or compare, or {"error": ...}."""
+    """Measures one shape. Returns the JSON of tune or compare, or {"error": ...}."""
     kernel, size, choices, dtype = case
     command = [EXE, "tune" if args.tune else "compare", kernel, "--device", args.device, "--size", size, "--dtype", dtype,
                "--libraries", args.libraries or libraries, "--archive", archive, "--time", str(args.time), "--json"]
@@ -162,7 +162,7 @@ def measure(case, libraries, args, archive):
     return result
 
 def ours(result):
-    """(tuned, default): configurations that ran; where the default is the best, both are one."""
+    """Returns (tuned, default), which are the same if the default is the best; (None, None) if no configuration ran."""
     candidates = [c for c in result.get("contestants", []) if c["config"] is not None and c["ms"]]
     if not candidates:
         return None, None
@@ -176,8 +176,8 @@ def fastest(result, libraries):
     return min(found, key=lambda c: c["ms"]) if found else None
 
 def speed(tuned, library):
-    """How much faster ours is, with an interval: paired over the rounds where the library is what the
-    run took as its reference, else of the two medians."""
+    """Returns the library's time over ours, and the ends of its interval. If the library is the run's
+    reference, they are of the ratios within rounds, otherwise of the two medians."""
     if library["ratio_ci"] == [1, 1] and tuned["ratio"]:
         return tuned["ratio"], tuned["ratio_ci"][0], tuned["ratio_ci"][1]
     return (library["ms"] / tuned["ms"], library["ci_ms"][0] / tuned["ci_ms"][1], library["ci_ms"][1] / tuned["ci_ms"][0])
@@ -190,7 +190,7 @@ def label(case):
     return " ".join(filter(None, [kernel, size.replace(",", " "), choices.replace(",", " "), dtype]))
 
 def table(name, results):
-    """Markdown of one set, the ratios of each column summarised below."""
+    """Returns the table of one set as Markdown, with a summary of the ratios of each column."""
     columns = [c for c in COLUMNS if any(fastest(r, c[1]) for r in results)]
     ratios, of_default = {c[0]: [] for c in columns}, []
     lines = ["### " + name, "", "Ratios are the library's time over ours: above 1 ours is faster. [ ]: 95 % interval.", "",
@@ -228,7 +228,8 @@ def table(name, results):
     return "\n".join(lines + overlap(results) + [""])
 
 def overlap(results):
-    """Where runs may begin before the one before has ended, if anybody's do: what a ratio is worth depends on it."""
+    """Returns a line that says in how many cases a run may begin before the previous one has ended, or none if never. Such overlap makes
+    runs look faster, so that a ratio is fair only if both sides have it."""
     early = lambda one: one is not None and one.get("overlap") == "between runs"
     mine = sum(early(ours(r)[0]) for r in results)
     theirs = sum(any(early(c) for c in r.get("contestants", []) if c["library"]) for r in results)

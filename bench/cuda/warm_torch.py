@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
-"""Takes the seconds that PyTorch needs to start out of a comparison of many shapes: interpreters that
-have imported torch, have a context on the device and have compiled what they will be asked for wait
-to be used, one for each shape.
+"""Saves the seconds that PyTorch needs to start for each shape of a long comparison: it starts one
+interpreter for each shape in advance. Each imports torch, opens the device, compiles the function
+that it will be asked for, and waits.
 
     warm_torch.py --serve FOLDER SECONDS KERNEL:DTYPE:ROWS:COLS...
-                                        starts them; returns when all are ready, or after so many
-                                        seconds, when those that are not are ended
+                                        starts the interpreters; returns when all are ready, or
+                                        after SECONDS, when it ends those that are not ready
     AUTOKERNEL_PYTHON=.../warm_torch.py WARM_TORCH=FOLDER autokernel compare ...
     warm_torch.py --stop FOLDER
 
-As the interpreter of autokernel it hands over what it was asked to run (-c TEXT) and the pipes (3 and
-4) to one that waits, and stays until that has ended; without one it becomes an ordinary python3. What
-is compiled beforehand is only found again, in torch's own cache on disk: each shape is still compiled
-in the process that is measured."""
+autokernel calls this script as its Python interpreter (-c TEXT, with the pipes 3 and 4). The script
+hands the text and the pipes to a waiting interpreter, and ends when that ends. If none waits, it
+becomes an ordinary python3. Each shape is still compiled in the process that is measured, but torch
+then finds the code in its cache on disk."""
 import array, fcntl, glob, os, select, signal, socket, sys, time
 
-AT_ONCE = os.cpu_count()  # of those that prepare
+AT_ONCE = os.cpu_count()  # interpreters that may prepare at the same time
 DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 def compile_like(spec):
-    """What torch_worker.py compiles for this shape, once."""
+    """Compiles the function that torch_worker.py will compile for this shape, so that it is in torch's cache."""
     import torch
     kernel, dtype, rows, cols = spec.split(":")
     shape, dtype = (int(rows), int(cols)), getattr(torch, DTYPES[dtype])
@@ -38,15 +38,15 @@ def compile_like(spec):
         torch.cuda.empty_cache()
 
 def wait_to_be_used(folder, number, spec, ready):
-    """One process: prepares, then becomes what the first that connects asks for."""
+    """Prepares this process, says so on `ready`, and then runs the text that the first client sends."""
     ready = fcntl.fcntl(ready, fcntl.F_DUPFD_CLOEXEC, 200)
     nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 3)  # so that nothing else is there: the driver keeps files open
+    os.dup2(nowhere, 3)  # reserves 3 and 4, so that the driver opens no files there
     os.dup2(nowhere, 4)
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     try:
         compile_like(spec)
-    except Exception as e:  # it can still be of use
+    except Exception as e:  # the process can still serve, only later
         print("warm_torch: %s: %s" % (spec, e), file=sys.stderr, flush=True)
     listener = socket.socket(socket.AF_UNIX)
     path = os.path.join(folder, "%03d" % number)
@@ -55,7 +55,7 @@ def wait_to_be_used(folder, number, spec, ready):
     os.rename(path + ".new", path)
     os.write(ready, b"1")
     os.close(ready)
-    peer, _ = listener.accept()  # open until we end
+    peer, _ = listener.accept()  # it stays open until this process ends, which tells the client
     text, ancillary, _, _ = peer.recvmsg(1 << 20, socket.CMSG_SPACE(8))
     pipes = array.array("i")
     pipes.frombytes(ancillary[0][2][:8])
@@ -68,7 +68,7 @@ def wait_to_be_used(folder, number, spec, ready):
     os._exit(0)
 
 def serve(folder, patience, specs):
-    """Returns when all are ready; after so many seconds those that are not are ended."""
+    """Starts the interpreters and returns when all are ready. Ends those that are not ready after `patience` seconds."""
     os.makedirs(folder, exist_ok=True)
     done, ready = os.pipe()
     deadline = time.monotonic() + patience
@@ -97,10 +97,10 @@ def end(folder, which):
                 try:
                     os.kill(int(f.read()), signal.SIGKILL)
                 except OSError:
-                    pass  # has done its work
+                    pass  # it has ended already
 
 def hand_over(folder):
-    """True: somebody did it for us."""
+    """Hands the text and the pipes to a waiting interpreter, and waits for its end. Returns False if there is none."""
     for path in sorted(glob.glob(os.path.join(folder, "[0-9][0-9][0-9]"))):
         try:
             os.rename(path, path + ".taken")
@@ -113,7 +113,7 @@ def hand_over(folder):
         peer.sendall(text[1:])
         os.close(3)
         os.close(4)
-        peer.recv(1)  # its end
+        peer.recv(1)  # returns when the interpreter has ended
         return True
     return False
 

@@ -1,11 +1,12 @@
-"""autotuner.py: Triton's own autotuner on the kernel of kernels/matmul/triton_matmul.py, over a space that is given as
-lists, to compare with `autokernel tune matmul --impl triton --fix ...` over the same space. Needs a GPU, torch, triton.
+"""autotuner.py: runs Triton's own autotuner on the kernel of kernels/matmul/triton_matmul.py, over a space that is
+given as lists. Compare it with `autokernel tune matmul --impl triton --fix ...` over the same space. Needs a GPU, torch
+and triton.
 
     python3 bench/triton/autotuner.py 4096 none BLOCK_SIZE_M=64,128,256 BLOCK_SIZE_N=64,128,256 BLOCK_SIZE_K=64 \\
         GROUP_SIZE_M=8 num_warps=4,8 num_stages=3,4
 
-Prints the configuration that it found, its time by Triton's do_bench, and how long tuning took, with a cache that is
-empty and that lies in a folder which is removed at the end."""
+Prints the best configuration, its time by Triton's do_bench, and how long tuning took. Triton's cache is empty at the
+beginning; its folder is removed at the end."""
 import itertools
 import os
 import shutil

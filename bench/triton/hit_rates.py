@@ -1,10 +1,10 @@
-"""hit_rates.py: the product of kernels/matmul/triton_matmul.py once for each GROUP_SIZE_M, for a profiler that reads
-how often the level 2 cache has what is asked for:
+"""hit_rates.py: runs the product of kernels/matmul/triton_matmul.py once for each GROUP_SIZE_M, so that a profiler can
+read the hit rate of the level 2 cache:
 
     ncu --clock-control none -k matmul --metrics lts__t_sector_hit_rate.pct,lts__t_sectors_op_read.sum,dram__bytes_read.sum \\
         python3 bench/triton/hit_rates.py 4096 8192
 
-The launches come in this order: of each size, GROUP_SIZE_M of 1, 2, 4, 8, with the tiles that tuning chose (128 x 256 x
+Each size has four launches in this order: GROUP_SIZE_M of 1, 2, 4, 8. The tile is the one that tuning chose (128 x 256 x
 64, 8 warps, 3 stages)."""
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-/* product.c: C = A*B with a bundle, and a look at whether it is right.
+/* product.c: computes C = A*B with a bundle, and checks the result.
  *     cc product.c ak_runtime.c -ldl -lm -pthread -o product && ./product matmul_f32.akb 64 64 64
  */
 #include <stdio.h>
@@ -20,12 +20,12 @@ int main(int argc, char **argv) {
     void *workspace = aligned_alloc(64, plan.workspace_bytes + 64);
     for (int64_t i = 0; i < size[0] * size[2]; i++) a[i] = (float)(i % 7 - 3);
     for (int64_t i = 0; i < size[2] * size[1]; i++) b[i] = (float)(i % 5 - 2);
-    void *arg[] = {a, b, c, NULL}; /* the last is what beta is the factor of: unused */
+    void *arg[] = {a, b, c, NULL}; /* beta is 0, so its matrix is not used */
     if (akr_run(bundle, &plan, arg, workspace, plan.workspace_bytes, pool, &err) != AKR_OK) {
         return failed(&err);
     }
     for (int64_t i = 0; i < size[0] * size[1]; i++) {
-        float sum = 0; /* of small whole numbers: exact */
+        float sum = 0; /* exact, because all terms are small integers */
         for (int64_t k = 0; k < size[2]; k++) {
             sum += a[i / size[1] * size[2] + k] * b[k * size[1] + i % size[1]];
         }

@@ -1,4 +1,4 @@
-/* product_gpu.c: C = A*B on an NVIDIA GPU with a bundle. docs/shipping.md has the commands. */
+/* product_gpu.c: computes C = A*B on an NVIDIA GPU with a bundle, as docs/shipping.md describes. */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The right result, in double. Arguments are in the order of the T1 file: c, a, b. */
+/* Computes the right result in double precision. The arguments are those of the T1
+   file: c, a, b. */
 void ak_reference(const ak_host_call *call)
 {
     const int64_t n = call->size[0];

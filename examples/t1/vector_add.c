@@ -1,4 +1,4 @@
-/* C = A + B. A plain function: it knows nothing of autokernel. */
+/* C = A + B. It is an ordinary C function, which does not depend on autokernel. */
 #include <stdint.h>
 
 void vector_add(float *restrict c, const float *restrict a, const float *restrict b, int n)

@@ -14,7 +14,7 @@
 /* Default time of the comparison, in seconds for each candidate. */
 #define SECONDS_EACH 0.7
 
-/* The trials and the comparison of one size. */
+/* The configurations of one size, their trials and their comparison. */
 typedef struct measured {
     ak_task *task;
     ak_candidate list[AK_CONFIGS_MAX];
@@ -174,7 +174,8 @@ static json_t *size_json(const measured *m)
     return ak_json_whole(object, good);
 }
 
-/* Prints an object for one size; for several, an object with a list of them. */
+/* Prints the object of one size. For several sizes, prints an object whose member "sizes" lists the
+   object of each. */
 static ak_status print_json(const bench *b, ak_error *err)
 {
     json_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
@@ -236,10 +237,10 @@ out:
     ak_progress_step(&b->progress, "", 1, 1);
     ak_tester_close(tester); /* its processes must not run beside the comparison */
     m->cancelled = status == AK_CANCELLED;
-    return m->cancelled ? AK_OK : status; /* what was measured before the interrupt is shown */
+    return m->cancelled ? AK_OK : status; /* the trials before the interrupt are shown */
 }
 
-/* With --baselines, measures the configurations that worked against the libraries, interleaved. */
+/* With --baselines, compares the configurations that worked with the libraries, interleaved. */
 static ak_status compare(bench *b, measured *m, ak_error *err)
 {
     ak_config configs[AK_CONFIGS_MAX];

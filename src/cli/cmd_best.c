@@ -1,4 +1,5 @@
-/* cmd_best.c: shows the fastest configuration of each kernel, size, type, options and device. */
+/* cmd_best.c: shows the fastest configuration of each kernel, implementation, device, size, dtype
+   and options. */
 #include <string.h>
 
 #include "base/device_name.h"
@@ -9,9 +10,10 @@
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
-/* Suggests the export of the first row. If other rows have the same kernel and size, the command
-   also names type, options, implementation and device. Imported trials may lack a size; if several
-   do, options cannot tell them apart, and nothing is suggested. */
+/* Suggests the export of the first row. If other rows have the same kernel and size, the suggested
+   command also names dtype, options, implementation and device. An imported trial may lack a size.
+   If the first row does and its kernel has other rows, --size cannot select it, and nothing is
+   suggested. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 {
     const ak_trial *first = &list[0];

@@ -10,7 +10,8 @@
 #include "cli/task_args.h"
 
 #define RANDOM_DEFAULT 3
-/* How many draws may fail to find a new configuration: a small space may have no more. */
+/* The number of draws that may give a configuration which is in the list already. In a small space
+   all may be in the list, and drawing would never end. */
 #define DRAWS_MAX 100
 
 /* Adds up to `wanted` random configurations that are not in the list yet. */
@@ -36,7 +37,8 @@ static size_t add_random(ak_candidate *list, size_t count, size_t wanted, const 
     return count;
 }
 
-/* Explains a wrong result of the default configuration where it is its own reference. */
+/* Explains a wrong result of the default configuration if the reference is that configuration
+   itself. */
 static void explain_itself(const ak_task *task)
 {
     static const char by_default[] = "agrees with the default configuration";
@@ -49,9 +51,9 @@ static void explain_itself(const ak_task *task)
 }
 
 /* A check of `count` configurations. The first `named` come from --config or are the default.
-   `done` were checked: `wrong` of them failed, and `rejected` never ran, because the compiler's
+   `done` are finished. Of these, `wrong` failed, and `rejected` never ran, because the compiler's
    report ruled them out (register spills, for instance), so it is not known whether they are right.
-   `refused` counts the rejected ones that were named; these fail the check too. */
+   `refused` counts the rejected ones among the first `named`; they make the command fail too. */
 typedef struct checking {
     const ak_args *args;
     ak_task *task;
@@ -63,12 +65,12 @@ typedef struct checking {
     size_t least, most; /* edge-case sizes at which right configurations were checked */
     size_t undrawn;     /* right configurations for which no random size could be drawn */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
-    bool ran_wrong;     /* one was wrong or crashed, which sanitizers may explain */
+    bool ran_wrong;     /* a configuration was wrong or crashed, which sanitizers may explain */
     char sanitizers[800];
 } checking;
 
 /* Prints the result of one configuration, or adds it to c->rows with --json. If it is right, it was
-   checked at `sizes` edge-case sizes, and `reach` says whether there were others. */
+   checked at `sizes` edge-case sizes, and `reach` says whether also at sizes drawn at random. */
 static ak_status show_one(const checking *c, const ak_candidate *candidate, const ak_trial *trial,
                           size_t sizes, ak_checked_sizes reach, ak_error *err)
 {

@@ -1,5 +1,5 @@
 /* cmd_compare.c: compares the libraries, the default and the best archived configuration,
-   interleaved. */
+   interleaved; or reports on one or two runs of the archive. */
 #include <string.h>
 #include <unistd.h>
 
@@ -45,10 +45,10 @@ typedef struct compared {
     ak_task *task[AK_SEVERAL_MAX];
     search best[AK_SEVERAL_MAX];
     ak_config configs[AK_CONFIGS_MAX];
-    const ak_task *of[AK_CONFIGS_MAX]; /* the task of each configuration; NULL: the first */
+    const ak_task *of[AK_CONFIGS_MAX]; /* the task of each configuration; NULL: task[0] */
     const char *names[AK_CONFIGS_MAX];
     char texts[AK_CONFIGS_MAX][160];
-    ak_candidate candidates[AK_CONFIGS_MAX]; /* those of --config */
+    ak_candidate candidates[AK_CONFIGS_MAX]; /* the configurations of --config */
     size_t count;
     ak_comparison comparison;
 } compared;
@@ -227,7 +227,8 @@ static bool show(void *context, ak_comparison *comparison)
 
 /* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* Returns the library that is the reference, which is the fastest; NULL if none worked. */
+/* Returns the library that speeds are relative to, the fastest; NULL if the reference is no
+   library. */
 static const ak_compared *pick_library(const compared *c)
 {
     const ak_compared *library = NULL;
@@ -418,7 +419,7 @@ static bool names_run(const ak_args *args)
     }
     ak_text_free(id);
     ak_archive_close(archive);
-    /* AK_INVALID says that several runs begin so. */
+    /* AK_INVALID says that the ids of several runs begin with the operand. */
     return status == AK_OK || (status == AK_INVALID && length < 16);
 }
 

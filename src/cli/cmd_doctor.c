@@ -1,9 +1,9 @@
 /*
  * cmd_doctor.c: shows what works on this machine and what to install.
  *
- * The library's findings are JSON whose parts grow with backends, so they are printed by shape: a
- * list of objects as a table of their members, anything else as a line. This file adds the settings
- * and the verdict.
+ * The library's findings are JSON whose parts grow with backends, so their JSON type decides how
+ * they are printed: a list of objects as a table of their members, anything else as a line. This
+ * file adds the settings and the verdict.
  */
 #include <string.h>
 
@@ -176,7 +176,7 @@ static void join(char out[CELL_BYTES], const json_t *rows, const char *member, c
     {
         const char *text = json_string_value(json_object_get(row, member));
         size_t used = strlen(out);
-        /* "copy" is no library but our own reference for memory-bound kernels */
+        /* "copy" is no library but autokernel's own baseline for memory-bound kernels */
         bool copy = strcmp(ak_json_text_at(row, "name"), "copy") == 0;
         if (text != NULL && !copy &&
             (wanted == NULL || json_is_true(json_object_get(row, wanted)))) {
@@ -287,7 +287,7 @@ static bool add_packages(json_t *list, const char *text)
     const char *at = text;
     bool good = true;
     while (good && (at = strstr(at, phrase)) != NULL) {
-        at += sizeof phrase - 2; /* the last blank */
+        at += sizeof phrase - 2; /* at the last blank of the phrase */
         for (size_t length; *at == ' ' && (length = strspn(at + 1, word)) > 0; at += length + 1) {
             size_t i = 0;
             json_t *name = json_stringn(at + 1, length);

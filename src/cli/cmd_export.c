@@ -11,7 +11,7 @@
 #include "cli/target.h"
 #include "cli/task_args.h"
 
-/* Returns whether a file of results is of a recording, on which nothing can be measured. */
+/* Returns whether the results in a file come from a recording, on which nothing can be measured. */
 static bool is_simulated(const char *path)
 {
     json_t *document = NULL;
@@ -22,7 +22,7 @@ static bool is_simulated(const char *path)
 }
 
 /* Adds the first size of a dispatch table as --size: the kernel's default size may be far from all
-   of the table's. */
+   sizes of the table. */
 static void add_first_size(ak_buf *command, const char *path)
 {
     json_t *document = NULL, *value;
@@ -39,7 +39,7 @@ static void add_first_size(ak_buf *command, const char *path)
     json_decref(document);
 }
 
-/* Says what was written; `notes` (NULL: none can be) is a list of texts. */
+/* Says what was written. `notes` is a list of texts; NULL: files of this format have no notes. */
 static int tell(const ak_args *args, const char *format, const char *path, json_t *notes)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
@@ -133,7 +133,7 @@ static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter
 }
 
 /* Warns if the kernel has changed since the run whose table is exported. The filter may also match
-   trials that are not in the table, so only those of that run count. */
+   trials of other runs, so only the trials of that run are examined. */
 static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter *filter,
                                    const ak_args *args, ak_error *err)
 {

@@ -112,7 +112,7 @@ out:
 /* Options of `fleet batch` that are not passed on to the jobs. */
 static const ak_option_set own = AK_O(SIZES) | AK_O(LAUNCHER) | AK_O(WORKERS);
 
-/* Adds the words that were typed, without the verb, the kernel and the options of `own`. */
+/* Adds the words that were typed, without "batch", the kernel and the options of `own`. */
 static void add_options(ak_buf *out, const ak_args *args)
 {
     size_t operands = 0;

@@ -48,7 +48,7 @@ static bool keep(void *context, const ak_trial *trial)
     return r->status == AK_OK;
 }
 
-/* Says that nothing matches. Suggests `history` without filters if that shows trials, else
+/* Says that no trial matches. Suggests `history` without filters if that would show trials, else
    `tune`. */
 static void print_none(const ring *r, const ak_selection *selection, const ak_args *args)
 {

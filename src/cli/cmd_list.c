@@ -43,7 +43,7 @@ static void add_row(void *context, const char *name, const char *description)
     list->failed |= json_array_append_new(list->rows, row) != 0 || !good;
 }
 
-/* Joins the names of implementations; "" if there are none. */
+/* Joins the names of implementations with blanks; "" if there are none. */
 static void join(char *out, size_t bytes, const json_t *names)
 {
     size_t i;
@@ -196,7 +196,8 @@ static void show_values(char *out, size_t bytes, const ak_parameter *p)
     }
 }
 
-/* Prints each line, which has a label, at least two blanks and a text, as two columns. */
+/* Prints a table of two columns from lines of the form "label text", with two blanks or more
+   between. */
 static void print_description(const char *text)
 {
     ak_table table;

@@ -1,5 +1,5 @@
-/* cmd_llm.c: asks the configured language model for one word, and shows conversations
-   (llm_show.c). */
+/* cmd_llm.c: tests the configured language model with a question for one word, or shows the
+   conversations of a run (llm_show.c). */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

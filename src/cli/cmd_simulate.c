@@ -27,8 +27,9 @@ typedef struct board {
     double control[AK_OPERANDS_MAX]; /* the score of random search; 0 if it was not simulated */
 } board;
 
-/* Returns whether this part of a comma list continues the strategy before it: it has '=' and no ':'
-   before that. So "genetic:population=20,mutation=0.1,random" names two strategies. */
+/* Returns whether this part of a comma-separated list continues the strategy before it. It does if
+   it has a '=' and no ':' before the '='. So "genetic:population=20,mutation=0.1,random" names two
+   strategies. */
 static bool belongs_to_previous(const char *part, size_t length)
 {
     const char *equals = memchr(part, '=', length), *colon = memchr(part, ':', length);
@@ -85,9 +86,10 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
-/* The score is defined so that random search gets 0, but its ranks are whole numbers, which are
-   coarse if there are few configurations. So with fewer than FEW_CONFIGURATIONS, random search is
-   simulated often enough to average out chance, and its score is reported if it is far from 0. */
+/* The score is defined so that random search gets 0. It is computed from ranks, which are whole
+   numbers and so are coarse in a recording of few configurations. With fewer than
+   FEW_CONFIGURATIONS, random search is therefore simulated CONTROL_REPEATS times, and its mean
+   score is reported if it is further than CONTROL_FAR from 0. */
 #define FEW_CONFIGURATIONS 1000
 #define CONTROL_REPEATS    100
 #define CONTROL_FAR        0.1
@@ -119,7 +121,7 @@ static ak_status control(board *b, const ak_args *args, ak_error *err)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* Means over the repeats; best_seconds over those that found a configuration. */
+/* Means over the repeats; that of best_seconds is over the repeats that found a configuration. */
 typedef struct means {
     double evaluations, failed, seconds, best_seconds;
 } means;
@@ -188,7 +190,8 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
     for (size_t i = 0; i < b->recording_count && good; i++) {
         good = json_array_append_new(list, result_json(b, e, i, args)) == 0;
     }
-    good = ak_json_set(object, "recordings", list) && good; /* releases the list even on failure */
+    /* ak_json_set releases the list even on failure. */
+    good = ak_json_set(object, "recordings", list) && good;
     return ak_json_whole(object, good);
 }
 

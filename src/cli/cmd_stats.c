@@ -79,7 +79,7 @@ typedef struct findings {
     tally tally;
     ak_trial *best; /* the best trial of each task */
     size_t count;
-    json_t *importance, *worth; /* NULL: not read, or no model took part */
+    json_t *importance, *worth; /* NULL: `importance` was not read, or no model took part */
     const char *path;           /* path of the archive */
 } findings;
 

@@ -17,8 +17,8 @@ typedef struct watch {
     size_t done, total;
 } watch;
 
-/* Counts the runs for the progress line. Of the events within a run only warnings and what waits
-   for the user are shown. */
+/* Counts the runs for the progress line. Of the events within a run, it shows only warnings and
+   "waiting", which says that an answer is awaited from the user. */
 static void on_event(void *context, const char *event, const char *json)
 {
     watch *w = context;
@@ -224,8 +224,8 @@ static ak_status print_study(json_t *study, const ak_args *args, ak_error *err)
     return page ? ak_study_print_page("study", study, err) : AK_OK;
 }
 
-/* Estimates the number of arms for the progress line by the commas. Hyper-parameters have commas
-   too, so the estimate may be too large. */
+/* Estimates the number of arms, for the progress line, from the number of commas. Hyper-parameters
+   have commas too, so the estimate may be too large. */
 static size_t arms_of(const ak_study_options *options)
 {
     const char *text =

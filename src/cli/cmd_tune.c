@@ -126,7 +126,8 @@ static void print_best(const ak_tune_result *result, const ak_task *task)
     ak_out("     %s\n", best->config);
 }
 
-/* Exports and reports read the archive, so what is missing there comes first. */
+/* Suggests the next commands. Exports and reports read the archive, so if results could not be
+   archived, only their import is suggested. */
 static void print_next(const ak_task *task, const ak_archive *archive, const ak_tune_result *result,
                        const ak_args *args)
 {

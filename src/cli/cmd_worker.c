@@ -1,5 +1,5 @@
-/* cmd_worker.c: runs the child processes that compile, check and time candidates. The library
-   starts them, people never do, so the command has no options, settings or help. */
+/* cmd_worker.c: runs a child process that compiles, checks or times candidates. Only the library
+   starts it, so the command has no options, settings or help. */
 #include "cli/command.h"
 #include "cli/output.h"
 

@@ -17,7 +17,7 @@ typedef enum ak_option_kind {
     AK_KIND_REAL,
     AK_KIND_TIME,   /* in seconds */
     AK_KIND_CONFIG, /* a text; the option may be repeated */
-    AK_KIND_LIKE    /* as AK_KIND_CONFIG, kept in a list of its own */
+    AK_KIND_LIKE    /* a text; the option may be repeated and is kept in ak_args.like */
 } ak_option_kind;
 
 typedef enum ak_option_id {
@@ -55,7 +55,7 @@ _Static_assert(AK_OPTION_COUNT <= 128, "an option has a bit in ak_option_set");
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) |                \
      AK_O(OBJECTIVE) | AK_O(ARCHIVE))
 
-#define AK_OPERANDS_MAX 64   /* recordings of one simulate, kernels of one mcp; others take fewer */
+#define AK_OPERANDS_MAX 64   /* for `simulate` and `mcp`; other commands take fewer */
 #define AK_FILES_MAX    4096 /* files of one import */
 #define AK_CONFIGS_MAX  64   /* configurations of --config; more would be a search */
 
@@ -87,7 +87,7 @@ typedef struct ak_command {
     const char *about;    /* paragraphs of help */
     const char *examples; /* lines that work as written */
     bool hidden;
-    bool raw;                        /* gets argc and argv unparsed, by `main` */
+    bool raw;                        /* argc and argv are passed unparsed to `main` */
     int (*run)(const ak_args *args); /* returns the exit code */
     int (*main)(int argc, char **argv);
 } ak_command;

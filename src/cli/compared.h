@@ -4,7 +4,8 @@
 
 #include "cli/table.h"
 
-/* Longest version of a library that is printed beside its name; longer ones follow the table. */
+/* Most bytes of a library's version that is printed beside its name. Longer versions follow the
+   table. */
 #define AK_VERSION_BESIDE 32
 
 /* Prints a row for each candidate and library. A configuration has its rank and, below its row,
@@ -17,7 +18,7 @@ const char *ak_verdict_word(ak_speed_verdict verdict);
 /* Writes and returns "  tie", "  not decided: REASON", or "". */
 #define AK_VERDICT_WORDS 48
 const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c);
-/* Explains why verdicts are undecided, each reason once. */
+/* Explains why verdicts are undecided; each reason is printed once. */
 void ak_doubts_print(const ak_compared *list, size_t count);
 /* Prints the summary and the warnings of a comparison. */
 void ak_summary_print(const ak_comparison *comparison);

@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 
-/* Finds a format by name, where '-' and '_' are the same; *out is static. AK_INVALID, with the
-   nearest name, if there is none. */
+/* Finds a format by name, where '-' and '_' are the same; *out is static. Returns AK_INVALID, with
+   the nearest name in the error, if there is no such format. */
 ak_status ak_format_named(const char **out, const char *name, ak_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/table.h"
 
-#define WIDTH_ELSEWHERE 80  /* columns in a pipe or a file, where help is folded too */
+#define WIDTH_ELSEWHERE 80  /* columns in a pipe or a file: help is folded there too */
 #define WIDTH_MOST      100 /* longer lines are hard to read */
 
 static size_t width_of_help(void)

@@ -8,8 +8,9 @@
 
 volatile int ak_interrupted;
 
-/* Handles SIGINT and SIGTERM. `timeout` and supervisors signal the child and then its process
-   group, so two signals within a second count as one. After that, only Ctrl-C ends the process. */
+/* Handles SIGINT and SIGTERM. The program `timeout` and supervisors signal the child and then its
+   process group, so signals within a second of the first are ignored. Later, a Ctrl-C ends the
+   process at once. */
 static void interrupt(int number)
 {
     static volatile int64_t first_ns;

@@ -1,5 +1,5 @@
-/* keep_study.h: what study and simulate share: the choice of a format, the page, and the entry in
-   the archive that the dashboard shows. */
+/* keep_study.h: what the commands study and simulate share: the choice of a format, the HTML page,
+   and the entry in the archive that the dashboard shows. */
 #ifndef AK_CLI_KEEP_STUDY_H
 #define AK_CLI_KEEP_STUDY_H
 

@@ -13,7 +13,7 @@ void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *c
                             .replay = args->text[AK_OPTION_LLM_REPLAY],
                             .budget_usd = args->number[AK_OPTION_LLM_BUDGET],
                             .timeout_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
-                            /* with --llm-timeout, silence alone does not end a call earlier */
+                            /* a silent connection is not given up before --llm-timeout */
                             .stall_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
                             .output_tokens = (int)args->number[AK_OPTION_LLM_OUTPUT],
                             .tokens = (int64_t)args->number[AK_OPTION_LLM_TOKENS],

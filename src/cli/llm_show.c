@@ -1,5 +1,5 @@
 /* llm_show.c: see llm_show.h. Prompts and replies are printed unchanged, line by line, with a
-   margin that sets them apart from our own words. */
+   margin that sets them apart from the text of the command itself. */
 #include "cli/llm_show.h"
 
 #include <string.h>
@@ -75,8 +75,8 @@ static void print_proposals(const json_t *call)
     ak_table_print(&table);
 }
 
-/* Writes "12,300 tokens in, 400 out", and for how many of the questions they are not known: replies
-   of file: and questions that failed have no count. */
+/* Writes "12,300 tokens in, 400 out", and the number of questions whose tokens are not known: those
+   that failed, and those that a person answered in files (--llm file:DIR). */
 static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tokens, size_t asked,
                         size_t uncounted)
 {

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 
 int ak_llm_show_run(const ak_args *args);
-/* Prints one line: the questions that a run asked its model, the tokens, and the cost. Prints
+/* Prints in one line how many questions a run asked its model, the tokens and the cost. Prints
    nothing if no model was asked. */
 void ak_llm_use_print(const ak_llm_use *use);
 /* Prints the JSON of ak_llm_worth as text, for `stats`. */

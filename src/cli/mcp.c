@@ -7,8 +7,8 @@
 #include "cli/options.h"
 
 /* Revisions of the protocol, newest first: https://modelcontextprotocol.io/specification. Their
-   names are dates, so strcmp orders them. The newest has no sessions: each request names the
-   revision. A session of the others begins with "initialize". */
+   names are dates, so strcmp orders them. The newest revision has no sessions: each request names
+   the revision. In all others, a session begins with "initialize". */
 #define NEWEST     "2026-07-28"
 #define TOOL_FAULT "2025-11-25" /* from here on a tool's result reports wrong arguments */
 #define STRUCTURED "2025-06-18" /* from here on results have structured content */
@@ -153,7 +153,8 @@ static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_e
     return AK_RPC_BAD_PARAMS;
 }
 
-/* Makes the result of a tool. Revisions without structured content get it as a second text. */
+/* Makes the result of a tool. In revisions without structured content, the result has that content
+   as a second text. */
 static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error *err)
 {
     bool failed = err->status != AK_OK, old = !since(mcp, STRUCTURED);
@@ -193,7 +194,7 @@ static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     if (none == NULL || schema == NULL || call.result == NULL) {
         code = no_memory(err);
     } else if (ak_mcp_check(schema, call.arguments, tool->name, err) != AK_OK) {
-        /* in a result, the model reads what is wrong and can correct the call */
+        /* an error in a result reaches the model, which can then correct the call */
         code = since(mcp, TOOL_FAULT) ? give(result, tool_result(mcp, &call, err), err)
                                       : AK_RPC_BAD_PARAMS;
     } else {
@@ -316,7 +317,7 @@ static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     return code;
 }
 
-/* Makes the error for an unknown revision, which names the one that is supported. */
+/* Makes the error for a request of an unknown revision. It names the revision for such requests. */
 static json_t *revision_error(const json_t *id, const char *wanted)
 {
     json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");

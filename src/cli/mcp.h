@@ -8,7 +8,7 @@
  *   mcp_tools      the table of tools: a tool is one function and one line there
  *   mcp_look, mcp_measure, mcp_archive    the tools
  *   mcp_words      messages in the words of a client
- *   mcp_resources  files to read
+ *   mcp_resources  files that a client may read
  *
  * The user who starts the server decides what is allowed: which kernels, device and archive, how
  * many configurations, how long. The client only chooses within these limits.
@@ -86,7 +86,7 @@ typedef struct ak_mcp_opened {
 ak_status ak_mcp_open(ak_mcp_opened *out, const ak_mcp *mcp, const char *operand, ak_error *err);
 void ak_mcp_opened_close(ak_mcp_opened *opened);
 
-/* Returns what is left of the limits, as results report it. */
+/* Returns how much of the limits on configurations and time is left, as results report it. */
 json_t *ak_mcp_budget(const ak_mcp *mcp);
 
 /* Return a tool's object in tools/list, and the schema of its arguments; NULL: no memory. */
@@ -95,14 +95,15 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp);
 /* Returns AK_INVALID if the value does not fit the schema; `where` names it in the error. */
 ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *where, ak_error *err);
 
-/* Turns the arguments of a call into those of a command line: the kernel becomes the operand, and
-   the arguments that name the task become options. *out borrows its texts from the call. */
+/* Turns the arguments of a call into ak_args: the kernel becomes the operand, and the arguments
+   that name the task become options. *out borrows its texts from the call. */
 ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
 /* Returns a text among the arguments, or the fallback. */
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
 /* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4". Free with ak_free. */
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
-/* Adds a list of sentences to the result as "warnings", and to the text. The caller keeps it. */
+/* Adds a list of sentences to the result as "warnings", and to the text. The caller still owns the
+   list. */
 ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err);
 /* Adds to the result "warnings": what ak_task_ignored and ak_task_unused find. */
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err);

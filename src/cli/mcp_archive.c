@@ -108,7 +108,8 @@ out:
     return status;
 }
 
-/* Returns where the kernel of the call was when the server was started; NULL if it names none. */
+/* Returns the operand that gave the server the kernel of the call; NULL if the call names no
+   kernel. */
 static const char *operand_of(const ak_mcp_call *call)
 {
     const char *kernel = ak_mcp_text(call, "kernel", "");
@@ -174,7 +175,7 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
         }
         found = found == NULL || !imported ? ak_json_text_at(each, "id") : found;
         if (!imported) {
-            break; /* as in the command `report`, a run of our own comes before imported ones */
+            break; /* as in the command `report`, a run that was not imported comes first */
         }
     }
     if (found == NULL) {

@@ -23,7 +23,7 @@ struct ak_mcp_link {
     int out;
     pthread_t reader;
     ak_rpc_lines lines;
-    /* `writing` guards output, `lock` everything below; `stop` is also read without it. */
+    /* `writing` guards `out`. `lock` guards all members below; `stop` is also read without it. */
     pthread_mutex_t lock, writing;
     pthread_cond_t ready;
     json_t *queue[QUEUE_MAX];

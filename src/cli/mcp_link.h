@@ -29,13 +29,13 @@ void ak_mcp_link_close(ak_mcp_link *link);
 json_t *ak_mcp_link_take(ak_mcp_link *link);
 /* Puts another request of a batch under way. `id` must live until the next request is under way. */
 void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id);
-/* Sends a message and takes ownership of it. NULL (a message for which there was no memory) is
-   ignored. */
+/* Sends a message and takes ownership of it. NULL, the result of functions that found no memory for
+   a message, is ignored. */
 void ak_mcp_link_send(ak_mcp_link *link, json_t *message);
 
-/* These concern the request under way. _stopped returns why it must end, or AK_MCP_GO. _cancel
-   returns a pointer to the same value, for ak_task_set_cancel; it may change at any time. _deadline
-   sets the time (ak_clock_ns) at which the request must end. */
+/* These functions concern the request under way. _stopped returns why it must end, or AK_MCP_GO.
+   _cancel returns a pointer to the same value, for ak_task_set_cancel; it may change at any time.
+   _deadline sets the time (ak_clock_ns) at which the request must end. */
 ak_mcp_stop ak_mcp_link_stopped(const ak_mcp_link *link);
 const volatile int *ak_mcp_link_cancel(const ak_mcp_link *link);
 void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
@@ -44,8 +44,8 @@ void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
    NULL, the client wants no progress and nothing is sent. */
 void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, double total,
                           const char *text);
-/* Sends progress every second, without a total, until the next request is taken: for work whose end
-   cannot be estimated. `token` and `text` must live until then. A NULL token ends it. */
+/* Sends progress without a total every second until the next request is under way, for work whose
+   end cannot be estimated. `token` and `text` must live as long. A NULL token ends this earlier. */
 void ak_mcp_link_tick(ak_mcp_link *link, const json_t *token, const char *text);
 
 #endif

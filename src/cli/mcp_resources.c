@@ -1,8 +1,6 @@
 /* mcp_resources.c: the resources that a client can read: the files of the allowed kernels, and
-   documents.
-
-   A name from the client is only compared with the names that are listed; no path is made from
-   it. */
+   documents. A name that the client sends is only compared with the names of resources. No path is
+   made from it. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -1,7 +1,7 @@
 /*
  * mcp_rpc.h: splits bytes into lines, parses lines as JSON-RPC 2.0 messages, and makes replies.
- * These functions read and write no stream. Every byte from the client is taken to be hostile:
- * lines are bounded, and a line that is not a message gets the error that the standard prescribes.
+ * These functions read and write no stream. Nothing that the client sends is trusted: the length of
+ * lines is limited, and a line that is not a message gets the error that the standard prescribes.
  */
 #ifndef AK_CLI_MCP_RPC_H
 #define AK_CLI_MCP_RPC_H

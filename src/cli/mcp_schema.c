@@ -1,5 +1,5 @@
-/* mcp_schema.c: checks a value against a JSON Schema, of which it knows the keywords that
-   mcp_tools.c uses. */
+/* mcp_schema.c: checks a value against a JSON Schema. Only the keywords that mcp_tools.c uses are
+   supported. */
 #include <string.h>
 
 #include "cli/mcp.h"

@@ -19,7 +19,8 @@ const ak_option ak_options_all[AK_OPTION_COUNT] = {
 #undef X
 };
 
-/* The options as they are typed; messages name their values so, too. */
+/* The options as they are typed, such as "--evals". This is also the origin of a value that is
+   typed. */
 static const char *const spelled[AK_OPTION_COUNT] = {
 #define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
 #include "cli/options.def"
@@ -109,8 +110,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     const ak_option *option = &ak_options_all[id];
     const bool list = id == AK_OPTION_SET || id == AK_OPTION_FIX;
     double number = 0;
-    /* For other options the last value counts, as users expect. For these two they would expect
-       both to apply, so a second value is refused. */
+    /* If an option is given twice, the last value counts, as users expect. Of --set and --fix they
+       would expect both values to apply, so a second, different value is refused. */
     if (list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
         strcmp(args->text[id], text) != 0) {
         return ak_fail(err, AK_INVALID,

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 
 /* Reads the words after the command's name. On a mistake it fails with AK_INVALID and the line to
-   print. --help ends the reading successfully, whatever else is wrong. */
+   print. At --help it stops and succeeds, whatever words follow. */
 ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char **argv,
                         ak_error *err);
 /* Checks a value as if it had been given on the command line, and stores it. `origin` is the source
@@ -16,8 +16,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
                       ak_error *err);
 /* Returns what an option does in this command, for help. */
 const char *ak_option_help(const ak_command *command, ak_option_id id);
-/* Returns how many words an option of `set` takes at `word`: 2 if the next word is its value, else
-   1; 0 if `word` names none of them. */
+/* Returns how many words of the command line an option of `set` takes that begins at `word`: 2 if
+   the next word is its value, else 1; 0 if `word` names no option of `set`. */
 int ak_option_words(const char *word, ak_option_set set);
 bool ak_args_has(const ak_args *args, ak_option_id id);
 /* True if the option is on the command line itself; settings do not count. */
@@ -31,10 +31,10 @@ ak_status ak_args_check_needs(const ak_args *args, const ak_command *command, ak
    set. Settings are not refused, because they hold for other commands too. */
 ak_status ak_args_refuse(const ak_args *args, ak_option_set set, const char *why, ak_error *err);
 
-/* Fails with one line that names the path and says what to give instead if `path` does not exist,
-   is a folder or cannot be read. `what` follows "give": "a T1 file". */
+/* Fails if `path` does not exist, is a folder or cannot be read. The error names the path and says
+   what to give instead: `what`, such as "a T1 file", follows the word "give". */
 ak_status ak_check_file(const char *path, const char *what, ak_error *err);
-/* Does this for every option that names a file to read (files.def). */
+/* Calls ak_check_file for every option that names a file to read (files.def). */
 ak_status ak_args_check_files(const ak_args *args, ak_error *err);
 
 /* Writes the end of a message about an unknown word: "did you mean X?", or where to find the right
@@ -42,7 +42,7 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err);
 void ak_hint(char *out, size_t bytes, const char *word, const char *const *known,
              const char *otherwise);
 
-/* A word that says what a command is to do: its first operand. */
+/* What a command does if its first operand is the word `name`. */
 typedef struct ak_verb {
     const char *name;
     int (*run)(const ak_args *args);

@@ -6,10 +6,10 @@
 #include "base/fs.h"
 #include "base/shell.h"
 
-#define STATES_MAX 32 /* limit on states; trials of further ones are ignored */
+#define STATES_MAX 32 /* limit on states; trials of further states are ignored */
 
-/* The trials of one kernel in one environment, which includes the hash of the source: one state of
-   the kernel. */
+/* A state of a kernel: its trials in one environment. The hash of the source is part of the
+   environment, so each version of the kernel is another state. */
 typedef struct state {
     ak_trial latest;
     size_t count;
@@ -52,11 +52,11 @@ static bool note_trial(void *context, const ak_trial *trial)
     return s->status == AK_OK;
 }
 
-/* Where the sentences go. */
+/* How and where the sentences are printed. */
 typedef struct listener {
-    const char *operand; /* what names the kernel on the command line; NULL: nothing does */
-    bool warning;        /* to standard error */
-    json_t *list;        /* NULL, or where they go instead of any stream */
+    const char *operand; /* the kernel as the command line names it; NULL: it names none */
+    bool warning;        /* they are warnings, on standard error */
+    json_t *list;        /* they are added here and not printed; NULL: they are printed */
 } listener;
 
 static ak_status say_one(const state *one, size_t all, const char *place, const listener *to,

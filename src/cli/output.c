@@ -113,7 +113,7 @@ void ak_out(const char *format, ...)
     va_start(args, format);
     ak_buf_vprint(&text, format, args);
     va_end(args);
-    if (ak_buf_status(&text, NULL) != AK_OK) { /* too long: printed as it is */
+    if (ak_buf_status(&text, NULL) != AK_OK) { /* it is too long, so it is printed unchanged */
         va_start(args, format);
         write_pending(width, true);
         note_error(vprintf(format, args) < 0);
@@ -238,8 +238,8 @@ void ak_warn(const char *format, ...)
     ak_buf_free(&text);
 }
 
-/* Appends the origin of each setting whose value the error contains, unless it was typed. The
-   archive is left out, because many errors with another cause contain its path. */
+/* Appends the origin of each option whose value the error contains, unless the option was typed.
+   The archive is left out, because many errors with another cause contain its path. */
 static void add_origins(ak_buf *out, const char *text)
 {
     for (size_t i = 0; settings_of != NULL && i < AK_OPTION_COUNT; i++) {
@@ -292,7 +292,8 @@ int ak_out_end(int code)
     if (write_error == 0) {
         return code;
     }
-    if (write_error != EPIPE) { /* a reader that has seen enough, such as head, is not an error */
+    /* EPIPE is no error: a reader such as head has closed the pipe. */
+    if (write_error != EPIPE) {
         char text[160];
         (void)snprintf(text, sizeof text, "cannot write to standard output: %s%s",
                        strerror(write_error), ak_fs_advice(write_error));

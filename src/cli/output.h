@@ -12,8 +12,8 @@
 
 #include "base/json.h"
 
-/* AK_EXIT_NO_WORKER is only for another autokernel (cli/wide.c): the worker did not come or was
-   lost, which says nothing about the task. */
+/* AK_EXIT_NO_WORKER is for the autokernel that started this one (cli/wide.c). It says that the
+   worker could not be started or was lost, so the task itself may work elsewhere. */
 typedef enum ak_exit {
     AK_EXIT_DONE = 0,
     AK_EXIT_FAILED = 1,
@@ -44,8 +44,8 @@ bool ak_out_json(const json_t *value);
 void ak_out_next(const char *command, const char *why);
 /* Makes suggestions name the program as it was started, if the shell does not find `autokernel`. */
 void ak_out_started_as(const char *program);
-/* Keeps the arguments of the command that runs, so that an error which contains the value of a
-   setting says where the setting is from. NULL ends this. */
+/* Keeps a pointer to the arguments of the command that runs. An error that contains the value of a
+   setting then says where the setting is from. NULL ends this. */
 struct ak_args;
 void ak_out_settings(const struct ak_args *args);
 /* Prints one line on standard error, with "autokernel: " in front. */
@@ -54,8 +54,9 @@ void ak_complain(const char *text);
 void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Complains about an error and returns the exit code: 2 for wrong or damaged input, else 1. */
 int ak_complain_error(const ak_error *err);
-/* Does the same where AK_NOT_FOUND may mean that an archive has nothing of the kind yet, which is
-   no mistake of the user: exit code 1. `named` says that the user named what is not there (2). */
+/* Does the same as ak_complain_error, but returns 1 for AK_NOT_FOUND, because an archive that has
+   no such entry yet is no mistake of the user. With `named`, the user named the missing entry, and
+   the exit code is 2. */
 int ak_complain_none(const ak_error *err, bool named);
 /* Flushes standard output; to be called last. Returns `code`, or 1 if that is 0 and a write failed.
    A failed write is also complained about, unless the reader has closed the pipe. */
@@ -69,26 +70,26 @@ typedef enum ak_style {
     AK_STYLE_GOOD,
     AK_STYLE_BAD
 } ak_style;
-/* Returns the escape sequence of a style; "" where colour is not wanted: NO_COLOR, no terminal,
-   TERM=dumb. */
+/* Returns the escape sequence of a style; "" if NO_COLOR is set, TERM is unset or "dumb", or the
+   stream is no terminal. */
 const char *ak_style_on(FILE *stream, ak_style style);
 
 /* Numbers for people. Each function returns `out`. */
 #define AK_NUMBER_BYTES 48
-/* Four significant digits without an exponent: 1365, 12.34, 0.001234; "-" for 0. */
+/* Writes four significant digits without an exponent: 1365, 12.34, 0.001234; "-" for 0. */
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
 /* Writes " (LOW .. HIGH)", to follow a figure; "" if there is no interval. */
 const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high);
-/* "1.23x"; "-" for 0. */
+/* Writes "1.23x"; "-" for 0. */
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value);
-/* The rate of the limit that binds, "0.2081 TFLOP/s" or "39.97 GB/s"; "-" if neither is known.
+/* Writes the rate that `bound` selects, "0.2081 TFLOP/s" or "39.97 GB/s"; "-" if neither is known.
    `bound` is "compute", "memory" or NULL. */
 const char *ak_show_rate(char out[AK_NUMBER_BYTES], double tflops, double gbs, const char *bound);
 const char *ak_show_percent(char out[AK_NUMBER_BYTES], double fraction);
-/* 1234567 as "1,234,567"; from 1e15 on, "1.23e+15". */
+/* Writes 1234567 as "1,234,567", and values from 1e15 on as "1.23e+15". */
 const char *ak_show_count(char out[AK_NUMBER_BYTES], double count);
-/* "12 s", "3:05", "1:02:03" */
+/* Writes "12 s", "3:05" or "1:02:03". */
 const char *ak_show_seconds(char out[AK_NUMBER_BYTES], double seconds);
 
 #endif

@@ -98,7 +98,8 @@ static void draw(ak_progress *p, const char *line)
     p->drawn = width > 0 && ak_layout_width(line) >= width ? width - 1 : ak_layout_width(line);
 }
 
-/* Returns how much of the run is over, 0..1: of its evaluations or its time, whichever is more. */
+/* Returns how much of the run is over, from 0 to 1: the share of its evaluations or of its time,
+   whichever is larger. */
 static double fraction_of(const ak_progress *p, double elapsed)
 {
     double by_count = p->total > 0 ? (double)p->done / (double)p->total : 0;
@@ -122,7 +123,8 @@ static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     }
 }
 
-/* Records best_ms after this trial. A full array keeps every second value, at twice the step. */
+/* Records best_ms after this trial. When the array is full, every second value is dropped and
+   trend_step doubles. */
 static void note_trend(ak_progress *p)
 {
     p->trend_step = p->trend_step == 0 ? 1 : p->trend_step;
@@ -185,7 +187,7 @@ static void draw_bar(ak_progress *p)
         add(text, ", %s%s ms%s%s", p->best_value > 0 ? "" : "best ",
             ak_number_short(figure, p->best_ms, 3), known ? ", " : "", known ? rate : "");
     }
-    /* What does not fit is left out, so the most important figures come first. */
+    /* Figures that do not fit are left out, so the most important come first. */
     if (p->best_ms > 0 && p->baseline_ms > 0 && p->unit[0] == 0) {
         add(text, ", %.2fx %s", p->baseline_ms / p->best_ms, p->baseline);
     }
@@ -215,7 +217,8 @@ static void draw_bar(ak_progress *p)
     draw(p, line);
 }
 
-/* Says how many trials of the task --resume leaves out, because kernel or environment differ. */
+/* Says how many trials of the task --resume leaves out because the kernel or the environment
+   differs. */
 static void say_not_counted(ak_progress *p, const json_t *event)
 {
     static const char *const whose[] = {
@@ -332,7 +335,8 @@ static void on_trial(ak_progress *p, const json_t *event)
     bool better = ok && ms > 0 &&
                   (p->unit[0] == 0 ? p->best_ms <= 0 || ms < p->best_ms
                                    : p->best_value != ak_json_number_at(event, "best_value"));
-    /* A failure in the check before the finish is of a configuration that was counted before. */
+    /* A configuration that fails in the check before the finish was counted in the search
+       already. */
     bool again = strcmp(ak_json_text_at(event, "strategy"), AK_FINALISTS) == 0;
     p->done += again ? 0 : 1;
     p->default_ms = ak_json_number_at(event, "default_ms");
@@ -409,7 +413,7 @@ static void on_warning(ak_progress *p, const json_t *event)
     }
 }
 
-/* Prints a line that is for the user as it stands. */
+/* Prints the event's text, which is written for the user. */
 static void on_text(ak_progress *p, const json_t *event)
 {
     say(p, "%s", ak_json_text_at(event, "text"));

@@ -1,6 +1,6 @@
-/* progress.h: shows the events of ak_tune while a run goes on: as a redrawn line on a terminal, or
-   as plain lines elsewhere. Both go to standard error, because standard output is for results. A
-   file may get the events as JSON lines. */
+/* progress.h: shows the events of ak_tune while a run goes on: in a redrawn line on a terminal, in
+   plain lines elsewhere. Both go to standard error, because standard output is for results. With
+   --events, a file gets the events as JSON lines. */
 #ifndef AK_CLI_PROGRESS_H
 #define AK_CLI_PROGRESS_H
 
@@ -21,13 +21,13 @@ typedef struct ak_progress {
     double baseline_ms;
     size_t total, done, failed;
     size_t before;     /* resumed trials, which `total` and `done` leave out */
-    double best_value; /* value of the best under an objective other than the time; else 0 */
+    double best_value; /* value of the best trial if the objective is not the time; else 0 */
     char unit[64];     /* unit of that objective, or its text; "" for the time */
     double best_ms, best_tflops, default_ms, seconds_budget;
     double bytes; /* bytes of memory traffic of one run of the kernel */
     bool memory_bound;
     int64_t begin_ns;           /* when the search began */
-    char reason[240];           /* reason of the first failure */
+    char reason[240];           /* why the first trial that failed did */
     double trend[AK_TREND_MAX]; /* best_ms after every `trend_step` trials; 0: none yet */
     size_t trend_count, trend_step;
     size_t drawn;     /* columns of the line that is overwritten; 0: there is none */
@@ -35,13 +35,13 @@ typedef struct ak_progress {
 } ak_progress;
 
 /* Opens *out. --quiet hides progress; --json hides it unless it goes to a terminal. Fails if the
-   file for --events cannot be opened, or would be replaced though it has no events. */
+   file for --events cannot be opened, or has other contents than events, which would be lost. */
 ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err);
 /* Shows one event. It is an ak_event_sink whose context is the ak_progress. */
 void ak_progress_event(void *progress, const char *event, const char *json);
-/* The context of ak_progress_waiting, a callback for ak_tester_on_wait. It says that the run waits
-   for the configuration `name`, and that a configuration which does not end is given up: in the
-   redrawn line on a terminal, elsewhere once. */
+/* The context of ak_progress_waiting, a callback for ak_tester_on_wait. The callback says that the
+   run waits for the configuration `name`, and that a configuration which does not end is given up.
+   On a terminal it says so in the redrawn line, elsewhere once. */
 typedef struct ak_progress_wait {
     ak_progress *progress;
     const char *name;
@@ -49,7 +49,7 @@ typedef struct ak_progress_wait {
 } ak_progress_wait;
 void ak_progress_waiting(void *wait, double seconds);
 
-/* Erases the line and closes the file. AK_IO if an event could not be written. */
+/* Erases the redrawn line and closes the file. Returns AK_IO if an event could not be written. */
 ak_status ak_progress_close(ak_progress *progress, ak_error *err);
 
 /* Shows "WORD 3/10" on a terminal if `done` is 2 and `total` 10, for loops outside ak_tune; erases

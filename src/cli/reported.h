@@ -4,9 +4,9 @@
 
 #include "cli/command.h"
 
-/* Prints the report of the run `a` (NULL: the latest) or, if `b` is given, of both runs or, with
-   `versions`, of the versions of the kernel of `a`. Reads --format, --output, --archive and --json.
-   Returns the exit code. */
+/* Prints the report of the run `a` (NULL: the latest). If `b` is not NULL, the report compares both
+   runs. With `versions`, it compares the versions of the kernel of `a`. Reads --format, --output,
+   --archive and --json. Returns the exit code. */
 int ak_reported(const ak_args *args, const char *a, const char *b, bool versions);
 
 #endif

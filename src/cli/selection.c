@@ -62,7 +62,7 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
                          .look = true};
     ak_status status = ak_task_open(&out->task, &spec, err);
     if (status != AK_OK) {
-        /* If kernel or device is missing here, trials are found by the size as typed. */
+        /* If the kernel or device is not on this machine, trials are found by the size as typed. */
         return archived && size != NULL && strchr(size, '=') != NULL ? AK_OK : status;
     }
     out->filter.size = size == NULL ? NULL : ak_task_size(out->task);
@@ -172,7 +172,7 @@ void ak_selection_say_hidden(const ak_selection *selection)
     ak_archive_filter filter = selection->filter;
     size_t hidden = 0;
     if (filter.device != NULL || filter.run != NULL || filter.environment != NULL) {
-        return; /* the options select what is shown */
+        return; /* these options select trials on recordings too */
     }
     filter.device = "sim";
     (void)ak_archive_count(&hidden, NULL, selection->archive, &filter, NULL);

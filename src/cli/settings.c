@@ -28,8 +28,8 @@ static const char *const other_variables[] = {
     "AUTOKERNEL_PYTHON",         "AUTOKERNEL_RUNTIME",     "AUTOKERNEL_SAMPLES",
     "AUTOKERNEL_SEAT",           "AUTOKERNEL_WORKER",      NULL};
 
-/* Returns what an option decides, if only the user may decide it and not a file that comes with a
-   project; NULL for other options. */
+/* Returns in words what an option decides if only the user may set it, and not a file that comes
+   with a project; NULL for other options. */
 static const char *private_matter(ak_option_id id)
 {
     switch (id) {
@@ -53,8 +53,8 @@ static const char *private_matter(ak_option_id id)
     }
 }
 
-/* Returns whether the first `length` bytes of a path name a symbolic link (a project may have
-   one). */
+/* Returns whether the first `length` bytes of a path name a symbolic link, by which a project could
+   lead out of its folder. */
 static bool is_link(const char *path, size_t length)
 {
     char part[AK_PATH_MAX];
@@ -198,7 +198,8 @@ static ak_status find_files(ak_settings *out, ak_error *err)
     (void)snprintf(out->project, sizeof out->project, "autokernel.json");
     const char *root = ak_env("XDG_CONFIG_HOME"), *home = ak_env("HOME");
     char folder[AK_PATH_MAX] = "";
-    if (root != NULL && root[0] == '/') { /* the XDG specification says to ignore relative paths */
+    /* The XDG Base Directory Specification says that relative paths are ignored. */
+    if (root != NULL && root[0] == '/') {
         AK_DO(ak_fs_join(folder, root, "autokernel", err));
     } else if (home != NULL) {
         AK_DO(ak_fs_join(folder, home, ".config/autokernel", err));

@@ -1,10 +1,10 @@
 /*
  * settings.h: reads options that are set once for all commands.
  *
- * They are set in the environment (AUTOKERNEL_EVALS), by the project (autokernel.json in the
- * current folder) or by the user (config.json in the folder autokernel under XDG_CONFIG_HOME). The
- * first of command line, environment, project and user wins. Files are objects whose keys are the
- * options with '_' for '-': {"device": "host", "time": "10m"}. Unknown keys are refused.
+ * Such options are set in the environment (AUTOKERNEL_EVALS), by the project (autokernel.json in
+ * the current folder) or by the user (config.json in the folder autokernel under XDG_CONFIG_HOME).
+ * The first of command line, environment, project and user wins. Files are objects whose keys are
+ * the options with '_' for '-': {"device": "host", "time": "10m"}. Unknown keys are refused.
  */
 #ifndef AK_CLI_SETTINGS_H
 #define AK_CLI_SETTINGS_H
@@ -18,7 +18,7 @@ typedef struct ak_settings {
     json_t *documents[2];
     struct {
         const char *text;   /* NULL: not set */
-        const char *origin; /* "AUTOKERNEL_EVALS", or how messages name a member of a file */
+        const char *origin; /* "AUTOKERNEL_EVALS", or a file and its key; for messages */
     } at[AK_OPTION_COUNT];
     struct ak_arena *arena;
 } ak_settings;
@@ -26,7 +26,7 @@ typedef struct ak_settings {
 /* Reads and checks all settings. */
 ak_status ak_settings_open(ak_settings *out, ak_error *err);
 void ak_settings_close(ak_settings *settings);
-/* Fills the arguments that the command takes and that the command line leaves open. */
+/* Fills in the options that the command takes and the command line does not give. */
 ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_settings *settings,
                             ak_error *err);
 /* Returns [{"name", "value", "from"}] for every setting; "from" is "default" if it is not set. */

@@ -8,12 +8,12 @@
 /* Limit on the implementations in one comparison; no built-in kernel has more for one device. */
 #define AK_SEVERAL_MAX 8
 
-/* An implementation that takes part. */
+/* An implementation that takes part in the comparison. */
 typedef struct ak_several_part {
     /* The command line as if this implementation took part alone: with its own --impl and --config,
        whose texts the part owns. */
     ak_args *args;
-    char name[64]; /* "": the options name none, and the device decides */
+    char name[64]; /* "": the options name no implementation, and the device decides */
 } ak_several_part;
 
 typedef struct ak_several {

@@ -3,7 +3,8 @@
  *
  *     ak_table table;
  *     ak_table_begin(&table, "kernel", ">ms", "_configuration", NULL);
- *                    '>': to the right; '_': below its row, indented, on a terminal
+ *         '>' aligns a column to the right; on a terminal, the cells of a column with '_' are
+ *         printed below their rows, indented
  *     ak_table_cell(&table, "%s", name);                   row by row
  *     ak_table_cell(&table, "%.3f", ms);
  *     ak_table_print(&table);                              prints and frees the table
@@ -20,7 +21,7 @@ typedef struct ak_table {
     const char *headers[AK_COLUMNS_MAX];
     bool right[AK_COLUMNS_MAX], below[AK_COLUMNS_MAX];
     size_t columns;
-    size_t width; /* line width in a pipe or a file (used for help); 0: no limit */
+    size_t width; /* limit on the columns of a line in a pipe or a file (set for help); 0: none */
     char **cells;
     size_t count, capacity;
     bool failed; /* memory is out: further cells are dropped, and printing says so */

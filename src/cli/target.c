@@ -8,8 +8,8 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-/* Returns true if the path names nothing that a user could miss: standard output, a file that does
-   not exist or is empty, a pipe, or what --force gives up. */
+/* Returns true if writing to the path destroys nothing that a user could miss: with --force, and
+   for standard output, a pipe, or a file that does not exist or is empty. */
 static bool is_free(const char *path, const ak_args *args)
 {
     struct stat info;

@@ -1,5 +1,6 @@
-/* target.h: keeps a command from replacing a file that it has not written. Each function refuses
-   that without --force. A path "-" is standard output, and an empty file may always be replaced. */
+/* target.h: keeps a command from replacing a file that autokernel has not written. Each function
+   returns AK_OK for the files named at it. Any other file that exists is refused, unless --force is
+   given. A path "-" is standard output, and an empty file may always be replaced. */
 #ifndef AK_CLI_TARGET_H
 #define AK_CLI_TARGET_H
 
@@ -11,7 +12,8 @@ typedef struct ak_content {
     size_t length;
 } ak_content;
 
-/* Accepts what export wrote for the same kernel, because production code may be using the rest. */
+/* Accepts a file that export wrote for the same kernel. A file of another kernel may be in use
+   elsewhere. */
 ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,
                               ak_error *err);
 /* Accepts what export wrote for the same kernel as a file of a bundle or of C sources, and a file
@@ -22,7 +24,7 @@ ak_status ak_target_in_bundle(const char *folder, const char *name, const ak_con
 ak_status ak_target_of_report(const char *path, const ak_args *args, ak_error *err);
 /* Accepts the events of a run. */
 ak_status ak_target_of_events(const char *path, const ak_args *args, ak_error *err);
-/* Accepts a file with this content: a kernel that a user has changed is not lost. */
+/* Accepts a file that has this content already, so a kernel that a user has changed is not lost. */
 ak_status ak_target_of_source(const char *path, const ak_content *content, const ak_args *args,
                               ak_error *err);
 

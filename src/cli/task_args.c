@@ -18,7 +18,7 @@ typedef struct best_file {
     json_t *document;
     const char *kernel;
     char size[ASSIGNMENTS_BYTES], choices[ASSIGNMENTS_BYTES];
-    char implementation[64]; /* the NAME of --config NAME:... */
+    char implementation[64]; /* NAME in --config NAME:CONFIGURATION */
     ak_trial trial;          /* the trial of "#5" */
 } best_file;
 
@@ -61,7 +61,7 @@ static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args
     ak_archive *archive = NULL;
     ak_archive_filter filter = {.simulated = true};
     bool found;
-    char id[32]; /* another may follow after a ';' */
+    char id[32]; /* the configuration ends at a ';', after which another may follow */
     (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(text + 1, ";"), text + 1);
     if (!ak_text_int(&filter.id, id) || filter.id < 1) {
         return ak_fail(err, AK_INVALID,
@@ -221,8 +221,8 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
         status = measured ? ak_task_choose(&task, &spec, archive, race, &ak_interrupted, err)
                           : ak_task_open(&task, &spec, err);
     }
-    /* If the file is of another kernel, its sizes do not fit either. The error must name the kernel
-       and not the sizes. */
+    /* If the file is a result of another kernel, its sizes do not fit either. The error must name
+       the kernel and not the sizes. */
     ak_problem *problem = NULL;
     const char *name = spec.kernel;
     if (status == AK_OK) {
@@ -380,8 +380,8 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
     return ak_config_read(&out->config, task, text + 1, err);
 }
 
-/* Reads one --config, which may hold several configurations with ';' between them. One that is not
-   valid is added with the reason in `invalid`. */
+/* Reads one --config, which may hold several configurations with ';' between them. A configuration
+   that is not valid is added with the reason in `invalid`. */
 static ak_status read_candidates(ak_candidate *out, size_t *count, const char *text,
                                  const ak_args *args, const ak_task *task, ak_error *err)
 {

@@ -1,10 +1,10 @@
 /*
  * task_args.h: what commands on a kernel share.
  *
- *   task_args.c     options to a task and its configurations
- *   selection.c     options to a selection of the archive's trials
- *   next_command.c  suggestions of the next command
- *   interrupts.c    Ctrl-C
+ *   task_args.c     turns options into a task and its configurations
+ *   selection.c     turns options into a selection of the archive's trials
+ *   next_command.c  suggests the next command
+ *   interrupts.c    catches Ctrl-C and SIGTERM
  */
 #ifndef AK_CLI_TASK_ARGS_H
 #define AK_CLI_TASK_ARGS_H
@@ -15,15 +15,15 @@
 
 /* Copies the options about a task into *spec; texts are borrowed. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
-/* Opens the task that the options describe. If --config names a best_config.json or a trial, that
-   fills what they leave open: device, implementation, size, dtype, options. */
+/* Opens the task that the options describe. If --config names a best_config.json or a trial, its
+   device, implementation, size, dtype and options are used where the command line gives none. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If several implementations can run the task, replaces *task by the one measured fastest: in the
    archive or, with `race`, now (ak_task_choose). */
 ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive, bool race,
                                 ak_error *err);
-/* Does ak_args_task and then ak_args_measured_task without a race, for commands that measure or
+/* Calls ak_args_task and then ak_args_measured_task without `race`, for commands that measure or
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
@@ -42,17 +42,16 @@ typedef struct ak_candidate {
     char name[64];
     char invalid[400]; /* why the task's space does not have it; "" if it does */
 } ak_candidate;
-/* Reads the configurations of --config, or the default if there are none. At most
-   AK_CONFIGS_MAX. */
+/* Reads the configurations of --config, at most AK_CONFIGS_MAX, or without --config the default. */
 ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
                              const ak_task *task, ak_error *err);
-/* Does the same for a command with several sizes: a configuration that is not valid for this task
-   is no error, and its `invalid` says why. */
+/* Does the same as ak_args_candidates for a command with several sizes: a configuration that is not
+   valid for this task is no error, and its `invalid` says why. */
 ak_status ak_args_candidates_marked(ak_candidate *out, size_t *count, const ak_args *args,
                                     const ak_task *task, ak_error *err);
-/* Returns AK_INVALID with the reason of a marked candidate. */
+/* Returns AK_INVALID; the error has the reason in the candidate's `invalid`. */
 ak_status ak_candidate_refuse(const ak_candidate *candidate, const ak_task *task, ak_error *err);
-/* Writes a value for people: "true", "64", "0.5", "[1 2]". */
+/* Writes a value as tables show it: "true", "64", "0.5", "[1 2]". */
 void ak_value_show(char *out, size_t bytes, const ak_value *value);
 
 /* Prints "matmul  M=64,N=64,K=64  f32  on host (implementation host)", the reference, and why this
@@ -68,20 +67,22 @@ json_t *ak_space_json(const ak_task *task);
 json_t *ak_implementations_json(const ak_problem *problem);
 
 /* Suggests the command `verb`, perhaps with flags ("check --sanitize"), on the same task. The
-   kernel is repeated as it was given, and so are the typed options that the other command takes.
-   What a best_config.json or a trial gave is repeated too, and with `with_size` always the size. */
+   kernel is repeated as it was given, and so are the typed options that the other command takes. If
+   a best_config.json or a trial gave parts of the task, these are repeated too. With `with_size`,
+   the size is always repeated. */
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
                      bool with_size);
 /* Suggests importing the file with the results that the archive could not take. Returns false, and
    prints nothing, if there is none. */
 bool ak_next_import(const ak_archive *archive, const ak_args *args);
-/* Suggests this command line again with --resume. */
+/* Suggests the present command line with --resume added. */
 void ak_next_resume(const char *verb, const ak_args *args);
 /* Suggests a command on the same archive: `words` and, unless it is NULL, `name`, which is quoted.
  */
 void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args);
-/* Does the same for a command on the trials that were shown, and repeats a --device that names a
-   recording, because trials on recordings are only shown if it asks for them. */
+/* Does the same as ak_next_on_archive for a command on the trials that were shown. It repeats a
+   --device that names a recording, without which the command would leave out trials on
+   recordings. */
 void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
 
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
@@ -109,7 +110,8 @@ ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_
    of a kernel of this name. */
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err);
 void ak_selection_close(ak_selection *selection);
-/* If nothing matches: returns how to see trials on recordings, if some would match, else "". */
+/* For a selection that matches nothing: returns how to see the trials on recordings if some of
+   these would match, else "". */
 const char *ak_selection_hint(const ak_selection *selection);
 /* Prints how many trials on recordings are left out; nothing if there are none, or if the options
    name a device or a run. */

@@ -7,10 +7,10 @@
 /* Adds a cell with a trial's configuration and its reason. The configuration is left out if
    `hidden`, or if the trial failed and has a reason. */
 void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden);
-/* These begin a table of trials and add a row to it. */
+/* Begin a table of trials, and add a row to it. */
 void ak_history_begin(ak_table *table);
 void ak_history_row(ak_table *table, const ak_trial *trial);
-/* These begin a table of the best trials of tasks and add a row to it. */
+/* Begin a table of the best trials of tasks, and add a row to it. */
 void ak_best_begin(ak_table *table);
 void ak_best_row(ak_table *table, const ak_trial *trial);
 
@@ -19,7 +19,7 @@ void ak_best_row(ak_table *table, const ak_trial *trial);
 ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
                          const ak_archive_filter *filter, ak_error *err);
 void ak_trials_free(ak_trial *list, size_t count);
-/* Prints a JSON array, one trial a line. */
+/* Prints the trials as a JSON array with one trial on each line. */
 ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_error *err);
 
 #endif

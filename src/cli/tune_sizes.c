@@ -29,7 +29,8 @@ static const char *lossy(const ak_sizes_result *r)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Writes the loss of a ratio of times or costs: 1.031 is "3.1 %"; "-" if it is not known. */
+/* Writes a ratio of times or costs as a loss: "3.1 %" for 1.031; "-" for 0, which means not
+   known. */
 static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
 {
     if (loss > 0) {
@@ -148,7 +149,8 @@ static void print_tradeoff(const ak_sizes_result *r)
     ak_table_print(&table);
 }
 
-/* Prints the loss of the dispatch table against the winners, at the sizes where it was decided. */
+/* Prints how much slower the dispatch table is than tuning each size, over the sizes for which that
+   was decided. */
 static void print_loss(const ak_sizes_result *r)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];

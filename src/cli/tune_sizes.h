@@ -5,8 +5,8 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 
-/* Tunes all sizes and returns the exit code. Opens and closes `progress`, to which the sink of
-   `options` reports. */
+/* Tunes all sizes and returns the exit code. Opens and closes `progress`, to which the event sink
+   in `options` must report. */
 int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress);
 
 #endif

@@ -14,19 +14,21 @@
 #include "cli/output.h"
 #include "cli/task_args.h"
 
-/* Share of a time budget for the searches; the measurements side by side take the rest. */
+/* The share of a time budget for the searches. The measurements of all candidates at every size,
+   which follow, get the rest. */
 #define SEARCH_SHARE 0.6
 #define TEXT_BYTES   32
 #define POLL_NS      (20 * AK_MS_NS)
-/* Limit on the attempts at a size whose worker does not come or is lost. */
+/* Limit on the attempts at a size whose worker does not start or is lost. */
 #define BEGINNINGS_MAX 3
-/* A place whose worker did not come or was lost rests for this time, which doubles with each
+/* A place whose worker did not start or was lost rests for this time, which doubles with each
    further failure in a row. When all places have failed FAILURES_MAX times in a row, no more sizes
-   are started here. */
+   are started on workers. */
 #define REST_NS      (10 * AK_SECOND_NS)
 #define FAILURES_MAX 5
 
-/* Options of the whole run that single sizes do not get as typed. */
+/* Options that concern the whole run, so that the command lines of single sizes do not repeat
+   them. */
 static const ak_option_set whole = AK_O(SIZES) | AK_O(DISPATCH) | AK_O(EVALS) | AK_O(TIME) |
                                    AK_O(EVENTS) | AK_O(LLM_BUDGET) | AK_O(JSON) | AK_O(QUIET);
 
@@ -35,7 +37,7 @@ typedef struct wide {
     const ak_args *args;
     const char *program;
     const char **argv; /* room for the longest command line */
-    char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* of each size; "": none */
+    char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* of one size; "": no limit */
     struct place {
         ak_proc proc; /* pid 0: free */
         size_t size;
@@ -79,7 +81,7 @@ static void command(wide *w, size_t at)
         w->argv[count++] = w->budget;
     }
     if (w->begun[at] > 0 && !ak_args_has(w->args, AK_OPTION_RESUME)) {
-        w->argv[count++] = "--resume"; /* so that the trials of the lost worker count */
+        w->argv[count++] = "--resume"; /* so that the trials of the lost worker are used */
     }
     w->argv[count] = NULL;
 }
@@ -98,8 +100,8 @@ static ak_status start(wide *w, size_t place, ak_error *err)
     return ak_proc_start(&p->proc, &spec, err);
 }
 
-/* If the worker of a place did not come or was lost, and there are other places, lets this one rest
-   and queues its size again. Returns false if the size is not tried again. */
+/* If the worker of a place did not start or was lost, and there are other places, lets this place
+   rest and queues its size again. Returns false if the size is not tried again. */
 static bool again(wide *w, struct place *p, bool unreached)
 {
     p->failures = unreached ? p->failures + 1 : 0;
@@ -146,7 +148,7 @@ static bool hopeless(const wide *w)
 }
 
 /* Returns whether a place takes the next size now. As long as another place works, a place whose
-   last worker did not come takes only sizes that were not started before. */
+   last worker did not start takes only sizes that were not started before. */
 static bool takes(const wide *w, const struct place *p)
 {
     bool others = false;

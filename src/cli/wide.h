@@ -8,10 +8,10 @@
 /* Returns whether ak_wide_tune has started this process, to tune one of its sizes. */
 bool ak_wide_part(void);
 /* Runs `autokernel tune --size` for each size, with one worker each and as many at once as the
-   launcher has places. All of them write into the archive of the arguments, from which the run over
-   many sizes takes their results; it tunes the sizes that failed itself. A size whose worker does
-   not come or is lost is queued again, and the place rests, so that a node where nothing starts
-   does not take all sizes. Returns AK_CANCELLED after Ctrl-C. */
+   launcher has places. All of them write into the archive of the arguments. The run over many sizes
+   then takes their results from there, and itself tunes the sizes that failed. A size whose worker
+   does not start or is lost is queued again, and its place rests for a while, so that a node where
+   no worker starts does not take all sizes. Returns AK_CANCELLED after Ctrl-C. */
 ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *err);
 
 #endif

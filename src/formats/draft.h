@@ -20,14 +20,14 @@
 typedef struct ak_draft_parameter {
     char *name;
     json_t *values; /* as in the file, each once */
-    ak_map *places; /* index of each value in that list, by its key */
+    ak_map *places; /* index of each value in `values`, by its key */
     bool ordered;   /* the file gave the order of the values; otherwise numbers are sorted */
 } ak_draft_parameter;
 
 typedef struct ak_draft {
     ak_recording *recording; /* the texts that the file does not have are NULL */
     const char *where;       /* the file, for messages */
-    json_t *facts;           /* of the device: an object of whole numbers; NULL: none */
+    json_t *facts;           /* device facts: an object of whole numbers; NULL: none */
     ak_draft_parameter parameters[AK_PARAMETERS_MAX];
     size_t parameter_count;
     size_t config_capacity, record_capacity;
@@ -48,7 +48,7 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
 
 /* Frees all but the recording. */
 void ak_draft_clear(ak_draft *draft);
-/* Replaces a text by a copy; NULL becomes "". */
+/* Replaces *member by a copy of `text`; NULL becomes "". */
 ak_status ak_draft_text(char **member, const char *text, ak_error *err);
 /* Sets the name of the objective. The name also decides whether a higher value is better. */
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err);
@@ -89,8 +89,8 @@ ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char
                           const ak_draft_word *words, const char *where, ak_error *err);
 /* The words of T4. */
 extern const ak_draft_word ak_t4_words[];
-/* Gives how many ms the unit of time has that the member `key` names; without that member, or if it
-   is "", *ms stays as it is. Refuses other units. */
+/* Gives how many ms the unit of time has that the member `key` names. Without that member, or if it
+   is "", *ms is unchanged. Unknown units are refused. */
 ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,
                      ak_error *err);
 

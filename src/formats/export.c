@@ -1,6 +1,6 @@
 /*
- * export.c: has the table of formats, writes files in these formats, and has the functions that the
- * formats share.
+ * export.c: holds the table of formats, writes files in these formats, and holds the functions that
+ * the formats share.
  *
  * A file is built in memory, written beside the target and renamed, so that it is either complete
  * or absent.
@@ -291,7 +291,7 @@ out:
 
 int64_t ak_format_ns(double ms)
 {
-    /* This is 30 years. A longer time comes from a damaged file, and would overflow. */
+    /* 1e12 ms are 30 years. A longer time comes from a damaged file, and would overflow. */
     const double longest_ms = 1e12;
     return ms > 0 && ms < longest_ms ? (int64_t)llround(ms * 1e6) : 0;
 }
@@ -306,7 +306,7 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
     json_t *known;
     ak_status status = ak_archive_environment(&known, archive, hash, err);
     if (status != AK_OK && status != AK_INVALID && status != AK_LIMIT) {
-        return status; /* words that are not JSON are ignored */
+        return status; /* an environment that is not JSON is left out */
     }
     json_t *object = json_object();
     bool good = object != NULL && ak_json_set_text(object, "hash", hash);

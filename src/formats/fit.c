@@ -160,9 +160,9 @@ static const ak_draft_parameter *recorded(const ak_draft *draft, const char *nam
     return p < draft->parameter_count ? &draft->parameters[p] : NULL;
 }
 
-/* Returns the default as one of the recorded values: the nearest if it is a number, the first of
-   two equally near ones; the only one if there is only one. Returns NULL if the default is not
-   known or was not recorded. */
+/* Returns the default as one of the recorded values, which is the only value if there is only one.
+   If the default is a number, the nearest value is taken, or the first of two that are equally
+   near. Returns NULL if the default is not known or was not recorded. */
 static json_t *default_of(const json_t *parameter, const json_t *values, const ak_scope *constants)
 {
     const json_t *given = json_object_get(parameter, "Default");
@@ -226,7 +226,8 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
     return good ? AK_OK : ak_fail_memory(err);
 }
 
-/* Removes all defaults, because a default that is partly unknown is not one. */
+/* Removes the defaults of all parameters, because a configuration of which only some values are
+   known cannot be the default. */
 static void forget_default(json_t *parameters)
 {
     size_t i;

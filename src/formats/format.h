@@ -71,7 +71,8 @@ typedef struct ak_format_ops {
     /* (optional) Passes each trial of the text to ak_import_add. `path` is for messages. */
     ak_status (*read)(ak_import *import, const char *text, size_t length, const char *path,
                       ak_error *err);
-    /* (with `read`) What distinguishes a file in JSON; all zero: it is not an object in JSON. */
+    /* (with `read`) Recognises a file of this format that is a JSON object; all zero: the files are
+       none. */
     ak_format_mark mark;
 } ak_format_ops;
 
@@ -96,8 +97,8 @@ ak_status ak_format_standard_output(const char *text, size_t length, ak_error *e
 ak_status ak_format_check_task(ak_trial *first, const char *format, const ak_trial *trial,
                                ak_error *err);
 
-/* Set members of an object to the texts of a trial that a NULL-terminated list names, and take them
-   from there. A text whose member is missing stays as it is. */
+/* Set the members that a NULL-terminated list names to the trial's texts of these names, and set
+   the trial's texts from such members. A text whose member is missing stays as it is. */
 bool ak_format_set_texts(json_t *object, const ak_trial *trial, const char *const *names);
 ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char *const *names,
                                const char *where, ak_error *err);
@@ -106,7 +107,7 @@ ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char
 typedef struct ak_entry_writer {
     ak_buf *out;
     ak_archive *archive;
-    ak_trial first; /* as of ak_format_check_task */
+    ak_trial first; /* the first trial, for ak_format_check_task */
     size_t count;   /* entries so far */
 } ak_entry_writer;
 /* Appends an entry and takes over the reference; NULL means that there is no memory. */
@@ -121,8 +122,8 @@ bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text);
 /* Computes median and interval from the samples, if there are any. */
 void ak_format_summarise(ak_trial *trial);
 
-/* Convert between the milliseconds of other tools and our nanoseconds. A time that is out of range
-   becomes 0. */
+/* Convert between the milliseconds of files and the nanoseconds of ak_trial. A time that is out of
+   range becomes 0. */
 int64_t ak_format_ns(double ms);
 double ak_format_ms(int64_t ns);
 

@@ -16,7 +16,7 @@
 #include "base/csv.h"
 #include "base/utf8.h"
 
-/* The samples of a trial take up to 25 bytes each. */
+/* CELL_BYTES_MAX leaves room for all samples of a trial, which take up to 25 bytes each. */
 #define COLUMNS_MAX    128
 #define CELL_BYTES_MAX (2u << 20)
 
@@ -160,7 +160,7 @@ static ak_status write_csv(ak_buf *out, ak_archive *archive, const ak_archive_fi
 /* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct csv_reader {
-    const char *at; /* ends with a 0 and holds no other */
+    const char *at; /* the rest of the text, whose only zero byte is at its end */
     size_t line;    /* the line that `at` is in */
     const char *path;
     bool row_ended;
@@ -315,7 +315,7 @@ static ak_status get_cell(ak_trial *trial, int column, char *cell, const char *w
     return get_field(trial, column, cell, where, err);
 }
 
-/* Reads the header: columns[i] is our number of the file's column i. */
+/* Reads the header. columns[i] becomes the number, here, of the file's column i. */
 static ak_status read_header(int *columns, size_t *count, csv_reader *csv, ak_error *err)
 {
     const char *names[COLUMN_COUNT + 1] = {NULL};

@@ -16,7 +16,8 @@
 #include "base/value_json.h"
 #include "formats/kernel_tuner.h"
 
-/* Facts for which the file format has no member are texts in a member of our own, OWN. */
+/* The file format has no members for these texts of a trial, so they are put into an additional
+   member, OWN. */
 #define OWN "autokernel"
 
 static const char *const own_texts[] = {"device", "implementation", "size",
@@ -25,7 +26,7 @@ static const char *const own_texts[] = {"device", "implementation", "size",
 /* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct cache_writer {
-    ak_trial first; /* as of ak_format_check_task */
+    ak_trial first; /* the first trial, for ak_format_check_task */
     json_t *params; /* {name: [values]}, in order of first use */
     json_t *cache;  /* {key: entry} */
 } cache_writer;
@@ -172,8 +173,8 @@ static bool sort_numbers(json_t *values)
     return true;
 }
 
-/* Returns what the environment of the trials says of the device and of the software: {"name",
-   "driver", "nvrtc", ...}; NULL if it is not known or without memory. */
+/* Returns the members of the trials' environment about the device and the software: {"name",
+   "driver", "nvrtc", ...}; NULL if the environment is not known or memory is out. */
 static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
 {
     static const char *const kept[] = {"backend", "name",   "compute_capability", "driver", "nvrtc",
@@ -291,8 +292,8 @@ out:
     return status;
 }
 
-/* Restores the task, with the names of its sizes, from a file that we wrote. A recording has its
-   device in "device_name" only. */
+/* Restores the task, with the names of its sizes, from a file that autokernel wrote. The export of
+   a trial on a recording has its device in "device_name" only. */
 static ak_status take_own(ak_trial *task, const json_t *file, const char *path, ak_error *err)
 {
     json_t *own = NULL;

@@ -20,8 +20,8 @@
 static const char *const shared[] = {"implementation", "device",      "size", "dtype",
                                      "choices",        "environment", NULL};
 
-/* Converts a trial's own JSON to an entry: the kernel is called "name", and the configuration is an
-   object. */
+/* Converts the JSON of a trial to an entry: the kernel is called "name", and the configuration is
+   an object. */
 static json_t *entry_of(json_t *trial, json_t *config)
 {
     json_t *entry = json_object();

@@ -2,11 +2,11 @@
  * format_t1.c: writes a task's space as a T1 input file (FORMAT 1.0.0, the JSON schema of Kernel
  * Tuner 1.5.0).
  *
- * Our space files can say more than T1: expressions read sizes, options of the problem and facts of
- * the device. In the T1 file these are resolved: every name that is not a parameter is replaced by
- * its value, values are lists, and conditions that the task decides are left out. The T1 file holds
- * the same configurations as the space, for this task only. T1 1.0.0 has no word for C, so a kernel
- * of the host is called OpenCL there; the member "autokernel" says what it is.
+ * The space files of kernels can say more than T1: expressions read sizes, options of the problem
+ * and facts of the device. In the T1 file these are resolved: every name that is not a parameter is
+ * replaced by its value, values are lists, and conditions that the task decides are left out. The
+ * T1 file holds the same configurations as the space, for this task only. T1 1.0.0 has no word for
+ * C, so a kernel of the host is called OpenCL there; the member "autokernel" says what it is.
  */
 #include "formats/format.h"
 

@@ -1,9 +1,9 @@
 /*
  * format_t4.c: reads and writes T4 result files, the exchange format of the auto-tuning community.
  *
- * A file is a list of results of one task. T4 has no members that describe the task, so we write it
- * to the metadata and read it from there. If a file of another program has no task there, the name
- * of the file becomes the name of the kernel.
+ * A file is a list of results of one task. T4 has no members that describe the task, so the task is
+ * written to the metadata and read from there. If a file of another program has no task there, the
+ * name of the file becomes the name of the kernel.
  */
 #include "formats/format.h"
 
@@ -15,7 +15,8 @@
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 
-/* The words ("invalidity") that are written for statuses; ak_t4_words has what they are read as. */
+/* The words that are written as "invalidity" for each status. ak_t4_words has the statuses that
+   words are read as. */
 static const char *const words[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_OK] = "correct",
     [AK_TRIAL_INVALID] = "constraints",
@@ -28,8 +29,8 @@ static const char *const words[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_REJECTED] = "constraints",
 };
 
-/* Measurements that we add to a successful result. T4 defines neither the names nor the units of
-   these measurements, so a measurement is read only if its name and its unit are ours. */
+/* Measurements that are added to a successful result. T4 defines neither their names nor their
+   units, so a measurement is read only if name and unit are those that are written. */
 static const struct {
     const char *name, *unit;
     size_t offset;
@@ -77,7 +78,7 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
                   ak_json_reals(trial->samples_ms, trial->sample_count));
     json_t *result = json_object();
     bool good = result != NULL && ak_json_set_text(result, "timestamp", trial->timestamp);
-    /* ak_json_set takes its value also if it fails. */
+    /* ak_json_set takes ownership of its value even if it fails. */
     good = ak_json_set(result, "configuration", config) && good;
     good = ak_json_set(result, "times", times) && good;
     good = good && ak_json_set_text(result, "invalidity", words[trial->status]) &&
@@ -141,10 +142,10 @@ static ak_status name_of_file(char **out, const char *path, ak_error *err)
     return ak_made(*out, err);
 }
 
-/* What a file says of all its results. */
+/* What a file says about all its results. */
 typedef struct t4_head {
     ak_trial task;
-    double unit_ms; /* of a time without a unit of its own */
+    double unit_ms; /* how many ms the unit of a time has that names none */
 } t4_head;
 
 static ak_status take_task(t4_head *head, const json_t *file, const char *path, ak_error *err)

@@ -29,7 +29,7 @@ static void id_key(char out[24], int64_t id)
     (void)snprintf(out, 24, "%lld", (long long)id);
 }
 
-/* Refuses a success without a configuration or a time, because it would say nothing. */
+/* Refuses a successful trial without a configuration or a time, because it would say nothing. */
 static ak_status check_success(const ak_trial *trial, const char *where, ak_error *err)
 {
     if (trial->status != AK_TRIAL_OK) {
@@ -50,8 +50,9 @@ static ak_status check_success(const ak_trial *trial, const char *where, ak_erro
 /* Searches by configuration, because an archive has few trials of one configuration but may have
    all trials of one task. Files of other tools have neither run nor environment, and perhaps no
    device: a field that the file does not give matches anything. A trial with a timestamp is
-   recognised by that and by its success alone, because other tools have fewer words for failures
-   and `best --json` writes the time of the finish. */
+   recognised by the timestamp and by whether it was successful. Its status and time are not
+   compared, because other tools have fewer words for failures, and `best --json` writes the time of
+   the finish. */
 static const char same_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND kernel = "
     "?3 AND (?4 = '' OR implementation = ?4) AND (?5 = '' OR device = ?5) AND (?6 = '' OR size = "
@@ -133,7 +134,7 @@ out:
     return status;
 }
 
-/* Refuses a text that is no configuration, with which nothing could be done later. */
+/* Refuses a text that is no configuration, because no command could use the trial later. */
 static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
 {
     json_t *config = NULL;
@@ -178,7 +179,7 @@ static ak_status add_entry(ak_import *import, const json_t *entry, const ak_entr
     ak_trial trial = {0};
     ak_status status = AK_OK;
     const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
-    if (json_is_object(run)) { /* an entry of a run that had to wait (archive/waiting.c) */
+    if (json_is_object(run)) { /* a run that waited for the archive (archive/waiting.c) */
         status = ak_store_import_run(import->archive, run, err);
         return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", where);
     }

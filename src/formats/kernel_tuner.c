@@ -127,8 +127,8 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, c
     return closed ? AK_OK : status;
 }
 
-/* Gives the value of a parameter as a number, as Python counts true and false. Returns false for
-   others. */
+/* Gives the value of a parameter as a number; true and false are 1 and 0, as in Python. Returns
+   false for any other value. */
 static bool number_of(double *out, const json_t *value)
 {
     *out = json_is_boolean(value) ? (double)json_is_true(value) : json_number_value(value);
@@ -188,7 +188,8 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* If a status has several names, the first is written. */
+/* Errors and the statuses that they stand for. The name that is written for a status is the first
+   one here. */
 static const struct {
     const char *name;
     ak_trial_status status;

@@ -22,7 +22,7 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, c
 ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json_t *entry,
                                  const char *where, ak_error *err);
 
-/* Returns Kernel Tuner's name for a status of ours; NULL for success. */
+/* Returns Kernel Tuner's name for the status of a trial; NULL for AK_TRIAL_OK. */
 const char *ak_kernel_tuner_fault_name(ak_trial_status status);
 
 /* Gives the status of an entry of a cache and the name of its error: AK_TRIAL_OK and NULL if no

@@ -10,13 +10,14 @@
 
 typedef struct reader {
     ak_draft *draft;
-    ak_trial first; /* all trials must belong to its task */
+    ak_trial first; /* the latest trial, whose task is read */
     char *environment;
     size_t seen;
     ak_map *refuted; /* the configurations that a trial refutes: their times do not count */
 } reader;
 
-/* Returns whether the trial is of r->environment. The filter compares that if it is not "". */
+/* Returns whether the trial is of r->environment. Unless that is "", the filter has selected such
+   trials already. */
 static bool is_of(const reader *r, const ak_trial *trial)
 {
     return r->environment[0] != 0 || trial->environment == NULL;

@@ -89,7 +89,8 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
     return ak_draft_fit(fitted, draft, definition, recording->constants, where, err);
 }
 
-/* Takes the rank if there is one and everything that it reads is known. */
+/* Takes the rank, from the recording or else from the space file, if there is one and all names
+   that it reads are known. */
 static ak_status read_rank(ak_recording *recording, const json_t *space, const char *where,
                            ak_error *err)
 {
@@ -115,12 +116,12 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, const c
     return known == count ? ak_copy_text(&recording->rank, text, err) : AK_OK;
 }
 
-/* The space file that a recording is opened with, if any. */
+/* The space file with which a recording is opened. */
 typedef struct space_file {
     const json_t *space; /* NULL: none */
     const char *where;
-    /* Names that it may read; NULL: those of the recording and the options of `problem`, if there
-       is one. */
+    /* Names that the space file may read; NULL: those of the recording and the options of
+       `problem`, if there is one. */
     const ak_scope *constants;
     ak_problem *problem;
 } space_file;

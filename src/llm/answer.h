@@ -4,7 +4,8 @@
 
 #include "llm/provider.h"
 
-/* Finds the finish that the text names. Returns false if there is none. */
+/* Finds the reason for the end of a reply that the text names, such as "stop". Returns false if
+   there is no such reason. */
 bool ak_llm_finish_parse(ak_llm_finish *out, const char *text);
 
 /* Reads text, reasoning, elements, usage and names of a reply into `out`, which holds no texts or

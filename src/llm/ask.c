@@ -91,7 +91,7 @@ static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *er
     }
     ak_llm_fault fault =
         attempt->fault == AK_LLM_FAULT_NONE ? AK_LLM_FAULT_DAMAGED : attempt->fault;
-    /* the advice is about servers, which `ask` does not reach */
+    /* the advice is about servers, and a provider with `ask` reaches none */
     const char *advice = llm->provider->ask != NULL ? "" : ak_llm_fault_advice(fault);
     return ak_answer_fail(&call->answer, fault, err, "%s: %s%s%s%s%s%s", llm->name, status,
                           attempt->text[0] == 0 ? ak_llm_fault_text(fault) : attempt->text, id,
@@ -130,7 +130,7 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
             changed = true;
         } else if ((attempt->ability & bit) != 0 && on &&
                    llm->abilities.set != sent->abilities.set) {
-            changed = true; /* another call has made this correction meanwhile */
+            changed = true; /* another call, in another thread, has already made this correction */
         }
     }
     ak_llm_unlock(llm);
@@ -257,7 +257,8 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     ak_reservation reserved = {0};
     if (status == AK_OK) {
         *found = true;
-        status = ak_call_reserve(&reserved, call, err); /* a budget holds for a tape, too */
+        /* The budget also limits answers from a tape. */
+        status = ak_call_reserve(&reserved, call, err);
         if (status != AK_OK) {
             /* A refused call counts as not sent. */
             call->answer.attempts = 0;
@@ -310,7 +311,7 @@ static void finish(ak_llm_call *call)
     atomic_store(&call->done, 1);
 }
 
-/* Counts the call. Fails if the user allows no further one. */
+/* Counts the call. Fails if --llm-calls allows no further call. */
 static ak_status count_call(ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;

@@ -21,7 +21,8 @@
 #define ERROR_BYTES_MAX (64u << 10) /* bytes kept of an error page */
 #define WORDS_BYTES     160         /* bytes shown of an error page that no provider wrote */
 #define HEADERS_MAX     16
-#define LOOK_BYTES      512 /* the text is examined again after this and 1/8 of its length */
+/* The text is examined again when it has grown by this many bytes plus 1/8 of its length. */
+#define LOOK_BYTES 512
 
 typedef enum body_kind { UNDECIDED, STREAMED, WHOLE } body_kind;
 
@@ -75,10 +76,10 @@ static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
     return read_json(out, body->data, body->length, err);
 }
 
-/* Ends a stream that continues although it has all elements that were asked for: it has more, or it
-   had as many at the last look already. It is not ended at the first such look, because a model
-   that keeps to its schema stops by itself and then reports its usage. A stream that begins with
-   words may be a draft, so it runs to its end. */
+/* Ends a stream that continues although it has all elements that were asked for. It does so if the
+   stream has more elements, or had as many at the last look already. The first look that finds as
+   many does not end it, because a model that keeps to its schema stops by itself and then reports
+   its usage. A stream that begins with words may be a draft, so it runs to its end. */
 static ak_status end_if_enough(exchange *x, ak_error *err)
 {
     const ak_llm_chat *chat = x->call->chat;
@@ -306,8 +307,8 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
     return AK_OK;
 }
 
-/* Returns true if the usage is final. Some servers report it in every piece of a stream, and only
-   the last figure counts. */
+/* Returns true if the usage is final. Some servers report the usage in every piece of a stream, and
+   only the last report counts. */
 static bool usage_final(const ak_reply *reply)
 {
     return reply->usage.known && reply->ended;
@@ -426,7 +427,8 @@ static bool wait_ns(void *context, int64_t ns)
     return ak_call_wait(((exchange *)context)->call, ns);
 }
 
-/* A call of ak_llm_start runs in a thread of its own, so ak_llm_done passes the text on. */
+/* Notes where the question waits for an answer. A call of ak_llm_start runs in a thread of its own,
+   so ak_llm_done tells the user in the caller's thread. */
 static void posted(void *context, const char *question, const char *reply)
 {
     ak_llm_call *call = ((exchange *)context)->call;
@@ -444,8 +446,8 @@ static void posted(void *context, const char *question, const char *reply)
     }
 }
 
-/* Asks a provider without HTTP. Any failure is final, because the provider has already waited as
-   long as it may. */
+/* Asks a provider without HTTP. Any failure is final, because the provider has already waited for
+   the whole time limit. */
 static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *request,
                               ak_error *err)
 {

@@ -13,8 +13,8 @@
 
 #define LINE_MAX_BYTES 400
 
-/* Explains device facts whose name does not say enough. Facts that are not listed appear under
-   their name alone. */
+/* Explanations of device facts whose names do not say enough. Other facts appear under their names
+   alone. */
 static const struct {
     const char *name, *meaning;
 } meanings[] = {
@@ -391,8 +391,8 @@ static const char *shown_device(const char *device)
     return name != device && strstr(name, ".json") != NULL ? "not named in the recording" : name;
 }
 
-/* Lists all options of the task. choices_text leaves out those that have their default, but
-   conditions may read them. */
+/* Lists all options of the task. choices_text leaves out implicit options that have their default,
+   but conditions may read these too. */
 static ak_status list_choices(ak_brief *brief, const ak_task *task, ak_error *err)
 {
     ak_buf text = AK_BUF(LINE_MAX_BYTES * 8);

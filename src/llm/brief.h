@@ -12,7 +12,7 @@
 #include "measure/roofline.h"
 #include "problem/task.h"
 
-/* How much a model is told, and so how much leaves the machine; the most first.
+/* How much a model is told, and so how much leaves the machine. The first share tells the most.
    X(NAME, text, told) */
 #define AK_SHARE_MAP(X)                                                                            \
     X(SOURCE, "source",                                                                            \
@@ -77,12 +77,12 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
 ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *constants,
                          const char *kernel, const char *device, ak_error *err);
 /* Takes the device's name and the versions of compilers and driver from an environment
-   (ak_environment_facts); without a name the device stays as it is. */
+   (ak_environment_facts). If that has no name, brief->device is kept. */
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err);
 void ak_brief_close(ak_brief *brief);
 
-/* Returns true if the space is a recording that lacks configurations that keep all its constraints,
-   as far as a sample shows (brief_recorded.c). */
+/* Returns true if the space is that of a recording and a sample of configurations that fulfil all
+   conditions has one that was not recorded (brief_recorded.c). */
 bool ak_brief_is_part(const ak_brief *brief);
 
 /* Writes the value of a derived fact in a configuration with its unit: "131072 bytes (128 KiB)", or

@@ -1,5 +1,6 @@
-/* brief_recorded.c: tells whether a recording holds all configurations that keep the constraints or
-   only a part. If only a part, a proposal may keep all constraints and still be refused. */
+/* brief_recorded.c: finds out whether a recording holds all configurations that fulfil its
+   conditions. If it holds only a part, a proposal may fulfil all conditions and still be
+   refused. */
 #include "llm/brief.h"
 
 #include "base/rng.h"
@@ -9,8 +10,8 @@
 #define TRIES 400
 #define SEED  1
 
-/* Returns true if a configuration keeps all conditions. A condition that cannot be evaluated counts
-   as broken, so that it is no evidence that the recording is incomplete. */
+/* Returns true if a configuration fulfils all conditions. A condition that cannot be evaluated
+   counts as not fulfilled, so that it is no evidence that the recording is incomplete. */
 static bool keeps_all(const ak_brief *brief, const ak_config *config)
 {
     const ak_space *space = brief->space;

@@ -29,7 +29,7 @@ struct ak_llm {
     int retries;
     int output_tokens_max; /* the user's limit of a call; 0: none */
     size_t calls_max;      /* 0: no limit */
-    int64_t tokens_max;    /* of all calls; 0: no limit */
+    int64_t tokens_max;    /* limit on the tokens of all calls; 0: no limit */
     const volatile int *cancel;
     void (*notice)(void *context, const char *text); /* NULL if nobody listens */
     void *notice_context;
@@ -42,12 +42,12 @@ struct ak_llm {
     ak_rng rng;
     ak_llm_totals totals;
     size_t begun; /* number of calls begun, for calls_max */
-    /* highest figures of any call so far; 0 until one has reported its usage */
+    /* Highest values of any call so far; 0 until a call has reported its usage. */
     double tokens_per_byte; /* input tokens / prompt_tokens_max */
     int64_t output_most;
     double reserved_usd; /* sum of the worst-case costs of the attempts under way */
-    /* tokens of the attempts that have ended, at their worst case if they are unknown; worst-case
-       tokens of the attempts under way */
+    /* tokens_used: tokens of the attempts that have ended, or their worst case if they are unknown.
+       tokens_reserved: worst case of the attempts under way. */
     int64_t tokens_used, tokens_reserved;
 };
 
@@ -65,9 +65,10 @@ struct ak_llm_call {
     ak_error error;
     bool threaded;
     pthread_t thread;
-    char lost[AK_LLM_LOST_BYTES]; /* why the latest request that is sent again was lost */
-    /* where a question waits that is answered by hand; valid once `posted` is 1, and 2 once it was
-       told */
+    char lost[AK_LLM_LOST_BYTES]; /* why the latest request failed that was sent again; "" if none
+                                     was */
+    /* Where a question that is answered by hand waits. Valid if `posted` is 1 or, after the user
+       was told, 2. */
     char place[AK_LLM_PLACE_BYTES];
     atomic_int posted;
     atomic_int stop; /* set to abandon the call */
@@ -86,9 +87,10 @@ static inline void ak_llm_unlock(ak_llm *llm)
 
 int64_t ak_llm_now(const ak_llm *llm);
 bool ak_call_cancelled(const ak_llm_call *call);
-/* Passes on, once, where the question waits. Only the thread that uses the client calls it. */
+/* Tells the user, once, where a question waits that is answered by hand. Only the thread that uses
+   the client calls this. */
 void ak_call_tell(ak_llm_call *call);
-/* Waits. Returns false if the call was cancelled meanwhile. */
+/* Waits for `ns`. Returns false if the call was cancelled meanwhile. */
 bool ak_call_wait(const ak_llm_call *call, int64_t ns);
 
 /* The outcome of one request. */
@@ -134,8 +136,8 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
    Tokens that were not reported then are counted at their worst case. */
 void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved);
 
-/* Sends one request. Returns AK_OK, whatever the server replies. Fails only on this side: without
-   memory, or if `ask` cannot write or read its files. */
+/* Sends one request. Returns AK_OK whatever the server replies, and fails only on this side: if
+   memory is out, or if `ask` cannot write or read its files. */
 ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 

@@ -1,6 +1,7 @@
 /*
- * file.c: reaches a model by hand, or through a program of the user's. Each question becomes a file
- * in a folder, NNNN.prompt.md, and the answer is read from NNNN.reply.json beside it.
+ * file.c: lets a person, or a program of the user's, answer the questions to a model. Each question
+ * becomes a file in a folder, NNNN.prompt.md, and the answer is read from NNNN.reply.json beside
+ * it.
  *
  * A prompt is written under another name and then renamed, so nobody reads an unfinished prompt. A
  * reply may be written in place: it is taken once it is complete JSON (an object or an array), or
@@ -149,8 +150,8 @@ static void give_up(ak_reply *out, ak_llm_fault fault, const char *path, const c
 
 typedef struct look {
     bool found;       /* the file exists */
-    size_t length;    /* of its contents */
-    uint64_t hash;    /* of the contents, because an edit may keep the length */
+    size_t length;    /* length of its contents */
+    uint64_t hash;    /* hash of the contents, because an edit may keep their length */
     int64_t since_ns; /* when these contents were first seen */
 } look;
 
@@ -180,7 +181,7 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
         *done = true;
         return AK_OK;
     }
-    if (status != AK_OK) { /* an editor may have renamed it just now */
+    if (status != AK_OK) { /* the file may be gone, because an editor replaces it just now */
         return ak_fs_is_file(t->reply) ? status : AK_OK;
     }
     uint64_t hash = ak_hash64(text, length);
@@ -227,7 +228,7 @@ static ak_status ask(ak_reply *out, const ak_request *request, const ak_errand *
             break;
         }
     }
-    (void)rename(t.prompt, t.expired); /* the user may have removed it */
+    (void)rename(t.prompt, t.expired); /* this fails if the user has removed the prompt */
     return AK_OK;
 }
 

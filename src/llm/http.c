@@ -1,7 +1,8 @@
 /*
  * http.c: see http.h. It uses libcurl's multi interface for one transfer, because curl_easy_perform
  * looks at limits only once a second: here the poll returns every POLL_MS, so that a Ctrl-C, a
- * stall and the time limit are noticed at once. The last two are measured by the caller's clock.
+ * stall and the time limit are noticed at once. The caller's clock measures stalls and the time
+ * limit.
  */
 #include "llm/http.h"
 

@@ -8,8 +8,8 @@
 #include "base/ascii.h"
 #include "base/fs.h"
 
-/* "sk-" and at least this many characters are taken for a key; shorter ones are the masked keys
-   that servers repeat. */
+/* "sk-" with at least this many characters after it is taken for a key. Servers repeat keys in a
+   masked form, which is shorter. */
 #define LOOKS_LIKE_KEY 16
 #define SHORTEST_KEY   8 /* redacting a shorter string would hit ordinary text */
 

@@ -13,8 +13,8 @@ ak_status ak_key_read(char **out, const ak_provider *provider, const char *file,
 /* Wipes and frees a key. */
 void ak_key_free(char *key);
 
-/* Overwrites with '*' the key, even if the text was cut off inside it, and whatever looks like
-   another key (sk-...). `key` may be NULL. */
+/* Overwrites the key with '*', even if the text was cut off inside the key, and also whatever looks
+   like another key (sk-...). `key` may be NULL. */
 void ak_key_redact(char *text, const char *key);
 
 #endif

@@ -67,7 +67,7 @@ typedef struct ak_llm_chat {
        them, because further output costs money and is not used. */
     int elements_max;
     int max_output_tokens; /* including reasoning; 0: AK_LLM_OUTPUT_TOKENS */
-    /* distinguishes equal questions on a tape; sent if the model takes it */
+    /* Distinguishes equal questions on a tape. It is sent if the model takes a seed. */
     uint64_t seed;
     /* A hash of what the question is about, independent of its wording; NULL if unknown. If the
        wording has changed since a tape was recorded, the tape finds the answer by this hash. It is
@@ -81,11 +81,11 @@ typedef struct ak_llm_chat {
 #define AK_LLM_FINISH_MAP(X)                                                                       \
     X(UNKNOWN, "unknown")                                                                          \
     X(STOP, "stop")         /* the model was done */                                               \
-    X(LENGTH, "length")     /* output limit; the text is cut */                                    \
-    X(FILTER, "filter")     /* content filter; the text may be cut */                              \
+    X(LENGTH, "length")     /* the output limit was reached; the text is cut */                    \
+    X(FILTER, "filter")     /* a content filter acted; the text may be cut */                      \
     X(REFUSAL, "refusal")   /* the model declines */                                               \
-    X(TOO_LONG, "too_long") /* AK_LLM_REPLY_BYTES_MAX; the text is cut */                          \
-    X(LOST, "lost")         /* lost connection; the text is cut */
+    X(TOO_LONG, "too_long") /* over AK_LLM_REPLY_BYTES_MAX; the text is cut */                     \
+    X(LOST, "lost")         /* the connection was lost; the text is cut */
 
 typedef enum ak_llm_finish {
 #define X(name, text) AK_LLM_FINISH_##name,
@@ -106,7 +106,7 @@ const char *ak_llm_finish_text(ak_llm_finish finish);
     X(SERVER, "server", AK_UNAVAILABLE, false, "try again later")                                  \
     X(NETWORK, "network", AK_IO, false, "check the address and the proxy settings")                \
     X(TIMEOUT, "timeout", AK_TIMED_OUT, false, "check the address and the proxy settings")         \
-    X(DAMAGED, "damaged", AK_CORRUPT, false, "") /* breaks the protocol */                         \
+    X(DAMAGED, "damaged", AK_CORRUPT, false, "") /* the reply breaks the protocol */               \
     X(EMPTY, "empty", AK_CORRUPT, false, "")     /* the reply was empty */                         \
     X(REFUSED, "refused", AK_INVALID, false, "") /* the model declines this question */            \
     X(QUOTA, "quota", AK_UNAVAILABLE, true,                                                        \
@@ -114,15 +114,15 @@ const char *ak_llm_finish_text(ak_llm_finish finish);
     X(KEY, "key", AK_UNAVAILABLE, true,                                                            \
       "the key is missing, wrong or expired: see 'autokernel doctor'")                             \
     X(MODEL, "model", AK_NOT_FOUND, true, "check the name of the model and the address")           \
-    X(REQUEST, "request", AK_INVALID, true, "") /* question refused by the provider */             \
+    X(REQUEST, "request", AK_INVALID, true, "") /* the provider refuses the question */            \
     X(CONTEXT, "context", AK_LIMIT, true,                                                          \
       "choose a model with a larger context, or tell it less with --llm-share")                    \
     X(TLS, "tls", AK_UNAVAILABLE, true,                                                            \
       "name the file with the right CA certificates in CURL_CA_BUNDLE")                            \
-    X(BUDGET, "budget", AK_LIMIT, true, "")           /* might exceed the budget */                \
-    X(RECORDING, "recording", AK_NOT_FOUND, true, "") /* question is not on the tape */            \
+    X(BUDGET, "budget", AK_LIMIT, true, "")           /* the call might exceed the budget */       \
+    X(RECORDING, "recording", AK_NOT_FOUND, true, "") /* the question is not on the tape */        \
     X(CANCELLED, "cancelled", AK_CANCELLED, true, "")                                              \
-    X(LOCAL, "local", AK_INTERNAL, true, "") /* no memory, a file, the library */
+    X(LOCAL, "local", AK_INTERNAL, true, "") /* memory, a file or libcurl failed */
 
 typedef enum ak_llm_fault {
 #define X(name, text, status, lasting, advice) AK_LLM_FAULT_##name,
@@ -144,8 +144,8 @@ typedef struct ak_llm_usage {
 #define AK_LLM_FOUND_MAP(X)                                                                        \
     X(NOTHING, "nothing")                                                                          \
     X(CONTENT, "content")     /* the text was the JSON value */                                    \
-    X(EMBEDDED, "embedded")   /* between fences or words */                                        \
-    X(REASONING, "reasoning") /* the content had none */
+    X(EMBEDDED, "embedded")   /* the text had fences or words around it */                         \
+    X(REASONING, "reasoning") /* in the reasoning, because the content had none */
 
 typedef enum ak_llm_found {
 #define X(name, text) AK_LLM_FOUND_##name,
@@ -239,9 +239,9 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
 bool ak_llm_done(ak_llm_call *call);
 /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
 ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
-/* Cancels the call, waits until its thread has ended and frees it; its possible cost is counted.
-   `lost` says why a request of it was lost and sent again, such as "Failed to connect to .."; "" if
-   none was. */
+/* Cancels the call, waits until its thread has ended and frees it. The cost that it may have caused
+   is counted. `lost` receives why the latest request failed that was sent again, such as "Failed to
+   connect to .."; "" if none was sent again. */
 #define AK_LLM_LOST_BYTES 240
 void ak_llm_abandon(char lost[AK_LLM_LOST_BYTES], ak_llm_call *call);
 

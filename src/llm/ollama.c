@@ -23,7 +23,7 @@ static int64_t context_of(const ak_request *request)
     return (need + CONTEXT_STEP - 1) / CONTEXT_STEP * CONTEXT_STEP;
 }
 
-/* For the parameter "think", gpt-oss takes levels; other models take true or false. */
+/* Returns the parameter "think". gpt-oss takes levels; other models take true or false. */
 static json_t *think(const ak_request *request)
 {
     const char *effort = request->effort;

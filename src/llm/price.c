@@ -108,7 +108,8 @@ ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *
         out->known = true;
         return AK_OK;
     }
-    /* "openai-chat" gives access to the same models as "openai". */
+    /* The part before '-' is looked up, because "openai-chat" has the models and prices of
+       "openai". */
     size_t length = strcspn(provider->name, "-");
     for (size_t i = 0; i < AK_COUNT(prices) && !out->known; i++) {
         if (strlen(prices[i].provider) == length &&

@@ -16,7 +16,8 @@
 #define RARE_SPACE  20000
 /* Lines of context that a skeleton keeps around each line with a parameter's name. */
 #define SKELETON_CONTEXT 2
-/* Comments in a source that hold these marks enclose what a model should see of it. */
+/* Comments with these marks enclose the part of a source that matters most. If a source has them, a
+   model is shown only that part. */
 #define HEART_BEGIN "heart: begin"
 #define HEART_END   "heart: end"
 
@@ -324,8 +325,8 @@ static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
     }
 }
 
-/* Lists the parameters that have only one value here, because the constraints and the source read
-   them. */
+/* Lists the parameters that have only one value here. A model needs them to understand the
+   conditions and the source, which read them. */
 static void put_fixed(ak_buf *out, const ak_space *space)
 {
     size_t shown = 0;
@@ -341,7 +342,8 @@ static void put_fixed(ak_buf *out, const ak_space *space)
 }
 
 /* Returns true if the condition reads a parameter that has several values here, or cannot be
-   parsed. Any other condition holds for every configuration that can be proposed. */
+   parsed. Other conditions hold for every configuration that can be proposed, so they are not
+   shown. */
 static bool binds(const ak_space *space, const char *condition)
 {
     ak_expr *expr = NULL;

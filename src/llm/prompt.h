@@ -15,9 +15,9 @@
  * and the best (Helion's tuner, pytorch/helion pull requests 2003 and 2090), failures with their
  * reasons, and each hypothesis held against its outcome.
  *
- * Text that compilers, sources and models wrote is data. It is bounded, reduced to printable
- * ASCII, and put in quotes on one line or in a fence that it cannot close; the rules in the prompt
- * say so.
+ * Text that compilers, sources and models wrote is data. It is bounded, reduced to printable ASCII,
+ * and put in quotes on one line or in a fence that it cannot close. The rules in the prompt tell
+ * the model that such text is data.
  */
 #ifndef AK_LLM_PROMPT_H
 #define AK_LLM_PROMPT_H
@@ -49,11 +49,11 @@ typedef struct ak_experience {
     /* error of a wrong result in multiples of the tolerance; 0 if unknown */
     double max_error;
     int spill_bytes, registers, shared_bytes;
-    bool doubted;       /* was selected once to be measured again; the advisor selects it no more */
-    bool again;         /* measured again, side by side with the other elites */
+    bool doubted; /* the advisor has selected it once to be measured again, and does so only once */
+    bool again;   /* measured again, side by side with the other elites */
     bool same_code;     /* compiles to the same code as an earlier trial */
     const char *author; /* strategy that proposed it; NULL: the model, or not known */
-    const char *code;   /* what its compiled code consists of; NULL if not known */
+    const char *code;   /* description of its compiled code; NULL if not known */
     /* The following describes trials that the model proposed. */
     bool proposed;
     int generation;
@@ -119,8 +119,8 @@ void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *f
 #define AK_PROMPT_VALUE_BYTES 256
 void ak_prompt_value(ak_buf *out, const ak_space *space, size_t p, size_t value);
 
-/* Appends a line that says, after the title, how the configuration fills a GPU; nothing if that is
-   not known. */
+/* Appends a line with the title and how the configuration fills a GPU; nothing if that is not
+   known. */
 void ak_prompt_filling(ak_buf *out, const char *title, const ak_brief *brief,
                        const ak_config *config, int registers);
 

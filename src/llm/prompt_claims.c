@@ -1,5 +1,5 @@
-/* prompt_claims.c: writes what came of a model's predictions, and which of its proposals were not
-   tried as it made them. */
+/* prompt_claims.c: writes the outcomes of a model's predictions, and which of its proposals were
+   refused or changed. */
 #include <math.h>
 
 #include "base/number.h"
@@ -10,7 +10,7 @@
    difference. */
 #define TRUE_SHARE    0.25
 #define TRUE_LEAST    0.02
-#define TRUE_ROUNDING 1e-9 /* a gain at the edge came true, however it is rounded */
+#define TRUE_ROUNDING 1e-9 /* allows for rounding: a gain exactly at the limit came true */
 
 /* Returns the trial that a prediction refers to, or NULL if this trial has no time. */
 static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experience *t)
@@ -36,9 +36,9 @@ static bool came_true(double gain, double expected)
            (alike && off <= fmax(allowed, TRUE_LEAST) + TRUE_ROUNDING);
 }
 
-/* Returns in words what came of a prediction: first what was measured, then how that compares with
-   what was expected. A foreseen loss thus reads as a prediction that came true, and an unforeseen
-   gain as one that did not. */
+/* Returns the outcome of a prediction in words: first what was measured, then how that compares
+   with what was expected. A foreseen loss thus reads as a prediction that came true, and an
+   unforeseen gain as one that did not. */
 static const char *verdict_of(double gain, double expected)
 {
     static const char *const words[3][3] = {

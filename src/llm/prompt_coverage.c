@@ -6,21 +6,22 @@
 #include "base/rng.h"
 #include "llm/prompt_view.h"
 
-#define COVERAGE_LEAST 4  /* fewer trials leave nearly all values untried */
+/* The coverage of fewer trials is not written, because nearly all values are untried. */
+#define COVERAGE_LEAST 4
 #define VALUES_LISTED  32 /* values of a parameter that are listed with their trials */
 #define RUN_LISTED     4  /* longer runs of untried values are shown as a range */
 /* Most kinds, most switches, and most values that a switch may have. */
 #define KINDS_MAX     16
 #define SWITCHES_MAX  4
 #define SWITCH_VALUES 4
-/* A kind with fewer trials than OPEN_TRIALS is open. The spread of a kind is the time of its
-   slowest trial over that of its fastest. The median over the kinds with SPREAD_LEAST successful
-   trials or more is written if it is at least SPREAD_SHOWN. */
+/* A kind with fewer trials than OPEN_TRIALS is open. */
 #define OPEN_TRIALS 2
 /* Once THIN_TRIALS trials were made, a kind is thin if it has less than THIN_PART of the trials
    that its share of the space would give it. */
-#define THIN_PART    0.5
-#define THIN_TRIALS  12
+#define THIN_PART   0.5
+#define THIN_TRIALS 12
+/* The spread of a kind is the time of its slowest trial over that of its fastest. The median over
+   the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more. */
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
 /* Shares of a larger space are estimated from SHARE_SAMPLES samples. They are drawn with a fixed
@@ -30,7 +31,7 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* What is known about the trials with a value, or of a kind. */
+/* The trials with a value of a parameter, or the trials of a kind. */
 typedef struct known {
     size_t trials, ok;
     size_t best, worst; /* numbers of the fastest and the slowest trial; 0 if all failed */

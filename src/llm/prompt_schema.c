@@ -27,7 +27,8 @@ static const char *type_of(const ak_parameter *parameter)
 }
 
 /* Returns {"type": "integer", "enum": [4, 8, 16]} with the values that occur. The enum is left out
-   if it has more than AK_PROMPT_VALUES values or more than *room, from which it is deducted. */
+   if it has more than AK_PROMPT_VALUES values or more than *room, the number of enum values that
+   the schema may still have. Otherwise *room is reduced. */
 static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
 {
     const ak_parameter *parameter = ak_space_parameter(space, p);
@@ -92,7 +93,7 @@ ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history
     (void)snprintf(wanted, sizeof wanted, "at most %zu different configurations to try",
                    history->batch);
     json_t *changes = changes_schema(brief->space), *parent = parent_schema(brief, history);
-    /* json_pack fails if one of the two is NULL */
+    /* json_pack fails if `changes` or `parent` is NULL */
     json_t *schema = json_pack(
         "{s:s,s:{s:{s:s,s:s,s:i,s:I,s:{s:s,s:{s:{s:s,s:s,s:i},s:{s:s,s:s},s:O,s:O},"
         "s:[s,s,s,s],s:b}}},s:[s],s:b}",

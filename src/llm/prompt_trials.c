@@ -7,8 +7,9 @@
    this factor. */
 #define ANCHOR_DISTANCE 2
 #define ANCHOR_SLOWER   1.5
-/* Limits of the search for pairs of values that explain a group: members that are examined, trials
-   outside the group that it needs at least, and pairs that are written. */
+/* Limits of the search for pairs of values that explain a group of trials. PAIR_MEMBERS: most
+   members that are examined. PAIR_BESIDE: fewest trials outside the group. PAIRS_SHOWN: most pairs
+   that are written. */
 #define PAIR_MEMBERS 32
 #define PAIR_BESIDE  4
 #define PAIRS_SHOWN  3
@@ -383,7 +384,8 @@ static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
     ak_buf_putc(out, '\n');
 }
 
-/* What a status says about the cause of a failure; a recording knows nothing more. */
+/* What a status says about the cause of a failure. These texts are for recordings, which hold no
+   other reason. */
 static const char *const causes[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_INVALID] = "over a limit of the device, or against a constraint that is not listed",
     [AK_TRIAL_COMPILE_ERROR] = "it did not compile",

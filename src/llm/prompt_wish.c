@@ -65,7 +65,7 @@ static void put_aim(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* How long the search has gained nothing. */
+/* For how many trials the search has gained nothing. */
 typedef struct stillness {
     size_t trials; /* trials after the first that is within STILL_GAIN of the best. Those of the
                       same reply do not count: it was written before that result was known */
@@ -94,7 +94,7 @@ static bool is_early(const ak_history *h)
     return h->evaluations > 0 ? h->count * 2 < h->evaluations : h->generation * 2 <= h->generations;
 }
 
-/* Asks in the second question for the kinds that have hardly been tried. */
+/* In the second question, asks for the open kinds, which have hardly been tried. */
 static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
 {
     if (v->history->generation == 2 && v->kinds_open > 0 && v->history->count > 1) {
@@ -109,9 +109,10 @@ static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Writes the aim of the generation: small steps after many failures; wide at first; places with few
-   trials if the search has stalled; else near the fastest and, while much of the budget is left,
-   also where little is known. */
+/* Writes the aim of the generation. After many failures it asks for small steps, at first for very
+   different proposals, and in a search that has stalled for places with few trials. Else it asks
+   for proposals near the fastest and, while much of the budget is left, also where little is
+   known. */
 static void put_phase(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;

@@ -1,8 +1,8 @@
 /*
  * proposal.h: checks the proposals of a model against the space.
  *
- * A server may ignore the schema, so every element of an answer is checked here as if there were
- * none. Two rules change a proposal instead of refusing it, and the change is recorded:
+ * A server may ignore the schema, so every element of an answer is checked here as if there were no
+ * schema. Two rules change a proposal instead of refusing it, and the change is recorded:
  *
  *     a number between two legal values is replaced by the nearer of the two, or by the lower one
  *     if both are equally near; a number below or above all legal values, and any other value
@@ -57,8 +57,8 @@ typedef struct ak_suggestion {
 #define AK_EXPECTED_HIGH 100.0
 
 /* Checks one element. `trials` are those that the model was shown; parents refer to them. Never
-   fails: any `element` gets a status. The statuses REPEATED and SURPLUS are the caller's, because
-   they depend on what was tried. */
+   fails: any `element` gets a status. The caller sets the statuses REPEATED and SURPLUS, because
+   they depend on what was tried and asked for. */
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count);
 

@@ -124,7 +124,7 @@ typedef struct ak_errand {
     int64_t (*now_ns)(void *context); /* monotonic */
     /* Waits. Returns false if the call was cancelled meanwhile. */
     bool (*wait)(void *context, int64_t ns);
-    /* Takes the files in which the question lies and the reply is expected, before `ask` waits. */
+    /* Is told, before `ask` waits, the paths of the question and of the reply that is expected. */
     void (*posted)(void *context, const char *question, const char *reply);
     void *context;
 } ak_errand;
@@ -146,8 +146,8 @@ typedef struct ak_provider {
     const char *headers[AK_PROVIDER_HEADERS_MAX]; /* sent with every request; NULL-terminated */
     ak_stream_kind stream;
     ak_status (*request)(json_t **out, const ak_request *request, ak_error *err);
-    /* Both take what they know and pass over the rest. A buffer of *out remembers a lack of memory;
-       `event` is the name of a server-sent event, "" if it has none. */
+    /* Both functions read the members that they know and ignore others. If memory is out, a buffer
+       of *out has failed. `event` is the name of a server-sent event, "" if it has none. */
     void (*reply)(ak_reply *out, const json_t *body);
     void (*delta)(ak_reply *out, const char *event, const json_t *data);
     /* `body` is NULL if it was not JSON. `now` is in seconds since 1970 and is used for dates in

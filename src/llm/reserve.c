@@ -10,8 +10,9 @@
 #include "llm/answer.h"
 #include "llm/client.h"
 
-/* Factors over what earlier calls have used: for the bound on input tokens, and for the least
-   output limit to which a call may be lowered to fit into the budget. */
+/* Factors by which limits exceed the most that earlier calls have used: LEARNED_MARGIN for the
+   bound on input tokens, OUTPUT_MARGIN for the least output limit to which a call may be lowered so
+   that it fits into the budget. */
 #define LEARNED_MARGIN 1.5
 #define OUTPUT_MARGIN  2
 /* Generous allowances for the special tokens around a message and for what a provider adds for a
@@ -129,7 +130,8 @@ static void fit_output(ak_request *request, ak_llm_call *call, size_t input)
     }
 }
 
-/* Says which limit refuses an attempt with this worst case. */
+/* Fails with the limit that refuses an attempt with this worst case. `dear` says that the prompt is
+   so long that it may cost more than the list price. */
 static ak_status refuse(ak_llm_call *call, const ak_reservation *worst, bool dear, ak_error *err)
 {
     const ak_llm *llm = call->llm;
@@ -183,7 +185,7 @@ ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* The caller holds the lock of the client. */
+/* Ends a reservation. The caller holds the lock of the client. */
 static void give_back(ak_llm *llm, const ak_reservation *reserved)
 {
     llm->reserved_usd -= reserved->usd;

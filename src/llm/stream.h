@@ -20,7 +20,7 @@ typedef struct ak_stream {
     ak_stream_kind kind;
     ak_buf line, data;
     char event[AK_STREAM_NAME_MAX];
-    bool after_cr; /* the last byte was a carriage return; a line feed now belongs to it */
+    bool after_cr; /* the last byte was a carriage return; a line feed after it adds no line */
     bool begun;    /* the first line, which may begin with a byte order mark, was read */
     ak_stream_sink sink;
     void *context;

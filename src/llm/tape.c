@@ -159,7 +159,8 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
                        chat->schema == NULL ? json_null() : json_deep_copy(chat->schema)) &&
            ak_json_set_text(question, "array", chat->array) &&
            ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
-           ak_json_set_text(question, "temperature", NULL) && /* as the first tapes have it */
+           /* A name is the hash of all members, and the first tapes have this one. */
+           ak_json_set_text(question, "temperature", NULL) &&
            ak_json_set_text(question, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     json_decref(messages);
@@ -172,7 +173,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     char hash[AK_HASH_BYTES];
     char *text = NULL;
     AK_DO(ak_made(question, err));
-    /* The situation is not part of the name: the words imply it, and older tapes lack it. */
+    /* The situation is not part of the name, because the words imply it and older tapes lack it. */
     json_t *words = json_copy((json_t *)(uintptr_t)question);
     (void)json_object_del(words, "situation");
     ak_status status = words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err);

@@ -1,12 +1,12 @@
 /*
  * tape.h: a tape keeps the questions to a language model and its answers, so that a run can be
- * repeated without network or cost and with the same result. recording.h tells it apart from a
- * recording.
+ * repeated without network or cost and with the same result. A recording (recording.h) is something
+ * else: it holds the results of measured configurations.
  *
  * A tape is a folder with one file per question, NAME-N.json. NAME is the hash of the canonical
- * question (model, effort, system, messages, schema, output limit, seed), and N counts
- * equal questions of one client from 0. A file holds the question, for people to read, and the
- * answer: text, reasoning, usage, cost, time. tape.json names the model. No file holds a key.
+ * question (model, effort, system, messages, schema, output limit, seed), and N counts equal
+ * questions of one client from 0. A file holds the question, for people to read, and the answer:
+ * text, reasoning, usage, cost, time. tape.json names the model. No file holds a key.
  *
  * A file instead of a folder is a script for tests and demonstrations: JSON lines, each an object
  * with at least "text" (a string, or any JSON, which becomes the text). Its answers are given in

@@ -9,7 +9,7 @@
 
 /* Returns the name of the candidate with this rank in the search; 0: the fastest. */
 const char *ak_candidate_name(size_t rank);
-/* Returns true for these names and those of earlier runs ("candidate 2"). */
+/* Returns true for these names and for those that earlier versions gave ("candidate 2"). */
 bool ak_candidate_is_ranked(const char *name);
 
 #endif

@@ -8,12 +8,12 @@
 
 typedef struct conversation {
     const ak_gathered *trials;
-    const json_t *result; /* of the run; NULL if it has none */
+    const json_t *result; /* result of the run; NULL if it has none */
     json_t *calls;
     bool good;
 } conversation;
 
-/* Gives the speed relative to the parent; 0 if one of the two has no time. */
+/* Gives the speed relative to the parent; 0 if the trial or its parent has no time. */
 static ak_outcome speed_of(const conversation *c, const ak_trial *trial, const ak_outcome *of)
 {
     const ak_trial *parent = ak_gathered_trial(c->trials, trial->parent);

@@ -5,11 +5,12 @@
 #include "base/value_json.h"
 #include "measure/contest.h"
 
-/* Configurations that ran as measure/contest.h orders them, then libraries by their times, then
-   what failed. A list from a damaged archive is cut at AK_CONTEST_MAX. */
+/* The order of the candidates: the configurations that ran, as measure/contest.h orders them, then
+   the libraries that ran, the fastest first, then those that failed. A list from a damaged archive
+   is cut at AK_CONTEST_MAX. */
 typedef struct ak_finish_order {
     size_t list[AK_CONTEST_MAX]; /* indices of the candidates */
-    size_t ranks;                /* this many of them, the first, are configurations */
+    size_t ranks;                /* the first `ranks` of them are configurations that ran */
     size_t count;
 } ak_finish_order;
 

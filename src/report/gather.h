@@ -9,10 +9,12 @@
 typedef struct ak_gathered {
     ak_trial *trials; /* oldest first */
     size_t count, capacity;
-    /* The parents of these trials that the filter leaves out, such as those of a resumed run. */
+    /* Parents of these trials that the filter leaves out, for example because they belong to a run
+       that was resumed. */
     ak_trial *parents;
     size_t parent_count, parent_capacity;
-    /* all of them, the lowest id first: imports add older trials later */
+    /* Trials and parents, the lowest id first. This is not the order of age, because imports add
+       older trials later. */
     const ak_trial **by_id;
     ak_map *configs; /* canonical text to the first trial with it */
 } ak_gathered;

@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 #define SENTENCE_MAX (16u << 10)
-/* At most this many changes are listed in the sentence; the table has all. */
+/* At most this many changes are listed in the sentence. The table of the report has all. */
 #define CHANGES_TOLD 6
 /* At most this many bytes of the first line of a reason are shown. */
 #define REASON_TOLD 300
@@ -218,7 +218,7 @@ static void say_speeds(speaker *s)
     say(s, "speed", &text);
 }
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* ---- the other sentences --------------------------------------------------------------------- */
 
 static void say_best(speaker *s)
 {
@@ -251,7 +251,8 @@ static void say_best(speaker *s)
     say(s, "best", &text);
 }
 
-/* Says that the default failed: whoever does not tune runs the default. */
+/* Says that the default failed. This concerns all users who do not tune, because they run the
+   default. */
 static void say_default(speaker *s)
 {
     ak_buf text = AK_BUF(SENTENCE_MAX);
@@ -341,8 +342,8 @@ static void say_changes(speaker *s)
     say(s, "changes", &text);
 }
 
-/* Longer durations are cut to this, because a record may hold any number; this one fits an
-   integer. */
+/* Longer durations are cut to this number of seconds. A record may hold any number, and this one
+   fits `long long`. */
 #define SECONDS_MOST 1e15
 
 /* Prints a duration in the usual unit for its length: s, min, or h and min. */

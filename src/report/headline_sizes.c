@@ -82,7 +82,7 @@ static void add_size(beside *b, const json_t *one)
     }
     if (!(speed.ratio > 0) || speed.verdict == AK_SPEED_UNDECIDED ||
         speed.verdict == AK_SPEED_NONE) {
-        b->open++; /* also if an earlier version recorded no verdict */
+        b->open++; /* an earlier version of autokernel recorded no verdict */
         return;
     }
     double ratio = tie ? 1 : speed.ratio;

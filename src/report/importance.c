@@ -13,9 +13,10 @@
 #include "model/forest.h"
 #include "report/matrix.h"
 
-/* Enough trees that the seed does not change the second digit of the results. */
+/* With this many trees, the seed does not change the second digit of the results. */
 #define TREES 64
-/* With more trials every nth is used: more would make the shares slower, not better. */
+/* If there are more trials, every nth is used, because more take longer and make the shares no
+   better. */
 #define LEARNED_MAX 2000
 /* Pairs are searched among the parameters with the greatest effects. A pair whose members have no
    effect alone is found if one of them is in this set. */
@@ -27,7 +28,7 @@ typedef struct reader {
     ak_importance *importance;
     ak_matrix matrix;                  /* of the trials; see add_parameter() */
     bool *usable;                      /* true: the trial has the parameters of the first one */
-    size_t columns[AK_PARAMETERS_MAX]; /* in the matrix, of each parameter */
+    size_t columns[AK_PARAMETERS_MAX]; /* the column of each parameter in the matrix */
 } reader;
 
 /* ---- levels ---------------------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ static size_t parameters_of(bool *same, const reader *r, size_t trial, size_t fi
 }
 
 /* Takes the parameters of the first configuration that can be read, and finds the trials that have
-   the same. */
+   the same parameters. */
 static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_error *err)
 {
     size_t first = 0, width = 0;
@@ -154,7 +155,8 @@ static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error
     return status;
 }
 
-/* Computes the logarithms of the times, less the mean of the trial's task. */
+/* Computes the logarithm of each trial's time, or cost under another objective, less the mean of
+   the logarithms of its task. */
 static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *trials, size_t count,
                         ak_error *err)
 {

@@ -24,13 +24,15 @@
 
 typedef struct ak_importance_pair {
     size_t a, b;  /* indices of parameters */
-    double share; /* what both do together beyond what each does alone */
+    double share; /* share of their interaction: what both explain together beyond what each
+                     explains alone */
 } ak_importance_pair;
 
 typedef struct ak_importance {
     size_t trials;   /* successful trials that could be read */
-    size_t learned;  /* trials used: all of these, or every nth if there are more than 2000 */
-    size_t left_out; /* trials with other parameters */
+    size_t learned;  /* trials that the forest learned from: all of them, or every nth if there are
+                        more than 2000 */
+    size_t left_out; /* trials whose parameters are others than those of the first trial */
     size_t tasks;
     const char *why; /* why shares and regions are not given; NULL: they are */
     double r2;       /* NAN: not known */

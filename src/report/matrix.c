@@ -17,7 +17,7 @@ typedef struct pair {
 
 typedef struct reader {
     ak_matrix *matrix;
-    ak_map *names, *values; /* "NAME", "COLUMN VALUE" to an index */
+    ak_map *names, *values; /* from "NAME", and from "COLUMN VALUE", to an index */
     pair *pairs;
     size_t pair_count, pair_capacity;
 } reader;

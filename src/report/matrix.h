@@ -22,7 +22,7 @@ typedef struct ak_matrix_column {
 } ak_matrix_column;
 
 typedef struct ak_matrix {
-    const ak_trial *trials; /* of the rows; borrowed */
+    const ak_trial *trials; /* the trials of the rows; borrowed */
     ak_matrix_column *columns;
     size_t column_count, column_capacity;
     uint16_t *rows; /* rows[trial * column_count + column] */

@@ -15,7 +15,8 @@ static bool append_text(json_t *list, const char *text)
     return json_array_append_new(list, json_string(ak_or_empty(text))) == 0;
 }
 
-/* "headers" is null for pairs of a label and a text. */
+/* Returns a section as an object, whose "headers" are null if the section holds pairs of a label
+   and a text. */
 static json_t *section_json(const ak_section *section)
 {
     bool pairs = section->headers[0] == NULL, good = true;

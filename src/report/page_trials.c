@@ -14,15 +14,15 @@
 #define DIGITS_OF_TIMES 6
 #define DIGITS          4
 
-/* Which trials are shown, in the order of evaluation. */
+/* The trials that are shown, as indices into model->trials, in the order of evaluation. */
 typedef struct choice {
     const ak_report_model *model;
     size_t *at;
     size_t count;
 } choice;
 
-/* Marks the fastest trials and those that were faster than all before them, the latest first, and
-   returns how many these are, at most AK_PAGE_TRIALS_MAX. */
+/* Marks the fastest trials and then, beginning with the latest, the trials that were faster than
+   all before them. Returns how many it has marked, at most AK_PAGE_TRIALS_MAX. */
 static size_t mark_fast(bool *fast, const ak_report_model *model)
 {
     size_t count = 0;
@@ -150,8 +150,8 @@ static double since_start(const choice *c, size_t at)
 
 static const struct {
     const char *name;
-    const char *field; /* of the trial; NULL: `get` gives the numbers */
-    int digits;        /* 0: whole */
+    const char *field; /* field of the trial; NULL: `get` returns the numbers */
+    int digits;        /* significant digits; 0: whole numbers */
     double (*get)(const choice *c, size_t at);
 } columns[] = {
     {"evaluation", NULL, 0, evaluation_at},
@@ -210,11 +210,11 @@ static bool add_numbers(json_t *out, const choice *c, size_t column)
     return true;
 }
 
-/* ---- texts that repeat themselves ------------------------------------------------------------ */
+/* ---- columns of texts, which are often repeated ---------------------------------------------- */
 
 static const struct {
     const char *name, *names; /* name of the column; name of the list that its indices refer to */
-    const char *field;        /* of the trial; NULL: its status */
+    const char *field;        /* field of the trial; NULL: its status */
     size_t most;
 } texts[] = {
     {"strategy", "strategies", "strategy", 1000}, {"model", "models", "model", 1000},
@@ -222,8 +222,8 @@ static const struct {
     {"device", "devices", "measured_on", 1000},   {"throttle", "throttles", "throttle", 1000},
 };
 
-/* Returns a text that may come from a compiler, cut to a length that a person reads. NULL: no
-   memory. */
+/* Returns the text, which may be a compiler's long output, cut to AK_PAGE_REASON_BYTES_MAX bytes.
+   NULL: no memory. */
 static json_t *reason_json(const char *text)
 {
     const size_t length = ak_utf8_cut(text, AK_PAGE_REASON_BYTES_MAX);

@@ -31,7 +31,7 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
     size_t columns = model->count < SPARK_COLUMNS ? model->count : SPARK_COLUMNS;
     double first = model->steps[0].trial->median_ms;
     double last = model->steps[model->step_count - 1].trial->median_ms;
-    double range = log(first) - log(last); /* their ratio may exceed a double */
+    double range = log(first) - log(last); /* first / last may exceed a double */
     ak_headline_ms(out, first);
     ak_buf_putc(out, ' ');
     for (size_t c = 0; c < columns; c++) {
@@ -49,7 +49,7 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
 #define ROWS    13
 #define COLUMNS 62
 #define LABEL   9   /* columns to the left of the picture */
-#define DEEPEST 300 /* slower points than peak / DEEPEST are drawn on the last line */
+#define DEEPEST 300 /* points slower than peak / DEEPEST are drawn on the last line */
 
 /* Logarithmic scales: x is flop/byte, y is TFLOP/s. */
 typedef struct plane {
@@ -79,7 +79,7 @@ static void put(plane *p, double x, double y, char sign)
     }
 }
 
-/* Puts a sign to the right of those that are at its place already. */
+/* Puts a sign at its place or, if other signs are there already, to the right of them. */
 static void put_beside(plane *p, double x, double y, char sign)
 {
     size_t row = ROWS - 1 - place(y, p->y_low, p->y_high, ROWS);
@@ -146,7 +146,7 @@ static void print_plane(ak_buf *out, const plane *p, double intensity)
         bool labelled = r % 4 == 0;
         double tflops = p->y_low * pow(p->y_high / p->y_low, share);
         (void)ak_number_print(text, sizeof text, "%.3g", tflops);
-        if (strlen(text) > LABEL - 2) { /* such as 0.000527 */
+        if (strlen(text) > LABEL - 2) { /* too wide, such as 0.000527 */
             (void)ak_number_print(text, sizeof text, "%.1e", tflops);
         }
         size_t width = COLUMNS;

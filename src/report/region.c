@@ -49,7 +49,7 @@ static bool holds(const finder *f, const condition *c, size_t trial)
                                      : level <= c->level;
 }
 
-/* Finds the sum and the median of n sorted values, which are told one by one. The median is the
+/* Finds the sum and the median of n sorted values, which tell() takes one by one. The median is the
    mean of the values with the indices (n - 1) / 2 and n / 2, which are the same if n is odd. */
 typedef struct median {
     size_t n, seen;
@@ -119,7 +119,8 @@ static ak_status list_conditions(finder *f, ak_error *err)
         size_t levels = features->column[c].levels;
         for (size_t v = 0; v < levels; v++) {
             AK_DO(add(f, c, v, IS, err));
-            /* At the ends, >= and <= are the same as = or hold for all trials. */
+            /* At the lowest and the highest value, >= and <= hold for all trials or mean the same
+               as =. */
             if (features->column[c].ordered && v > 0 && v + 1 < levels) {
                 AK_DO(add(f, c, v, AT_LEAST, err));
                 AK_DO(add(f, c, v, AT_MOST, err));

@@ -2,11 +2,11 @@
  * region.h: finds one or two conditions on parameters under which trials are fastest or slowest:
  * "UNROLL=4 and KC>=256: median 1.9x faster than the rest".
  *
- * Conditions are NAME=value and, for numbers, NAME>=value and NAME<=value. The chosen ones
- * maximise the difference of the means of log time inside and outside, weighted by the square
- * root of inside * outside / all. (The square of this score is the variance that a tree would
- * explain by this split.) The weight keeps a few lucky trials, or a small difference that many
- * share, from winning. The reported figure is the ratio of the medians.
+ * Conditions are NAME=value and, for numbers, NAME>=value and NAME<=value. The conditions are
+ * chosen so that they maximise the difference of the means of log time inside and outside, weighted
+ * by the square root of inside * outside / all. (The square of this score is the variance that a
+ * tree would explain by this split.) The weight keeps a few lucky trials, or a small difference
+ * that many share, from winning. The reported figure is the ratio of the medians.
  */
 #ifndef AK_REPORT_REGION_H
 #define AK_REPORT_REGION_H
@@ -21,10 +21,10 @@ typedef struct ak_importance_value {
 
 typedef struct ak_importance_parameter {
     char *name;
-    ak_importance_value *values; /* numbers by value, texts by the alphabet */
+    ak_importance_value *values; /* numbers in ascending, texts in alphabetical order */
     size_t value_count;
     double share;  /* share of the variance of the parameter alone */
-    double shared; /* the same plus its interactions with single other parameters */
+    double shared; /* `share` plus the shares of its interactions with single other parameters */
 } ak_importance_parameter;
 
 /* Trials that share one or two conditions: "UNROLL=4 and KC>=256". */

@@ -17,7 +17,7 @@
 typedef struct ak_report_failure {
     ak_trial_status status;
     const char *reason; /* "" if none was given */
-    const char *config; /* configuration of the first one */
+    const char *config; /* configuration of the first such trial */
     size_t count;
 } ak_report_failure;
 
@@ -28,7 +28,7 @@ typedef struct ak_report_step {
 } ak_report_step;
 
 typedef struct ak_report_author {
-    const char *strategy, *model; /* model "" if none */
+    const char *strategy, *model; /* model "": no language model */
     size_t proposed, ok;
     double best_ms; /* 0: none was ok */
 } ak_report_author;
@@ -55,7 +55,7 @@ typedef struct ak_report_best {
     const ak_trial *trial; /* NULL if it was resumed from another run */
     size_t evaluation;     /* 0: resumed */
     double ms, low_ms, high_ms, tflops, gbs, efficiency;
-    double value;   /* under the objective; 0: the objective is the time */
+    double value;   /* value under the objective; 0: the objective is the time */
     double speedup; /* relative to the baseline; 0: no baseline */
     ak_placement placement;
     bool from_finish; /* the finish measured it again beside the baseline */
@@ -68,11 +68,11 @@ typedef struct ak_report_model {
     json_t *options, *result, *environment;  /* NULL if not recorded */
     ak_trial *trials;                        /* in the order of evaluation */
     size_t count, capacity;
-    /* Trials of the sizes' own runs, if the run has many sizes; those are not in `trials`. */
+    /* If the run has many sizes, the trials of the runs of its sizes. They are not in `trials`. */
     size_t elsewhere, elsewhere_by_status[AK_TRIAL_STATUS_COUNT];
-    const ak_trial **ranking; /* the successful ones, the best by the objective first */
+    const ak_trial **ranking; /* the successful trials, the best by the objective first */
     size_t ok_count;
-    size_t top_count; /* how many of these count as the top in `values` */
+    size_t top_count; /* how many of `ranking` count as the fastest in `values` */
     size_t by_status[AK_TRIAL_STATUS_COUNT];
     ak_report_failure *failures; /* most frequent first */
     size_t failure_count;
@@ -103,20 +103,20 @@ typedef struct ak_report_model {
     json_t *paths;                /* where the files lie that the options name; NULL: not known */
     char *command;                /* command that repeats the run */
     const char *missing; /* the recording in the command if its folder is not known; NULL: none */
-    ak_alive alive;      /* of a run that has not ended: whether it still runs */
-    char *changed; /* place of the kernel, if it has changed since; NULL: it has not, or that is not
-                      known */
+    ak_alive alive;      /* whether a run that has not ended still runs */
+    char *changed; /* place of the kernel, if the kernel has changed since the run; NULL: it has
+                      not, or that is not known */
 } ak_report_model;
 
 ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char *run,
                            ak_error *err);
 void ak_report_model_clear(ak_report_model *model);
-/* Writes the command that was typed or, if it was not recorded, an equivalent one: the model needs
-   its run and its options. */
+/* Sets model->command to the command that was typed or, if it was not recorded, to an equivalent
+   one. The model's run, options and paths must be set. */
 ak_status ak_report_command(ak_report_model *model, ak_error *err);
 
-/* Return how many trials the run made, and how many of them ended with each status
-   (AK_TRIAL_STATUS_COUNT of them). A run over many sizes made those of its sizes. */
+/* Return how many trials the run made, and how many of them ended with each status, as an array of
+   AK_TRIAL_STATUS_COUNT numbers. For a run over many sizes, the trials of its sizes are counted. */
 size_t ak_report_tried(const ak_report_model *model);
 const size_t *ak_report_by_status(const ak_report_model *model);
 /* Returns the seconds of the run that belong to no stage of a trial: starting, making the
@@ -127,8 +127,8 @@ json_t *ak_report_object(const ak_report_model *model);
 
 struct ak_sections; /* section.h */
 
-/* A format has one of the two functions. `width`: columns of a screen, for the formats that people
-   read; 0: whole lines. */
+/* A format has one of the two functions; the other is NULL. `width` is the number of columns of a
+   screen, for the formats that people read; with 0, lines are not folded. */
 typedef struct ak_report_ops {
     const char *name;
     ak_status (*render)(ak_buf *out, const ak_report_model *model, size_t width, ak_error *err);

@@ -6,7 +6,7 @@
 /* Format characters of json_pack: "s?" takes a text or NULL, "o?" a value or NULL, which it then
    owns. */
 
-/* Returns what is known of the end of the run. */
+/* Returns a word for whether and how the run has ended. */
 static const char *state_of(const ak_report_model *model)
 {
     return model->run.ended != NULL       ? "ended"
@@ -66,7 +66,8 @@ static json_t *baseline_of(const ak_report_model *model)
                            model->baseline_version, "ms", ak_json_known(model->baseline_ms));
 }
 
-/* Returns what bounds the best, as its trial or, if that is another run's, the record says. */
+/* Returns what limits the best configuration, "compute" or "memory". Its trial says so or, if the
+   trial is of another run, the record of this run. */
 static const char *bound_of(const ak_report_model *model)
 {
     const ak_trial *trial = model->best.trial;

@@ -12,8 +12,8 @@
 #include "base/map.h"
 #include "measure/placement.h"
 
-/* The top is the fastest tenth of the successful trials, and at least this many: shares of fewer
-   mean little. */
+/* The fastest trials, whose values are compared with those of all, are a tenth of the successful
+   ones, but at least this many. Shares of fewer would mean little. */
 #define TOP_MIN 3
 
 /* ---- the trials ------------------------------------------------------------------------------ */
@@ -215,7 +215,8 @@ static int by_parameter(const void *a, const void *b)
     return order == 0 ? strcmp(x->value, y->value) : order;
 }
 
-/* Counts the values of each parameter. A parameter that never changed tells nothing. */
+/* Counts the values of each parameter. A parameter that has the same value in all trials is left
+   out. */
 static ak_status compare_values(ak_report_model *model, ak_error *err)
 {
     const ak_matrix *m = &model->matrix;
@@ -266,8 +267,8 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->efficiency = trial->efficiency;
 }
 
-/* Returns whether another trial refutes the configuration of this one (ak_trial_refutes): a later
-   check tries more sizes than the search. */
+/* Returns whether another trial refutes the configuration of this one (ak_trial_refutes). The check
+   before the finish can, because it tries more sizes than the search. */
 static bool failed_later(const ak_report_model *model, const ak_trial *trial)
 {
     size_t i = 0;
@@ -278,9 +279,9 @@ static bool failed_later(const ak_report_model *model, const ak_trial *trial)
     return i < model->count;
 }
 
-/* Chooses the best: the one that the record names, else the lowest median of those that no check
-   found wrong. The record of a stopped run names the best of its search. Only a record with
-   candidates had a finish, which measured the winner again. */
+/* Chooses the best: the configuration that the record names, else the first in the ranking that no
+   check found wrong. The record of a stopped run names the best of its search. Only if the record
+   has candidates did the run have a finish, which measured the winner again. */
 static void choose_best(ak_report_model *model)
 {
     ak_report_best *best = &model->best;
@@ -384,8 +385,8 @@ static ak_status read_record(ak_report_model *model, ak_error *err)
     return AK_OK;
 }
 
-/* Reads what the archive knows of this machine: where the files of the run lie, and whether its
-   process still runs. */
+/* Reads where the files of the run lie on this machine, and checks whether the run's process is
+   still alive. */
 static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     char *process = NULL;
@@ -397,7 +398,7 @@ static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, a
     return ak_report_command(model, err);
 }
 
-/* Runs one of the groupings with a map of its own. */
+/* Calls a function that groups the trials, with a new map, and frees the map. */
 static ak_status with_map(ak_status (*group)(ak_report_model *, ak_map *, ak_error *),
                           ak_report_model *model, ak_error *err)
 {

@@ -14,7 +14,8 @@ static const ak_report_ops *const formats[] = {
 #undef X
 };
 
-/* Finds the format of "text:80", where 80 is the width of a screen; NULL if there is none. */
+/* Finds the format that a text such as "text:80" names, and its width, 80 columns; NULL if there is
+   no such format. */
 static const ak_report_ops *find_format(size_t *width, const char *format)
 {
     size_t length = strcspn(format, ":");
@@ -50,7 +51,8 @@ static ak_status print_run(ak_buf *out, const ak_report_ops *ops, const ak_repor
 {
     ak_sections sections;
     AK_DO(ak_sections_build(&sections, model, err));
-    /* The kernel, second pair of the first section, without control characters. */
+    /* The title is the kernel's name. The first section has it in its second pair, without control
+       characters. */
     ops->print(out, sections.items[0].cells[3], &sections, width);
     ak_sections_clear(&sections);
     return ak_buf_status(out, err);

@@ -134,7 +134,7 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
     ak_buf_free(&out);
 }
 
-/* Control characters are replaced as in cells, except for line breaks: names may contain any. */
+/* Control characters, which names may contain, are replaced as in cells. Line breaks are kept. */
 void ak_section_picture(ak_section_builder *b, ak_buf *picture)
 {
     if (b->status == AK_OK) {

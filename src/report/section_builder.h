@@ -21,9 +21,9 @@ ak_status ak_sections_end(ak_section_builder *b);
 /* Titles and headers must be constants. Cells are copied. ak_section_begin begins a section of
    pairs. */
 void ak_section_begin(ak_section_builder *b, const char *title);
-/* Begins a section whose columns have these headers; NULL ends them. A header that begins with '>'
-   is that of numbers; a column whose header begins with '_' is printed below its row if the screen
-   has a width. */
+/* Begins a section whose columns have these headers; NULL ends them. A column whose header begins
+   with '>' is right-aligned, for numbers. A column whose header begins with '_' is printed below
+   its row if the screen has a width. */
 void ak_section_table(ak_section_builder *b, const char *title, const char *header, ...)
     __attribute__((sentinel));
 void ak_section_notef(ak_section_builder *b, const char *format, ...)
@@ -37,7 +37,7 @@ void ak_section_cellf(ak_section_builder *b, const char *format, ...)
 void ak_section_pair(ak_section_builder *b, const char *label, const char *text);
 void ak_section_pairf(ak_section_builder *b, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Adds a positive number, or "-": a count or a share. */
+/* Adds a count or a share; "-" if it is not positive. */
 void ak_section_figure(ak_section_builder *b, const char *format, double value);
 
 /* Add a measured value, a ratio of two speeds with `words` behind it, or a number of seconds, as

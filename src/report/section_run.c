@@ -185,7 +185,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     if (summary[0] != 0) {
         ak_section_pairf(b, "speed-up", "%s", summary);
     } else if (best->speedup > 0 && model->baseline != NULL) {
-        /* the run is from before there were verdicts */
+        /* an earlier version made this run, without verdicts */
         ak_section_pairf(b, "speed-up", "%s times the baseline",
                          ak_number_ratio(rate, best->speedup));
     } else if (best->from_finish) {
@@ -209,7 +209,8 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     ak_section_pairf(b, "trial", "%" PRId64, trial->id);
 }
 
-/* True if a candidate's kernels may begin early, so that the table needs the column. */
+/* Returns whether the table needs the column "overlap", because kernels of a candidate may begin
+   before their predecessors have ended. */
 static bool any_overlap(const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -223,8 +224,8 @@ static bool any_overlap(const json_t *list)
 
 #define WORDS_BYTES 64
 
-/* Gives words for a tie or an undecided verdict; faster and slower show in the figure. Runs of
-   earlier versions do not record why a verdict is undecided. */
+/* Gives words for a tie or an undecided verdict. The figure shows whether a candidate is faster or
+   slower. Earlier versions did not record why a verdict is undecided. */
 static const char *verdict_words(char out[WORDS_BYTES], const json_t *one)
 {
     const char *why = ak_json_text_at(one, "undecided_because");
@@ -462,7 +463,7 @@ static void add_authors(ak_section_builder *b, const ak_report_model *model)
     }
 }
 
-/* Adds, for each parameter, the value that is most frequent in the top. */
+/* Adds, for each parameter, the value that is most frequent among the fastest trials. */
 static void add_values(ak_section_builder *b, const ak_report_model *model)
 {
     if (model->value_count == 0) {

@@ -1,5 +1,6 @@
-/* section_sizes.c: adds the result of a run over many sizes (tuner/sizes_json.c makes it): which
-   configuration each size gets, what that loses, and what the winners lose at other sizes. */
+/* section_sizes.c: adds the result of a run over many sizes, which tuner/sizes_json.c has written:
+   which configuration each size gets, how much slower it is there than the size's winner, and how
+   much slower the winners are at other sizes. */
 #include <string.h>
 
 #include "archive/config_text.h"
@@ -21,7 +22,7 @@ static bool timed(const json_t *result)
     return objective == NULL || strcmp(objective, "time") == 0;
 }
 
-/* Gives words for a verdict that is neither a win nor a loss. */
+/* Returns words for a tie or an undecided verdict; "" for others. */
 static const char *verdict_words(const char *verdict)
 {
     return strcmp(verdict, "undecided") == 0 ? " (not decided)"
@@ -29,7 +30,7 @@ static const char *verdict_words(const char *verdict)
                                              : "";
 }
 
-/* Adds a ratio of times or costs as "3.1 %". */
+/* Adds a ratio of times or costs as a loss: "3.1 %" for 1.031; "-" if it is not known. */
 static void loss_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
     double loss = ak_json_number_at(object, key);
@@ -54,7 +55,8 @@ static size_t place_of(const json_t *table, const json_t *config)
     return 0;
 }
 
-/* Says what the table loses, and for how many sizes that was not decided. */
+/* Says how much slower the table is than tuning each size, and for how many sizes that was not
+   decided. */
 static void note_loss(ak_section_builder *b, const json_t *result, const json_t *table)
 {
     ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);

@@ -19,7 +19,7 @@
 typedef struct gathering {
     ak_versions *out;
     ak_archive *archive;
-    ak_kernel_version *version; /* of the run whose trials are read */
+    ak_kernel_version *version; /* version of the run whose trials are read */
 } gathering;
 
 /* Finds the version with these sources, which is added if it is new. */
@@ -224,7 +224,8 @@ static void add_lines(ak_section_builder *b, const char *name, const char *befor
     ak_free(list);
 }
 
-/* Notes the other facts of the environment that differ: they may explain a change of speed, too. */
+/* Notes which other members of the environment differ, because they may also explain a change of
+   speed. */
 static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
 {
     ak_buf others = AK_BUF(4096);
@@ -271,7 +272,8 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
     AK_DO(ak_sections_open(&b, out, err));
     add_versions(&b, v);
     add_same(&b, v);
-    /* The latest changes are shown, as many as there are sections left. */
+    /* Each change between two versions is a section. The latest are shown, as many as there is room
+       for. */
     size_t most = AK_SECTIONS_MAX - 2, first = v->count > most ? v->count - most : 1;
     for (size_t i = first; i < v->count; i++) {
         add_changes(&b, v, i);

@@ -1,7 +1,7 @@
 /*
  * versions.h: one run's task over the versions of its kernel. A version is a state of the sources:
  * all runs of the task with the same sources belong to one version. The sections say what each
- * version reached, how the best configuration of the run did in each, and which lines changed.
+ * version reached, how fast the best configuration of the run was in each, and which lines changed.
  */
 #ifndef AK_REPORT_VERSIONS_H
 #define AK_REPORT_VERSIONS_H
@@ -10,11 +10,12 @@
 #include "report/section.h"
 
 typedef struct ak_kernel_version {
-    char *hash; /* of the sources; the member "source" of an environment */
+    char *hash; /* hash of the sources: the member "source" of an environment */
     char *since, *run,
         *config; /* when its first run began; the run and configuration of its best */
     size_t runs, trials;
-    double ms, low_ms, high_ms; /* of its best; 0: nothing was successful, or no interval */
+    double ms, low_ms, high_ms; /* time of its best and its interval; 0: no trial was successful, or
+                                   there is no interval */
     double same_ms;      /* its fastest trial of the best configuration of the run; 0: none */
     json_t *environment; /* of its latest run */
     ak_pack sources;     /* empty: the archive does not have them */

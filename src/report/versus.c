@@ -25,8 +25,8 @@ static int by_ratio(const void *a, const void *b)
     return x->a->id < y->a->id ? -1 : x->a->id > y->a->id;
 }
 
-/* Finds the configurations that both runs tried. A ranking begins with the fastest trial, so the
-   first trial of a configuration is its fastest. */
+/* Finds the configurations that both runs tried. A ranking begins with the best trial, so the first
+   trial of a configuration in it is the best one. */
 static ak_status find_common(ak_versus *v, ak_error *err)
 {
     ak_status status = AK_OK;
@@ -148,8 +148,8 @@ static void add_runs(ak_section_builder *b, const ak_versus *v)
     row(b, "environment", x->environment, y->environment);
 }
 
-/* Returns in what the tasks of the runs differ, so that their times do not compare; NULL: they
-   solve the same task. */
+/* Returns in what the tasks of the runs differ, because of which their times cannot be compared;
+   NULL: the task is the same. */
 static const char *difference(const ak_versus *v)
 {
     const ak_run *x = &v->a.run, *y = &v->b.run;
@@ -211,7 +211,7 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
 
 typedef void (*printer)(ak_buf *out, const json_t *value);
 
-/* Adds a row of two values, unless they are equal; NULL: there is none. */
+/* Adds a row of two values, unless they are equal. NULL stands for no value. */
 static void differing(ak_section_builder *b, const char *label, const json_t *of_a,
                       const json_t *of_b, printer print)
 {
@@ -359,7 +359,8 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* Returns what names a run, and the steps of its search as [[evaluation, ms, config], ...]. */
+/* Returns the members that identify a run, and the steps of its search as [[evaluation, ms,
+   config], ...]. */
 static json_t *side_json(const ak_report_model *model)
 {
     json_t *steps = json_array();

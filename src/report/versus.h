@@ -12,16 +12,17 @@
 
 /* A configuration that both runs tried with success. */
 typedef struct ak_versus_common {
-    const ak_trial *a, *b; /* the fastest trial of it in each run */
-    double ratio;          /* time in A over time in B: above 1, B is faster */
+    const ak_trial *a, *b; /* the best trial of it in each run */
+    double ratio; /* time in A over time in B, or so of the costs under another objective; above 1,
+                     B is better */
 } ak_versus_common;
 
 typedef struct ak_versus {
     ak_report_model a, b;
     ak_versus_common *common; /* in the order of the ratio, the greatest first */
     size_t common_count;
-    double ratio, low, high; /* speed of the best of B over that of A, by their intervals; 0: not
-                                known */
+    double ratio, low, high; /* speed of the best of B relative to the best of A, and its interval,
+                                from the intervals of both times; 0: not known */
 } ak_versus;
 
 ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,

@@ -18,8 +18,8 @@
 
 #define PROPOSERS_MAX   64
 #define GENERATIONS_MAX 128
-/* If the ends of an interval have a larger ratio than this, nothing is decided, as in a
-   comparison. */
+/* If the upper end of an interval is more than this many times the lower end, nothing is decided. A
+   comparison has the same limit. */
 #define WIDEST AK_VERDICT_WIDEST
 /* Upper ends of the bins of predictions, as gains of speed. */
 static const double bins[] = {0, 0.05, 0.1, 0.25, INFINITY};
@@ -59,8 +59,8 @@ typedef struct worth {
     double gain_pct; /* sum over runs of the gain, in %, of the model's best relative to the
                         default */
     size_t runs;     /* runs in which a model took part and the default has a time */
-    ak_map *asked;   /* runs that asked a model; only their trials count */
-    ak_map *run_ids; /* those of them with selected trials */
+    ak_map *asked;   /* runs that asked a model; other runs are left out */
+    ak_map *run_ids; /* the runs in `asked` that have selected trials */
     ak_status status;
     ak_error *err;
 } worth;
@@ -84,8 +84,8 @@ static proposer *proposer_of(worth *w, const ak_trial *trial)
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-/* Returns how many times as fast as `start`, its parent or the default, a trial is; see
-   outcome.h. */
+/* Returns how many times as fast as `start` a trial is (outcome.h). `start` is the outcome of its
+   parent or of the default. */
 static ak_outcome speed_over(const json_t *result, const ak_outcome *start, const ak_trial *trial)
 {
     ak_outcome of = ak_outcome_of(result, trial);
@@ -130,7 +130,8 @@ static bool of_run(const ak_trial *trial, const char *run)
     return ak_text_same(trial->run, run);
 }
 
-/* Returns the default's time in a run; 0 if the run has no trial of it, because it was resumed. */
+/* Returns the default's time in a run; 0 if the run has no successful trial of it, for example
+   because the run was resumed. */
 static ak_outcome default_time(const worth *w, const json_t *result, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {

@@ -2,8 +2,8 @@
  * mhd.h: declares the part of libmicrohttpd that is used. The library is loaded when it is needed
  * and may be absent.
  *
- * The package with its header also installs the headers of a TLS library, which nothing else here
- * needs. So the few names are declared here, as the manual has them (version 0.9.75,
+ * Its development package also installs the headers of a TLS library, which autokernel does not
+ * need. So the few names that are used are declared here, as the manual has them (version 0.9.75,
  * "libmicrohttpd.texi") and as libmicrohttpd.so.12 exports them.
  */
 #ifndef AK_SERVE_MHD_H
@@ -25,9 +25,9 @@ enum { AK_MHD_NO = 0, AK_MHD_YES = 1 };
 #define AK_MHD_USE_EPOLL            512u
 #define AK_MHD_ALLOW_SUSPEND_RESUME (8192u | 1024u)
 
-/* Options of MHD_start_daemon: the end of the list; the limit on simultaneous connections
-   (unsigned); the seconds without a byte after which a connection ends (unsigned); a listening
-   socket (int), which the library closes when it stops. */
+/* Options of MHD_start_daemon. END ends the list. CONNECTION_LIMIT is the limit on simultaneous
+   connections (unsigned). CONNECTION_TIMEOUT is how many seconds without a byte end a connection
+   (unsigned). LISTEN_SOCKET is a listening socket (int), which the library closes when it stops. */
 #define AK_MHD_OPTION_END                0
 #define AK_MHD_OPTION_CONNECTION_LIMIT   2
 #define AK_MHD_OPTION_CONNECTION_TIMEOUT 3
@@ -37,7 +37,8 @@ enum { AK_MHD_NO = 0, AK_MHD_YES = 1 };
 #define AK_MHD_OPTION_NOTIFY_CONNECTION 27
 #define AK_MHD_CONNECTION_STARTED       0
 
-/* Questions of MHD_get_connection_info: the socket, and the pointer set by the notice function. */
+/* What MHD_get_connection_info can be asked for: the socket, and the pointer that the notice
+   function has set. */
 #define AK_MHD_INFO_FD      6
 #define AK_MHD_INFO_CONTEXT 7
 
@@ -58,7 +59,7 @@ typedef int (*ak_mhd_handler)(void *context, struct MHD_Connection *connection, 
                               size_t *upload_bytes, void **request);
 typedef void (*ak_mhd_notice)(void *context, struct MHD_Connection *connection,
                               void **connection_context, int what);
-/* Answer of MHD_get_connection_info; the question decides which member is valid. */
+/* The result of MHD_get_connection_info. What was asked for decides which member is valid. */
 union MHD_ConnectionInfo {
     int fd;
     void *context;
@@ -88,7 +89,8 @@ typedef struct ak_mhd {
     void (*MHD_destroy_response)(struct MHD_Response *response);
 } ak_mhd;
 
-/* Loads the library once. AK_UNAVAILABLE, with what to install, if it is absent or too old. */
+/* Loads the library once. Returns AK_UNAVAILABLE, with what to install in the error, if it is
+   absent or too old. */
 ak_status ak_mhd_load(const ak_mhd **out, ak_error *err);
 
 #endif

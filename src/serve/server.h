@@ -5,7 +5,7 @@
  * processes have written into the archive. It sends what changed to the browsers that wait on
  * /events. Addresses are not paths of files: the server answers only those that server.c lists.
  *
- *     /, /run/ID, /study/N  a page; its scripts ask for the rest
+ *     /, /run/ID, /study/N  a page; its scripts ask for its data
  *     /assets/NAME          scripts and style, from the executable
  *     /api/runs             the runs and the studies, as JSON
  *     /api/run/ID           the data of the page of a run (report/page.h)

@@ -14,7 +14,8 @@ json_t *ak_shown_arms(const json_t *result, bool simulated);
 /* Returns what was searched: "matmul M=64 on host" or, for simulations, the first recording and the
    number of others. */
 json_t *ak_shown_subject(const json_t *result, bool simulated);
-/* Returns the workers of a fleet with the members that a page shows; `said` may be NULL. */
+/* Returns the workers in `said`, the record of a fleet, with the members that a page shows; `said`
+   may be NULL. */
 json_t *ak_shown_workers(const json_t *said);
 
 #endif

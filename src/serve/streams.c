@@ -115,7 +115,8 @@ struct MHD_Response *ak_streams_add(ak_streams *streams, struct MHD_Connection *
                        .connection = connection,
                        .guest = guest,
                        .pending = AK_BUF(EVENT_BYTES_MAX),
-                       .fleets = -1, /* a browser may know states of an earlier server */
+                       /* An earlier server may have sent the browser states, so all are sent. */
+                       .fleets = -1,
                        .killed = -1,
                        .next = streams->first};
     streams->first = one;

@@ -24,11 +24,11 @@
 #define STUDIES_MS 200
 
 typedef struct seen {
-    json_t *shown; /* members that do not change while it runs */
+    json_t *shown; /* members of the run's JSON that do not change while it runs */
     char *id, *ended;
     char *process; /* note of a run under way (base/alive.h); NULL: not known */
     int asks;      /* how often `process` was looked up */
-    bool killed;   /* its process is gone, but the run has not ended */
+    bool killed;   /* its process is gone, but the archive has no end of the run */
     int64_t number, trials, ok, last_trial;
     int64_t ends; /* value of ak_watch.ends when the end was seen; 0: it has not ended */
     double best_ms;
@@ -177,8 +177,9 @@ static bool add_device(void *context, const ak_overview_device *device)
     return json_array_append_new(s->devices, object) == 0;
 }
 
-/* Reads the devices of those of the latest runs under way that have new trials. Earlier runs that
-   have new trials lose theirs, which would be old. */
+/* Reads the devices of the runs under way that have new trials, but only of the latest
+   AK_WATCH_FLEETS_MAX runs. The devices of earlier runs with new trials are out of date and are
+   removed. */
 static ak_status look_at_devices(ak_watch *w, ak_error *err)
 {
     size_t under_way = 0;
@@ -406,7 +407,7 @@ ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
         AK_DO(look(w, err));
         w->version = version;
     }
-    /* Needed even if the archive has not changed: a killed process writes nothing. */
+    /* This is done even if the archive has not changed, because a killed process writes nothing. */
     AK_DO(look_for_killed(w, err));
     ak_watch_place(after, w);
     *changed =

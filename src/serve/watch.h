@@ -33,13 +33,13 @@ void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
 /* Returns the runs that changed since the place `since` as an array of objects, oldest first
    (docs/formats.md). If `since` is NULL or not a place, it returns all runs. NULL: no memory. */
 json_t *ak_watch_runs(const ak_watch *watch, const char *since);
-/* Does the same for the results of studies and simulations. */
+/* Does the same as ak_watch_runs for the results of studies and simulations. */
 json_t *ak_watch_studies(const ak_watch *watch, const char *since);
 /* Returns what the workers of all tuners do, as an array that belongs to the watch. *version grows
    whenever it changes. */
 const json_t *ak_watch_fleets(int64_t *version, const ak_watch *watch);
-/* Does the same for the ids of the runs that were killed on this machine: the process is gone, but
-   the run has not ended. */
+/* Does the same as ak_watch_fleets for the ids of the runs that were killed on this machine: the
+   process is gone, but the archive has no end of the run. */
 const json_t *ak_watch_killed(int64_t *version, const ak_watch *watch);
 
 #endif

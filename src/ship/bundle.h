@@ -1,12 +1,12 @@
 /*
- * bundle.h: a bundle while it is being made. It holds the archive's best code, or that of a
- * chosen trial, compiled once more, and all that is needed to run it without autokernel
- * (docs/formats.md, docs/shipping.md).
+ * bundle.h: a bundle while it is being made. It holds the archive's best code, or that of a chosen
+ * trial, compiled once more, and all that is needed to run it without autokernel (docs/formats.md,
+ * docs/shipping.md).
  *
- *   cases.c        the archive's trials, one for each size, and their tasks
+ *   cases.c        finds the archive's trials, one for each size, and opens their tasks
  *   variants.c     groups cases that share code into variants, and compiles each variant
- *   launch_code.c  how a variant for a GPU is launched
- *   manifest.c     bundle.json
+ *   launch_code.c  writes how a variant for a GPU is launched
+ *   manifest.c     writes bundle.json
  *   ship.c         the public functions; puts the files of a bundle in order and writes it
  *   format_c.c     writes a bundle as C source
  *   verify.c       describes and verifies a finished bundle
@@ -61,11 +61,12 @@ typedef struct ak_bundle_build {
     ak_bundle_variant *variants;
     size_t variant_count;
     json_t *environment; /* environment of the trials, in words, with its hash */
-    char *fix; /* what the run was held to (--fix), on which its default depends; NULL: nothing */
+    char *fix; /* --fix of the run, on which its default configuration depends; NULL: not given */
     json_t *needs; /* what the code requires of a machine */
     char *created;
     ak_fs_owned folder; /* for compiling */
-    ak_fs_owned kept; /* sources from the archive; open only if the kernel has changed or is gone */
+    /* Sources from the archive; used only if the kernel has changed or is not found. */
+    ak_fs_owned kept;
     ak_pack code, sources;
 } ak_bundle_build;
 

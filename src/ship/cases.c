@@ -87,18 +87,18 @@ static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, co
     return ak_trial_set_text(&out->timestamp, run->ended, err);
 }
 
-/* Replaces the trial's time, which is the fastest of a search, by the table's, which comes from a
-   comparison under unknown conditions of the device. With another objective than time, the loss
-   says nothing about the time, so the trial's time stays. */
+/* Replaces the trial's time, the fastest that a search measured, by that of the table, which comes
+   from a comparison. The clock, power and temperature during that comparison are not known. With
+   another objective than time, the loss says nothing about the time, so the trial's time stays. */
 static void take_time(ak_trial *trial, const char *choices, const json_t *entry)
 {
     char objective[AK_OBJECTIVE_NAME_BYTES];
     double best = ak_json_number_at(entry, "best_ms"), loss = ak_json_number_at(entry, "loss");
     double ms = best * (loss > 0 ? loss : 1);
     if (strcmp(ak_choices_objective(objective, choices), "time") == 0 && ms > 0) {
-        double faster = trial->median_ms / ms; /* 0 without a trial, whose figures are 0, too */
-        bool sampled =
-            trial->sample_count > 0; /* if not, the time was archived together with the table */
+        /* 0 without a trial; then the figures below are 0, too. */
+        double faster = trial->median_ms / ms;
+        bool sampled = trial->sample_count > 0; /* else the time was archived with the table */
         trial->search_ms = sampled ? trial->median_ms : 0;
         trial->search_clock_mhz = sampled ? trial->sm_clock_mhz : 0;
         trial->tflops *= faster;
@@ -257,7 +257,8 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
                              &one->config, err);
 }
 
-/* Finds what the run of the trials was held to: a run that was imported, or is gone, has none. */
+/* Finds the --fix with which the run of the trials was started. A run that was imported or removed
+   has none. */
 static ak_status take_fix(ak_bundle_build *b, ak_error *err)
 {
     const char *id = b->cases[0].trial.run;

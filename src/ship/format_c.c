@@ -1,8 +1,8 @@
 /*
- * format_c.c: the amalgamation: a bundle, the runtime and a plain function in one .c and one .h,
- * which a user copies into a source tree, and a program that tests them there. The written code
- * compiles without warnings as C99 and as C++, so it has casts and early declarations that either
- * language alone would not need.
+ * format_c.c: writes the amalgamation: one .c and one .h with a bundle, the runtime and a plain
+ * function, which a user copies into a source tree, and a program that tests them there. The
+ * written code compiles without warnings as C99 and as C++, so it has casts and early declarations
+ * that either language alone would not need.
  */
 #include "ship/bundle.h"
 
@@ -340,8 +340,8 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
     ak_buf_print(out, "}, /* %s */\n", a->name);
 }
 
-/* Prints the elements of an array as arguments of a call; `begins`: they are its first
-   arguments. */
+/* Prints the elements of an array as arguments of a call. With `begins`, they are the first
+   arguments, so no comma comes before them. */
 static void print_elements(ak_buf *out, const char *array, int count, bool begins)
 {
     for (int i = 0; i < count; i++) {
@@ -497,7 +497,8 @@ out:
 /* ---- the files ------------------------------------------------------------------------------- */
 
 typedef struct c_file {
-    const char *before, *after; /* what its name has around that of the bundle */
+    /* What stands before and after the bundle's name in the file's name. */
+    const char *before, *after;
     ak_status (*write)(ak_buf *out, const writer *w, ak_error *err);
 } c_file;
 

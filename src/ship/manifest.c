@@ -205,8 +205,8 @@ json_t *ak_bundle_conditions(const ak_trial *t)
                : json_null();
 }
 
-/* Gives how a run's finish measured the time, so that it can be measured again in the same way;
-   null if there was no finish. */
+/* Returns how many candidates and seconds the run's finish had, so that the time can be measured
+   again in the same way; null if there was no finish. */
 static json_t *finish_of(const ak_trial *t)
 {
     return t->finish_seconds > 0
@@ -215,7 +215,8 @@ static json_t *finish_of(const ak_trial *t)
                : json_null();
 }
 
-/* Gives the time that the search measured, before a finish or without one. */
+/* Returns the time and clock that the search measured, before the finish if there was one; null if
+   they are not known. */
 static json_t *search_of(const ak_trial *t)
 {
     return t->search_ms > 0 ? json_pack("{s:f,s:o}", "ms", t->search_ms, "sm_clock_mhz",

@@ -125,8 +125,7 @@ out:
     return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static ak_status write_tar(const ak_pack *pack, const char *path, const ak_bundle_request *request,
                            ak_error *err)

@@ -1,7 +1,7 @@
-/* variants.c: the code of a bundle. Cases with the same configuration share a variant unless
-   their sizes are compiled in. A variant is compiled exactly as a trial is: the same text, the same
-   names and the same options, so that the source cannot tell the two apart. What comes out must be
-   the code that was measured, or there is no bundle. */
+/* variants.c: the code of a bundle. Cases with the same configuration share a variant unless their
+   sizes are compiled in. A variant is compiled exactly as a trial is: the same text, the same names
+   and the same options, so that the source cannot tell the two apart. The resulting code must equal
+   the code that was measured; otherwise no bundle is made. */
 #include "ship/bundle.h"
 
 #include <string.h>
@@ -20,8 +20,7 @@
 #define CONFIG_MAX  4096
 #define PLACE_BYTES 300
 
-/* ---- which cases share code -------------------------------------------------------------------
- */
+/* ---- which cases share code ------------------------------------------------------------------ */
 
 static bool same_options(const ak_options *a, const ak_options *b)
 {
@@ -32,8 +31,7 @@ static bool same_options(const ak_options *a, const ak_options *b)
     return same;
 }
 
-/* ---- where it is right ------------------------------------------------------------------------
- */
+/* ---- where it is right ----------------------------------------------------------------------- */
 
 static ak_status add_condition(json_t *when, const char *text, const ak_program_names *names,
                                ak_error *err)
@@ -125,14 +123,13 @@ out:
     return status;
 }
 
-/* ---- where it was checked ---------------------------------------------------------------------
- */
+/* ---- where it was checked -------------------------------------------------------------------- */
 
 /* A trial that refutes the configuration of a variant: at another size, or at an edge-case size of
    the variant's own. */
 typedef struct refutation {
     int64_t trial;     /* 0: there is none */
-    const char *ended; /* how */
+    const char *ended; /* its status, as a word */
     char at[160];      /* the size at which it failed */
 } refutation;
 
@@ -150,8 +147,8 @@ static bool refute(void *context, const ak_trial *trial)
     return found->trial == 0;
 }
 
-/* Looks for a trial with the same configuration and environment that gave a wrong result, or
-   crashed. */
+/* Looks for a trial with the same configuration and environment that refutes it: one that gave a
+   wrong result, or crashed. */
 static ak_status find_refutation(refutation *out, const ak_bundle_build *b, const ak_trial *like,
                                  ak_error *err)
 {
@@ -196,8 +193,7 @@ static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error 
     return note[0] == 0 ? AK_OK : ak_copy_text(&v->note, note, err);
 }
 
-/* ---- variants ---------------------------------------------------------------------------------
- */
+/* ---- variants -------------------------------------------------------------------------------- */
 
 static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, const char *config,
                              ak_options *options, ak_error *err)
@@ -253,8 +249,7 @@ out:
     return status;
 }
 
-/* ---- compiling --------------------------------------------------------------------------------
- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* Adds the processor features that a variant needs to those of the bundle. */
 static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)

@@ -70,7 +70,7 @@ typedef struct verifying {
     const char *folder; /* where the files of the bundle are */
     json_t *file;       /* bundle.json */
     json_t *rows;
-    ak_pressure_mark begun; /* taken before the first size */
+    ak_pressure_mark begun; /* mark of the load on the machine, taken before the first size */
     bool good;
 } verifying;
 
@@ -234,9 +234,9 @@ typedef struct sizing {
     const json_t *measured; /* what bundle.json says of the size */
     ak_config config;
     ak_session session;
-    ak_trial trial;           /* of the code as it is now */
+    ak_trial trial;           /* result of the code now */
     double then_ms, then_mhz; /* the time and the clock that it is compared with; 0: not known */
-    bool searched;            /* that time is of the search, not of the finish */
+    bool searched;            /* then_ms is the time of the search, not of the finish */
     bool slower;              /* the code is slower here */
 } sizing;
 
@@ -319,11 +319,11 @@ static bool held_down(const char *throttle)
             strstr(throttle, "slowdown") != NULL);
 }
 
-/* Times the code as one of the bundle's times was measured, and sets that time: as the finish did,
-   if the bundle states one, else as the search did. Under a power limit the clock in a
-   finish depends on the other candidates, which are missing here, so the search is repeated then,
-   too. A table states no finish, because its comparison with all of its candidates cannot be
-   repeated. */
+/* Times the code as one of the bundle's times was measured, and sets s->then_ms to that time. It
+   repeats the finish if the bundle states one, else the search. If power or heat limits the clock
+   in the finish, then or now, it repeats the search in its place, because that clock depends on the
+   other candidates, which are missing here. A table states no finish, because its comparison with
+   all of its candidates cannot be repeated. */
 static ak_status time_it(sizing *s, ak_error *err)
 {
     const json_t *finish = json_object_get(s->measured, "finish");
@@ -354,7 +354,8 @@ static ak_status time_it(sizing *s, ak_error *err)
 static ak_status judge(sizing *s, double max_slowdown, ak_error *err)
 {
     AK_DO(run_trial(s, AK_JOB_CHECK, err));
-    s->slower = s->trial.status == AK_TRIAL_OK; /* a time may show that it is not */
+    /* It counts as slower until a time shows otherwise. */
+    s->slower = s->trial.status == AK_TRIAL_OK;
     for (int i = 0; i < ATTEMPTS && s->slower && s->trial.status == AK_TRIAL_OK; i++) {
         AK_DO(time_it(s, err));
         s->slower = s->then_ms > 0 && s->trial.ci_low_ms > s->then_ms * (1 + max_slowdown);
@@ -362,7 +363,8 @@ static ak_status judge(sizing *s, double max_slowdown, ak_error *err)
     return AK_OK;
 }
 
-/* Says how the clocks were, if the times differ; "" if they do not, or a clock is not known. */
+/* Says what the clocks were then and now if the times differ; "" if they do not, or if a clock is
+   not known. */
 static void tell_clocks(char out[CLOCKS_BYTES], const sizing *s)
 {
     const ak_trial *now = &s->trial;
@@ -422,7 +424,8 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     const ak_pool_options options = {.compile_workers = 1,
                                      .artifact = code,
                                      .symbol = ak_json_text_at(variant, "entry"),
-                                     /* as of a variant that is limited (variants.c) */
+                                     /* a variant that serves only measured sizes has no
+                                        "workspace" */
                                      .own_sizes =
                                          json_is_null(json_object_get(variant, "workspace")),
                                      .cancel = v->options->cancel};

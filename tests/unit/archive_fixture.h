@@ -20,7 +20,7 @@ typedef struct fixture {
     ak_archive *archive;
 } fixture;
 
-/* Makes Jansson's allocations fail as ours do. Call it first. */
+/* Jansson allocates by this function, so that tests can make its allocations fail, too. */
 static inline void *fixture_allocate(size_t bytes)
 {
     return ak_alloc(bytes, 1);
@@ -45,7 +45,8 @@ static inline fixture *fixture_of(void **state)
         }                                                                                          \
     } while (0)
 
-/* The call fails with this status, and its one line contains the text. */
+/* Fails the test unless the call fails with the status `wanted` and a message that contains
+   `part`. */
 #define assert_refused(call, wanted, part)                                                         \
     do {                                                                                           \
         ak_error assert_err = AK_ERROR_INIT, *err = &assert_err;                                   \
@@ -88,7 +89,8 @@ static inline int fixture_close(void **state)
     return 0;
 }
 
-/* A trial of matmul; its texts are literals, so it must not be cleared. */
+/* Returns a trial of matmul, a failed one if `ms` is 0. Its texts are literals, so it must not be
+   cleared. */
 static inline ak_trial literal_trial(const char *config, double ms)
 {
     return (ak_trial){
@@ -121,7 +123,8 @@ static inline int64_t add_trial(ak_archive *archive, ak_trial trial)
     return trial.id;
 }
 
-/* Everything that a trial can hold, with values that are easily lost. `samples` has 3 items. */
+/* Returns a trial with all members set, to values that are easily lost. `samples` has room for
+   3. */
 static inline ak_trial full_trial(double *samples)
 {
     samples[0] = 0.1;
@@ -173,7 +176,7 @@ static inline bool same_text(const char *a, const char *b)
     return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
 }
 
-/* Equal in everything but the ids. */
+/* Fails the test if the trials differ in anything but their ids. */
 static inline void assert_same_trial(const ak_trial *a, const ak_trial *b)
 {
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
@@ -201,7 +204,7 @@ static inline void assert_same_trial(const ak_trial *a, const ak_trial *b)
     }
 }
 
-/* A growing list of copies, as a visitor. */
+/* A growing list of copies of the trials that are visited. */
 typedef struct trial_list {
     ak_trial items[64];
     size_t count;

@@ -1,4 +1,5 @@
-/* bundle_fixture.h: makes a bundle around any bundle.json, with checksums that fit. */
+/* bundle_fixture.h: makes a bundle with any text as its bundle.json, and with matching
+   checksums. */
 #ifndef AK_TEST_BUNDLE_FIXTURE_H
 #define AK_TEST_BUNDLE_FIXTURE_H
 
@@ -7,7 +8,8 @@
 #include "base/pack.h"
 #include "runtime/ak_runtime.h"
 
-/* `code` NULL: there are no other files. False: no memory. */
+/* Writes the tar file of a bundle. If `code` is NULL, it has no other files. Returns false if
+   memory is out. */
 static inline bool bundle_wrap(ak_buf *out, const char *json, size_t length, const void *code,
                                size_t code_length)
 {

@@ -1,6 +1,6 @@
 /* llm_server.h: a server on 127.0.0.1, in a thread of the test, that answers each connection with
-   the next reply of a list, faults included, and keeps what it was sent. It waits for its client,
-   never for time. */
+   the next reply of a list, faults included, and keeps the requests. It waits for its client and
+   never for a time. */
 #ifndef AK_TESTS_LLM_SERVER_H
 #define AK_TESTS_LLM_SERVER_H
 
@@ -34,8 +34,8 @@ typedef struct server_reply {
     size_t repeat; /* the part between the two '\1' of the body comes so many times */
 } server_reply;
 
-/* What the user's environment says of proxies and certificates is not for this server. First thing
-   in main, before there are threads. */
+/* Removes the user's settings of proxies and certificates, which must not affect this server. Must
+   be called first in main, before any thread is started. */
 static inline void server_clean_environment(void)
 {
     static const char *const names[] = {
@@ -63,7 +63,7 @@ typedef struct server {
     atomic_int silent; /* all is sent, and nothing more will come */
 } server;
 
-/* Reads one request; NULL if the client hung up. */
+/* Reads one request. Returns NULL if the client has closed the connection. */
 static char *server_read(int fd)
 {
     ak_buf in = AK_BUF(8u << 20);
@@ -171,7 +171,8 @@ static void *server_main(void *context)
     return NULL;
 }
 
-/* With another way of answering: `main` accepts on s->fd until s->stop. */
+/* Starts a server whose thread runs `main`, which must accept connections on s->fd until s->stop is
+   set. */
 static bool server_start_as(server *s, const server_reply *replies, size_t count,
                             void *(*main)(void *), void *context)
 {
@@ -202,7 +203,7 @@ static inline size_t server_asked(server *s)
     return asked;
 }
 
-/* What was sent, from 0. Borrowed until the stop. */
+/* Returns request number `index`, from 0. The text is valid until the server is stopped. */
 static inline const char *server_request(server *s, size_t index)
 {
     (void)pthread_mutex_lock(&s->lock);

@@ -25,7 +25,7 @@ NVRTC(DECLARE)
 
 static void *nvrtc_library;
 
-/* False, with a line about it, where NVRTC is not installed. */
+/* Loads NVRTC. Returns false, and prints why, if it is not installed. */
 static bool nvrtc_open(void)
 {
     static const char *const names[] = {"libnvrtc.so.13",
@@ -49,14 +49,14 @@ static bool nvrtc_open(void)
     return true;
 }
 
-/* Whether number `i` of a list that takes long is tried: each where AUTOKERNEL_CANDIDATES is set,
-   as in CI, else one in three, so that `make check` stays short. */
+/* Returns whether item `i` of a list that takes long is tried. All are if AUTOKERNEL_CANDIDATES is
+   set, as in CI; else one in three, so that `make check` stays short. */
 static __attribute__((unused)) bool is_tried(size_t i)
 {
     return getenv("AUTOKERNEL_CANDIDATES") != NULL || i % 3 == 0;
 }
 
-/* Compiles; 0 is success. The log is the caller's. */
+/* Compiles; returns 0 on success. The caller frees the log. */
 static __attribute__((unused)) int nvrtc_compile(char **log, size_t *cubin, const char *source,
                                                  const char *const *options, int count)
 {
@@ -77,7 +77,8 @@ static __attribute__((unused)) int nvrtc_compile(char **log, size_t *cubin, cons
     return code;
 }
 
-/* Whether the backend would take the code: `few` bytes that a thread spills are nothing. */
+/* Returns whether the backend would accept the code, by the compiler's log. Up to `few` spilled
+   bytes per thread are accepted. */
 static __attribute__((unused)) bool nvrtc_clean_but(const char *log, int few)
 {
     bool any = false, clean = strstr(log, "(C75") == NULL;

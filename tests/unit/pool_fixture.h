@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "worker/pool_state.h"
 
-/* On a busy machine; nothing waits so long that ends well. */
+/* The longest wait for a result. Even on a busy machine a correct pool gives one sooner. */
 #define WAIT_NS (240 * AK_SECOND_NS)
 
 static inline ak_result wait_one(ak_pool *pool)
@@ -31,8 +31,8 @@ static inline size_t count_compiling(const ak_pool *pool)
     return count;
 }
 
-/* A machine may be too busy to tell what a candidate does; then it is asked for again, this often
-   at most. */
+/* On a busy machine a candidate may be left unjudged. It is then submitted again, at most this many
+   times. */
 #define UNJUDGED_MAX 50
 
 static inline bool is_unjudged(ak_trial_status status, const char *reason)
@@ -41,8 +41,8 @@ static inline bool is_unjudged(ak_trial_status status, const char *reason)
            strncmp(reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
 }
 
-/* What must become of a candidate: this status and, as a part of the reason, this text (or NULL).
- */
+/* Fails the test unless the candidate ended with this status and, unless the text is NULL, with a
+   reason that contains it. */
 static inline void expect_fate(const ak_result *result, const char *candidate,
                                ak_trial_status status, const char *part)
 {

@@ -1,5 +1,5 @@
-/* script_fixture.h: puts a script, a function from question to answer, in the place of a
-   language model. It keeps the questions, so that tests can look at the prompts. */
+/* script_fixture.h: replaces the language model by a script, a function from question to answer.
+   The questions are kept, so that tests can examine the prompts. */
 #ifndef AK_TEST_SCRIPT_FIXTURE_H
 #define AK_TEST_SCRIPT_FIXTURE_H
 
@@ -11,7 +11,7 @@
 #define SCRIPT_QUESTIONS 16
 
 typedef struct script script;
-/* Appends the answer, which should be {"proposals": [...]}, to `out`; or fails the call. */
+/* Appends the answer, which should be {"proposals": [...]}, to `out`, or fails. */
 typedef ak_status (*script_reply)(ak_buf *out, script *self, const char *state, ak_error *err);
 
 struct script {

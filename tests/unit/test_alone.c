@@ -1,7 +1,7 @@
 /*
- * test_alone.c: tests what is decided by invented times of calls alone (judge/alone.h): a candidate
- * passes by what its calls took at most, is rejected by what they took at least, and where waits
- * for a processor leave both open, nothing is decided.
+ * test_alone.c: tests what judge/alone.h decides from invented times of single calls. A candidate
+ * passes by the most that its calls can have taken, and is rejected by the least. If waits for a
+ * processor leave both possible, nothing is decided.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 
 #define US 1000
 
-/* `count` calls that took `us`, of which their threads waited for `waited_us`. */
+/* Adds `count` calls that took `us` microseconds, for `waited_us` of which their threads waited for
+   a processor. */
 static void add(ak_alone_calls *calls, size_t count, double us, double waited_us)
 {
     for (size_t i = 0; i < count; i++) {
@@ -24,7 +25,7 @@ static void add(ak_alone_calls *calls, size_t count, double us, double waited_us
     }
 }
 
-/* A call in a batch took 40 us, so that one alone may take 125. */
+/* The limits if a call in a batch took 40 us: a single call may take 125 us. */
 static const ak_alone_limits usual = {
     .call_ns = 125 * US, .full_ns = 125 * US, .times = 2, .more_ns = 25 * US, .batches = true};
 
@@ -63,7 +64,8 @@ static void a_quiet_machine_decides(void **state)
                      AK_ALONE_SLOWER);
 }
 
-/* The same candidates where other programs have the processors. */
+/* If other programs occupy the processors, long waits neither acquit nor reject a candidate by
+   themselves. */
 static void a_starved_machine_acquits_nobody(void **state)
 {
     (void)state;
@@ -91,8 +93,8 @@ static void a_starved_machine_acquits_nobody(void **state)
                      AK_ALONE_SLOWER);
 }
 
-/* What `fast`, `slow` and `waiting` calls on unseen inputs, each on other ones, say by themselves.
- */
+/* Returns what is decided from calls on unseen inputs alone, of which `fast`, `slow` and `waiting`
+   are of these kinds. */
 static ak_alone_finding decide_unseen(size_t fast, size_t slow, size_t waiting)
 {
     ak_alone_calls calls = {0};

@@ -51,7 +51,7 @@ static void no_file(void *context, const char *name, const char *data, size_t le
     fail_msg("a file %s", name);
 }
 
-/* A trial that is there is not "not found" only because its source was not kept. */
+/* If the source of an archived trial was not kept, the error says so and is not AK_NOT_FOUND. */
 static void test_source_that_was_not_kept(void **state)
 {
     fixture *f = fixture_of(state);
@@ -331,8 +331,8 @@ static void test_dangling(void **state)
 /* ---- the best ---------------------------------------------------------------------------------
  */
 
-/* Of several implementations the fastest, each by its latest environment: not the one that was
-   measured last. */
+/* The best of several implementations is the fastest, not the one that was measured last. Each
+   counts by its trials in its latest environment. */
 static void test_best_of_implementations(void **state)
 {
     static const struct {
@@ -378,7 +378,8 @@ static void test_best_of_implementations(void **state)
     ak_trial_clear(&best);
 }
 
-/* A search checks less than the end of a run does. */
+/* A configuration that failed the check before the finish is not the best, although it passed the
+   check of the search. */
 static void test_what_failed_a_later_check_is_not_best(void **state)
 {
     fixture *f = fixture_of(state);
@@ -484,8 +485,8 @@ static void test_best(void **state)
     ak_trial_clear(&best);
 }
 
-/* A run that resumes may be won by a trial that an earlier run made; it may have no trial at all.
- */
+/* The best of a run that resumed may be a trial of an earlier run, and the run may have no trial of
+   its own. */
 static void test_best_of_a_run_that_resumed(void **state)
 {
     fixture *f = fixture_of(state);
@@ -518,7 +519,7 @@ static void test_best_of_a_run_that_resumed(void **state)
     assert_int_equal(count_trials(f->archive, &of_second), 1); /* those that it made */
 }
 
-/* Adds the run "many" over the size of a trial and another one. */
+/* Adds a run "many" over two sizes, one of which is that of the trial `like`. */
 static void add_many(fixture *f, const ak_trial *like)
 {
     char sizes[200];
@@ -529,8 +530,8 @@ static void add_many(fixture *f, const ak_trial *like)
     assert_ok(ak_archive_add_run(f->archive, &run, err));
 }
 
-/* A run over many sizes measures all leaders side by side at each size: its winner there is one
-   that no trial of that size's own run has to be. */
+/* A run over many sizes compares all elites at each size. The winner of a size need not be the best
+   of that size's own run. */
 static void test_best_of_many_sizes(void **state)
 {
     fixture *f = fixture_of(state);
@@ -574,7 +575,7 @@ static void test_best_of_many_sizes(void **state)
     }
 }
 
-/* With another objective the winner of a table is known by its cost, not by its time. */
+/* With another objective, the winner at a size is decided by its cost, not its time. */
 static void test_best_of_many_sizes_by_cost(void **state)
 {
     fixture *f = fixture_of(state);
@@ -655,7 +656,8 @@ static void test_unusable_paths(void **state)
     ak_archive_close(NULL);
 }
 
-/* Opening is refused with this, and the file has the same bytes afterwards and no company. */
+/* Opening is refused with this status and message. The file keeps its bytes, and no other file
+   appears beside it. */
 static void assert_left_alone(fixture *f, ak_status wanted, const char *part)
 {
     char *before, *after, **names;
@@ -783,7 +785,7 @@ static void test_altered_rows(void **state)
     ak_archive_close(archive);
 }
 
-/* An archive on a disk, or of a user, that takes no write. */
+/* An archive that cannot be written, because of its folder or its owner, can be read. */
 static void test_read_only(void **state)
 {
     fixture *f = fixture_of(state);
@@ -830,7 +832,7 @@ static void test_read_only(void **state)
     assert_int_not_equal(access(wal, F_OK), 0); /* nothing was left beside it */
 }
 
-/* The tables as version 1 had them. */
+/* Gives the tables the form that they had in version 1 of the schema. */
 static void go_back_to_version_1(const char *path)
 {
     execute(path, "DROP TABLE calls; ALTER TABLE trials DROP COLUMN hypothesis; "
@@ -904,7 +906,7 @@ static void add_calls(ak_archive *archive)
     assert_refused(ak_archive_add_call(archive, &call, err), AK_INVALID, "cannot be written");
 }
 
-/* What an older autokernel wrote is brought up to date, and loses nothing. */
+/* An archive of an older autokernel is converted to the present schema without loss. */
 static void test_migration(void **state)
 {
     fixture *f = fixture_of(state);
@@ -927,7 +929,8 @@ static void test_migration(void **state)
     ak_archive_close(archive);
 }
 
-/* A newer autokernel was killed here: its log must not be folded in by us. */
+/* If a newer autokernel was killed, its write-ahead log must be left as it is: opening is
+   refused. */
 static void test_newer_schema_with_log(void **state)
 {
     fixture *f = fixture_of(state);
@@ -983,7 +986,8 @@ static void test_damaged(void **state)
     ak_free(bytes);
 }
 
-/* What STRICT tables cannot rule out: a status of nobody's, samples that are no numbers. */
+/* Rows with values that STRICT tables allow but that make no sense, such as an unknown status or
+   samples that are no numbers. */
 static void test_hostile_rows(void **state)
 {
     fixture *f = fixture_of(state);
@@ -1010,7 +1014,7 @@ static void test_hostile_rows(void **state)
 /* ---- several processes, and death -------------------------------------------------------------
  */
 
-/* A child of the test: adds trials and acknowledges each on the pipe, for ever. */
+/* Runs in a child process: adds trials without end and acknowledges each on the pipe. */
 static void add_for_ever(const char *path, int fd, size_t limit)
 {
     ak_archive *archive;
@@ -1112,7 +1116,7 @@ static void test_several_processes(void **state)
 /* ---- failing memory and failing disks ---------------------------------------------------------
  */
 
-/* One of everything; true if all of it worked. */
+/* Writes and reads a run and a trial with all members set. Returns true if all calls succeeded. */
 static bool use_everything(const char *path)
 {
     ak_archive *archive = NULL;

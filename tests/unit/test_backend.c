@@ -103,7 +103,7 @@ static ak_task *bind(const ak_backend_ops *backend, const char *device, const ch
     return status == AK_OK ? task : NULL;
 }
 
-/* The first built-in kernel that the device has an implementation of. */
+/* Opens the task of the first built-in kernel that has an implementation for the device. */
 static ak_task *any_task(const ak_backend_ops *backend, const char *device)
 {
     static const char *const kernels[] = {"softmax", "matmul", "matmul_act"};
@@ -120,7 +120,7 @@ static ak_task *any_task(const ak_backend_ops *backend, const char *device)
 
 typedef void (*device_test)(const ak_backend_ops *backend, const ak_task *task, ak_device *device);
 
-/* Runs the test on every device that there is; skips, and says so, where there is none. */
+/* Runs the test on every device of this machine. Skips it, with a message, if there is none. */
 static void on_every_device(device_test test)
 {
     size_t tested = 0;
@@ -184,7 +184,7 @@ static void memory_keeps_what_is_put_there(void **state)
     on_every_device(memory);
 }
 
-/* What cannot be loaded is data: the harness goes on. */
+/* An artifact or library that cannot be loaded gives a reason and does not break the backend. */
 static void loads(const ak_backend_ops *b, const ak_task *task, ak_device *device)
 {
     static const char *const baselines[] = {"no-such-library", "", ":", ":copy"};
@@ -295,7 +295,7 @@ static void compiling_needs_no_device_and_failing_is_data(void **state)
     }
 }
 
-/* From source to a checked and timed trial, through the processes. */
+/* A trial goes from source code through all processes to a checked and timed result. */
 static void defaults(const ak_backend_ops *b, const ak_task *task, ak_device *device)
 {
     ak_tester *tester = NULL;

@@ -219,7 +219,7 @@ static ak_status parse(const char *text, ak_error *err)
     return status;
 }
 
-/* The digits that people see. */
+/* Numbers are shown with the expected digits, as figures, as ratios and in the short form. */
 static void test_figures(void **state)
 {
     static const struct {
@@ -247,7 +247,7 @@ static void test_figures(void **state)
     }
 }
 
-/* No size is 0 of a unit that is larger. */
+/* A size is shown in the largest unit in which it is at least 1. */
 static void test_sizes_in_words(void **state)
 {
     static const struct {
@@ -269,7 +269,8 @@ static void test_sizes_in_words(void **state)
     }
 }
 
-/* No text steers a terminal or turns a line around, and none becomes longer. */
+/* Characters that control a terminal or change the direction of text are replaced, and no text
+   becomes longer. */
 static void test_plain_texts(void **state)
 {
     char tamed[] = "a\tb\x1b[1m\xe2\x80\xae"
@@ -333,7 +334,7 @@ static void test_plain_texts(void **state)
     json_decref(one);
 }
 
-/* A spreadsheet takes no text for a formula; reading gives back what was written. */
+/* A text that a spreadsheet could take for a formula gets an apostrophe, which reading removes. */
 static void test_cells(void **state)
 {
     static const struct {
@@ -389,8 +390,8 @@ static void test_json_refuses_what_is_hostile(void **state)
     assert_int_equal(parse("[\"[[[[[[\"]", &err), AK_OK);
 }
 
-/* What is written is what was read, in as few digits as will do. */
-/* What people write by hand is refused with what to do about it. */
+/* A number is written with as few digits as possible so that reading gives the same value. */
+/* JSON with frequent mistakes is refused with advice on how to correct it. */
 static void test_json_says_what_people_usually_mean(void **state)
 {
     static const struct {
@@ -550,8 +551,8 @@ static void test_files(void **state)
     assert_false(ak_fs_which(path, "no-such-program-at-all"));
 }
 
-/* The folder of a process that was killed goes with the next start; one whose owner lives, and what
-   is not ours, stays. */
+/* The next start removes the temporary folder of a process that was killed. Folders of live
+   processes, and folders of other programs, stay. */
 static void test_folders_of_the_killed_are_removed(void **state)
 {
     (void)state;
@@ -789,7 +790,7 @@ static void test_assets_are_sorted_and_found(void **state)
     assert_null(ak_asset_find("kernels/none"));
 }
 
-/* What would be too large when it is unpacked is not called damaged. */
+/* A file that would be too large when unpacked is refused as too large, not as damaged. */
 static void test_packs_have_a_limit(void **state)
 {
     (void)state;
@@ -810,7 +811,8 @@ static void test_packs_have_a_limit(void **state)
     ak_pack_clear(&pack);
 }
 
-/* A terminal obeys control characters; styles are the program's own. */
+/* Control characters are replaced, except the sequences for styles, which the program itself
+   uses. */
 static void test_terminals(void **state)
 {
     (void)state;

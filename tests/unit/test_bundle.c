@@ -267,8 +267,9 @@ static void test_foreign_documents(void **state)
     }
 }
 
-/* A list of files that names one twice leaves another unchecked; what follows a 0 byte is read by
-   nobody; a FIFO in a folder is not waited for. */
+/* Three hostile bundles are refused: a list that names one file twice and so leaves another
+   unchecked, a bundle.json with a zero byte, which would hide the text behind it, and a FIFO among
+   the files. */
 static void test_hostile_files(void **state)
 {
     (void)state;
@@ -422,7 +423,7 @@ typedef struct fixture {
     size_t length;
 } fixture;
 
-/* Compiles a text with the machine's compiler; the code is to be freed with ak_free. */
+/* Compiles a text with the machine's compiler. The caller frees *code with ak_free. */
 static void compile(char **code, size_t *length, const char *text)
 {
     char folder[AK_PATH_MAX], from[AK_PATH_MAX], to[AK_PATH_MAX];
@@ -557,7 +558,7 @@ static void test_a_run_computes(void **state)
     stop(&r);
 }
 
-/* What the call of one argument does is the same. */
+/* akr_run_call, which takes one argument, does the same as akr_run. */
 static void test_a_call_of_one_argument(void **state)
 {
     running r = start(state, 3);
@@ -573,8 +574,8 @@ static void test_a_call_of_one_argument(void **state)
     stop(&r);
 }
 
-/* A kernel that reads an unused argument which the caller leaves out gets a NaN at an address that
-   is aligned as any other. */
+/* If the caller leaves out an argument, a kernel that reads it gets a NaN, at an aligned
+   address. */
 static void test_an_argument_left_out_is_nan(void **state)
 {
     static const char reads[] =
@@ -600,8 +601,8 @@ static void test_an_argument_left_out_is_nan(void **state)
     (void)drop_code(&mine);
 }
 
-/* The child of a fork has no threads of its parent's pools: it is told so, and opens its own. The
-   thread sanitizer ends such a child, so it skips this test. */
+/* After fork, a child lacks the threads of its parent's pools. The runtime reports this, and the
+   child can open its own pool. The thread sanitizer ends such a child, so it skips this test. */
 static void test_a_pool_stays_in_its_process(void **state)
 {
 #ifdef __SANITIZE_THREAD__
@@ -707,7 +708,7 @@ static void test_many_threads_share_a_bundle(void **state)
     akr_close(bundle);
 }
 
-/* Decides by the table of backends, not by names. */
+/* The table of backends, not the name, decides whether code is for a GPU. */
 static void test_which_code_is_for_a_gpu(void **state)
 {
     (void)state;
@@ -754,8 +755,8 @@ static void test_other_machines_and_code(void **state)
     assert_int_equal(akr_open(&bundle, "/dev/null", 0, &err), AKR_FOREIGN);
 }
 
-/* A program that closes files it does not own lets two bundles have one path. dlopen then returns
-   the library of the first for the second, whose entry has the same name. */
+/* If a program closes file descriptors that it does not own, two bundles can get the same path. For
+   the second, dlopen then returns the library of the first, whose entry has the same name. */
 static void test_other_code_in_its_place(void **state)
 {
     running r = start(state, 3);

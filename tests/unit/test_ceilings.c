@@ -1,5 +1,5 @@
-/* test_ceilings.c: tests that the highest measured ceilings are kept, and that a run which
-   begins on a busy machine says so. */
+/* test_ceilings.c: tests that the highest measured ceilings are kept, and that a run warns if it
+   begins on a busy machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -58,7 +58,7 @@ static void test_rounded_reference_passes(void **state)
     }
 }
 
-/* The worst error, wherever it is, is measured in units of its tolerance. */
+/* The worst error is reported as a multiple of the tolerance, wherever it is in the output. */
 static void test_error_is_relative_to_the_limit(void **state)
 {
     (void)state;
@@ -128,9 +128,9 @@ static void test_unwritten(void **state)
     }
 }
 
-/* A whole number that equals the poison of a round is right where it is expected, also beside wrong
-   ones; where it is not, it was not written. So in one of two rounds an element that nobody writes
-   is wrong. */
+/* A whole number that equals the poison of a round counts as right if it is expected, and as
+   unwritten otherwise. Poison differs between rounds, so an element that is never written is wrong
+   in at least one of two. */
 static void test_whole_numbers_that_are_poison(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_whole_numbers_that_are_poison(void **state)
     }
 }
 
-/* Whole numbers of 64 bits are exact up to 2^53, and messages have all their digits. */
+/* Whole numbers of 64 bits are compared exactly up to 2^53, and messages show all their digits. */
 static void test_wide_whole_numbers(void **state)
 {
     (void)state;
@@ -186,8 +186,8 @@ static void test_wide_whole_numbers(void **state)
     assert_int_equal(ak_compare_representable("p", "C", "n=1", &byte, &err), AK_OK);
 }
 
-/* A NaN that was computed is no unwritten element, and its sign means nothing. An error just over
-   the tolerance is told from a wrong result, and is never printed as 1 times the tolerance. */
+/* Messages: a computed NaN is not called unwritten and has no sign. An error just over the
+   tolerance is said to look like rounding, and is never printed as 1 times the tolerance. */
 static void test_text(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void test_text(void **state)
     assert_null(strstr(text, "rounding"));
 }
 
-/* Poison is a NaN, but not the NaN that was asked for. */
+/* If NaN is expected, poison, which is also a NaN, still counts as unwritten. */
 static void test_unwritten_where_nan_is_right(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_unwritten_where_nan_is_right(void **state)
     assert_int_equal(r.unwritten, 1);
 }
 
-/* Every pair of classes: only equal ones pass. */
+/* Of the classes finite, infinite and NaN, only equal ones match. */
 static void test_classes(void **state)
 {
     (void)state;
@@ -251,7 +251,8 @@ static void test_classes(void **state)
     }
 }
 
-/* An infinite reference is no licence for the others: R is that of the finite elements. */
+/* An infinite element of the reference does not widen the tolerance of the others, because only
+   finite elements count for it. */
 static void test_infinity_does_not_widen_the_rest(void **state)
 {
     (void)state;
@@ -356,9 +357,10 @@ static void test_selftest_accepts_honest_tolerances(void **state)
     assert_int_equal(selftest(AK_DTYPE_I32, 0, 0, &err), AK_OK);
 }
 
-/* Half a unit of e4m3 is |x|/17 at most. That refuses results that are 1 % too large where they
-   cross a boundary; a wider tolerance does not, and numbers that the dtype has become themselves
-   again. */
+/* Rounding to e4m3 changes x by at most |x|/17. With this tolerance the self-test passes, because
+   results that are 1 % too large are refused where they round to the next number. A wider tolerance
+   fails the self-test, and a narrower one refuses the reference. A reference of e4m3 numbers needs
+   no tolerance. */
 static void test_selftest_of_bytes(void **state)
 {
     (void)state;
@@ -394,7 +396,8 @@ static void test_selftest_refuses_one_percent(void **state)
     assert_refused(0, 0.05, "1 % too large");
 }
 
-/* Softmax of long rows: all results are close to each other. */
+/* Results that are all close to each other, as in the softmax of long rows, need a tolerance that
+   refuses their mean. */
 static void test_selftest_refuses_mean(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * test_compile_cache.c: tests that the cache of artifacts gives back what was kept, and nothing
- * else: not what was damaged, exchanged, or compiled from a header that has changed since.
+ * test_compile_cache.c: tests that the cache of artifacts returns what was kept, and refuses what
+ * was damaged, exchanged, or compiled from a header that has changed since.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static ak_compile_cache place_of(const char *what)
     return place;
 }
 
-/* Keeps `text` as what was compiled from source.c and "a head.h". */
+/* Keeps `text` in the cache as the artifact of source.c and "a head.h". */
 static ak_compile_cache keep(const char *what, const char *text)
 {
     char rule[3 * AK_PATH_MAX];
@@ -55,7 +55,7 @@ static ak_compile_cache keep(const char *what, const char *text)
     return place;
 }
 
-/* Whether the cache has it; then it must be `text`. */
+/* Returns whether the cache has the artifact, which must then be `text`. */
 static bool has(const ak_compile_cache *place, const char *text)
 {
     char *log = NULL, *data = NULL;

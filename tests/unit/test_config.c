@@ -55,7 +55,7 @@ static void test_default_text(void **state)
     assert_int_equal(ak_config_format(NULL, 0, *state, &config), strlen(expected));
 }
 
-/* Every configuration reads back as itself; all keys differ. */
+/* The text of every configuration is read back as the same configuration, and all keys differ. */
 static void test_round_trip(void **state)
 {
     ak_set *keys = ak_set_new();

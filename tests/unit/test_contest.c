@@ -1,4 +1,5 @@
-/* test_contest.c: tests who is the best of a comparison, on finishes of busy machines. */
+/* test_contest.c: tests which candidate is the best of a comparison, with figures from finishes on
+   busy machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ static ak_contender of(double cost, ak_speed speed)
     return (ak_contender){.cost = cost, .over_default = speed, .over_reference = speed};
 }
 
-/* A candidate that is faster stood beside a default with a lower median. */
+/* A candidate with the verdict "faster" is before the default, although the default has the lower
+   median. */
 static void the_default_loses_to_what_is_faster(void **state)
 {
     (void)state;
@@ -74,7 +76,7 @@ static void intervals_decide_between_two_that_are_faster(void **state)
     assert_int_equal(best_of(list, 3), 0);
 }
 
-/* Without a decision the medians count, as they do for what was not compared. */
+/* If verdicts are undecided, or candidates were not compared, the medians decide. */
 static void without_a_decision_the_medians_count(void **state)
 {
     (void)state;
@@ -89,7 +91,7 @@ static void without_a_decision_the_medians_count(void **state)
     assert_int_equal(best_of(NULL, 0), 0);
 }
 
-/* The default counts more than the library, and nobody is lost where they contradict each other. */
+/* If the speeds over the default and over the library contradict each other, the default counts. */
 static void two_opponents(void **state)
 {
     (void)state;
@@ -104,7 +106,8 @@ static void two_opponents(void **state)
     assert_int_equal(best_of(library, 2), 0);
 }
 
-/* The same order in tables of comparisons, and in those of a record, where libraries follow. */
+/* Tables of a comparison and of an archived finish have the same order. In the latter, libraries
+   follow. */
 static void the_same_order_everywhere(void **state)
 {
     (void)state;

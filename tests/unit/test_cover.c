@@ -1,4 +1,4 @@
-/* test_cover.c: compares the choice of few configurations for many sizes with an exhaustive
+/* test_cover.c: compares the choice of a few configurations for many sizes with an exhaustive
    search over all subsets. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #define CONFIGS_MAX 12
 #define SIZES_MAX   6
 
-/* The plain way: all subsets as bits. Infinite if none serves every size. */
+/* Tries all subsets, as bits. Returns infinity if none serves every size. */
 static double brute_force(const double *ms, size_t configs, size_t sizes, size_t k)
 {
     double best = INFINITY;
@@ -136,7 +136,8 @@ static void test_what_serves_no_size_everywhere_is_said(void **state)
     assert_true(loss.geomean == 1 && loss.worst == 1);
 }
 
-/* Groups of sizes, each with one configuration that is best for it: greedy must find them too. */
+/* Each group of sizes has one configuration that is best for it. The greedy choice must find these,
+   too. */
 static void test_large_tables_are_chosen_greedily(void **state)
 {
     (void)state;

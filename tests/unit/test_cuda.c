@@ -21,10 +21,12 @@
 #include "pool_fixture.h"
 
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
-/* Candidates of so many stages hang, and whoever submits them knows that others are fast. */
+/* Candidates with this many stages hang. They are submitted with a short time-out, as if others
+   were known to be fast. */
 #define HANG_STAGES 9
 
-/* num_stages tells the candidates apart; the fake does this to each. */
+/* The fault that the fake device gives each candidate, by its num_stages, and the expected
+   result. */
 static const struct {
     int stages;
     const char *fault;
@@ -45,7 +47,8 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-/* The same where B is so large that results are judged on the device. */
+/* A fault in a task whose B is so large that results are judged on the device, and the expected
+   result. */
 typedef struct large_case {
     int stages;
     const char *fault;
@@ -63,7 +66,7 @@ static const large_case large_cases[] = {
     {9, "large_scribble", AK_TRIAL_WRONG_RESULT, "" /* or that of another argument */},
     {8, NULL, AK_TRIAL_OK, NULL},
 };
-/* And with rows at a distance. */
+/* The same for arrays with gaps between their rows. */
 static const large_case apart_cases[] = {
     {8, NULL, AK_TRIAL_OK, NULL},
     {5, "large_gap", AK_TRIAL_WRONG_RESULT, "it writes between the rows of C"},
@@ -228,7 +231,7 @@ static void every_fate_is_named(void **state)
     ak_task_close(task);
 }
 
-/* Of a kernel whose CASE decides which part of its launch is impossible. */
+/* The files of a kernel whose parameter CASE decides which part of its launch is impossible. */
 static const char *const odd_launch[][2] = {
     {"problem.json",
      "{\"schema\": 1, \"name\": \"odd\", \"description\": \"y = 2 x\",\n"
@@ -262,7 +265,8 @@ static const char *const odd_launch[][2] = {
      "    {\"Int32\": \"2**40 if CASE == 7 else N\"}]}}}\n"},
 };
 
-/* A launch that is impossible for some configurations is the fault of these. */
+/* If the launch of a configuration is impossible, its trial fails with the reason, and others are
+   not affected. */
 static void an_impossible_launch_is_a_trial(void **state)
 {
     static const char *const reasons[] = {
@@ -301,8 +305,8 @@ static void an_impossible_launch_is_a_trial(void **state)
     ak_task_close(task);
 }
 
-/* A candidate that loses the device, or ends the process that all of them are in, is named and
-   left out; the others are measured without it, the libraries too. */
+/* A candidate that loses the device, or ends the process that holds all candidates, is named and
+   left out. The others, and the libraries, are measured without it. */
 static void a_comparison_outlives_its_candidates(void **state)
 {
     static const char *const ways[] = {"late@num_stages=7", "illegal_address@num_stages=7",
@@ -338,9 +342,8 @@ static void a_comparison_outlives_its_candidates(void **state)
     ak_free(faults);
 }
 
-/* A trial of a search is compiled without the entry for other sizes and so runs at its own size
-   only, which the fault shows that is in no other code; where that entry is missing, running an
-   edge-case shape would fail. A check has both. */
+/* A trial of a search is compiled for its own size only; a check is compiled for all sizes. A fault
+   that exists only in the specialised code shows which code runs. */
 static void a_search_compiles_what_it_times(void **state)
 {
     enum { SEARCH, WHOLE, CHECK, KINDS };
@@ -376,8 +379,8 @@ static void a_search_compiles_what_it_times(void **state)
     ak_free(faults);
 }
 
-/* Batches hold contents that nobody has seen, so that whoever remembers is wrong or slow; which of
-   the two is found first, is drawn. */
+/* Batches include inputs that no earlier call has seen. So a candidate that reuses earlier results
+   is found to be wrong or slow, whichever a random draw shows first. */
 static void whoever_remembers_is_found(void **state)
 {
     static const struct {
@@ -413,8 +416,8 @@ static void whoever_remembers_is_found(void **state)
     ak_free(faults);
 }
 
-/* A device that only ever dies ends the run: not after the deaths between which something finished,
-   and not before the last one has its result. */
+/* A run ends when a device has died 20 times in a row without a finished trial in between. Each of
+   these trials still gets its result. */
 static void deaths_in_a_row_have_a_limit(void **state)
 {
     enum { DEATHS = 20 };
@@ -438,9 +441,8 @@ static void deaths_in_a_row_have_a_limit(void **state)
     ak_task_close(task);
 }
 
-/* Two devices, trials by the dozen, of which one hangs and one poisons its device: each trial comes
-   back once, both devices have had some, and only the two faulty ones are lost. The other device
-   and the restarted ones do the rest. */
+/* Two devices share ten trials, of which one hangs and one makes its device unusable. Each trial
+   gets one result, both devices get some, and only the two faulty trials fail. */
 static void devices_share_the_trials(void **state)
 {
     static const struct {
@@ -503,7 +505,7 @@ static void devices_share_the_trials(void **state)
     ak_task_close(task);
 }
 
-/* A device that could have a trial and has none, though there is one that is compiled. */
+/* Returns whether a device is idle although a compiled trial waits for one. */
 static bool somebody_waits(const ak_pool *pool)
 {
     bool ready = false, idle = false;
@@ -518,7 +520,7 @@ static bool somebody_waits(const ak_pool *pool)
     return ready && idle;
 }
 
-/* Lets everything go on that does not need the caller. */
+/* Runs one turn of the pool, as far as it goes without the caller. */
 static void turn(ak_pool *pool)
 {
     ak_error err = AK_ERROR_INIT;
@@ -536,9 +538,8 @@ static bool all_free(const ak_pool *pool)
     return free;
 }
 
-/* Where all is compiled, two and four devices are kept at work: none waits for another, nor for
-   what the caller does with another's result, and each waits for the caller to deal with its own.
- */
+/* If all trials are compiled, two and four devices are kept busy. A device waits for the caller to
+   handle its own result, but not for other devices or their results. */
 static void no_device_waits_for_another(void **state)
 {
     static const char *const names[] = {"cuda:0,1", "cuda:all"};
@@ -637,7 +638,7 @@ static void devices_are_named(void **state)
     }
 }
 
-/* Loads, checks and measures what is named; the entries are the caller's to clear. */
+/* Checks and measures the named libraries in a comparison. The caller clears the result. */
 static ak_result comparison_of(ak_pool *pool, const char *const *libraries, size_t count)
 {
     ak_comparison_candidate candidates[4];
@@ -657,7 +658,8 @@ static ak_result comparison_of(ak_pool *pool, const char *const *libraries, size
     return result;
 }
 
-/* The same of what is right; what it says of itself goes to `versions`. */
+/* Does the same as comparison_of, but fails the test if a library is wrong, and writes their
+   versions. */
 static void comparison(char versions[][200], ak_pool *pool, const char *const *libraries,
                        size_t count)
 {
@@ -673,8 +675,8 @@ static void comparison(char versions[][200], ak_pool *pool, const char *const *l
     ak_result_clear(&result);
 }
 
-/* Results are judged on the device, by what is the real device code but for the machine that runs
-   it. What one candidate damages, the next does not notice. */
+/* Tries faults in a task whose results are judged on the device. An emulator runs the real device
+   code. The damage that one candidate does must not affect the next. */
 static void try_large(const large_case *what, size_t count, const char *choices)
 {
     char before[1024], faults[1024] = "";
@@ -718,8 +720,8 @@ static void between_rows_nobody_writes_there(void **state)
     try_large(apart_cases, APART_CASES, "pad_a=8,pad_c=8");
 }
 
-/* A reference on the device that is not that of reference.c by a millionth, in one element: on an
-   edge-case size, or in the last row of the size to be tuned. */
+/* A reference on the device that differs from reference.c by a millionth in one element is refused,
+   both at an edge-case size and in the last row at the task's own size. */
 static void a_wrong_referee_is_refused(void **state)
 {
     static const struct {
@@ -749,9 +751,9 @@ static void a_wrong_referee_is_refused(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
-/* The library's first answer and the best of all, which the fake has elsewhere; an activation that
-   it has no epilogue for has our own pass behind, and where it has one that is a candidate too. A
-   product of odd rows takes another pass. */
+/* cuBLASLt takes part with its first heuristic and with its best algorithm. If it has no epilogue
+   for an activation, an elementwise pass follows. If it has one, the way with a pass is a further
+   library. Rows that are not aligned take another pass. */
 static void libraries_are_listed(void **state)
 {
     static const struct {
@@ -800,9 +802,9 @@ static void libraries_are_listed(void **state)
     }
 }
 
-/* Some of the library's algorithms are not accurate: each is judged on its own. The first that is
-   right is what counts as its first, and the fastest that is right as its best, though it is among
-   the answers to the last request only and all that came to the finals was wrong. */
+/* If some of the library's algorithms are inaccurate, each is judged by itself. The first accurate
+   one counts as the first heuristic, and the fastest accurate one as the best, even if only the
+   last request returns it and all others that were timed longest are wrong. */
 static void inexact_algorithms_are_left_out(void **state)
 {
     static const char *const names[] = {"cublaslt", "cublaslt-best"};
@@ -833,8 +835,8 @@ static void inexact_algorithms_are_left_out(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
-/* Only if none is right is the library refused, and not its part in the next comparison forgotten.
- */
+/* The library is refused only if no algorithm is accurate, and the next comparison remembers
+   this. */
 static void a_library_may_have_nothing_right(void **state)
 {
     static const struct {
@@ -869,7 +871,7 @@ static void a_library_may_have_nothing_right(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
-/* --libraries: what takes part, and a name that is none. */
+/* --libraries chooses the libraries that take part, and refuses an unknown name. */
 static void libraries_are_chosen(void **state)
 {
     static const struct {
@@ -913,8 +915,8 @@ static void libraries_are_chosen(void **state)
     }
 }
 
-/* PyTorch in a process of its own: the real other side of the pipe, on a torch that is faked. Where
-   there is none, the candidate says so and the others carry on. */
+/* PyTorch takes part in a process of its own, which runs the real script with a fake torch. Without
+   torch, this library fails with a reason and the others are measured. */
 static void torch_takes_part(void **state)
 {
     static const char *const names[] = {"torch-eager", "copy", "torch-compile"};
@@ -997,7 +999,8 @@ static void a_task_must_fit(void **state)
     }
 }
 
-/* What results are held against is a part of where they hold: another version, another key. */
+/* The versions of driver, compiler and libraries are part of the environment, so another version
+   makes another environment. */
 static void versions_are_in_the_environment(void **state)
 {
     static const char *const wanted[][2] = {
@@ -1019,8 +1022,8 @@ static bool keep_environment(void *context, const ak_trial *trial)
     return false;
 }
 
-/* Which implementation: by the defaults where nothing is known, by the archive where it is, also of
-   a size nearby, and by what is fastest there. */
+/* The implementation is chosen by measuring the defaults if nothing is known, and otherwise by the
+   best times in the archive, also those of a nearby size. */
 static void results_choose_the_implementation(void **state)
 {
     static const struct {
@@ -1089,8 +1092,8 @@ static void results_choose_the_implementation(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
-/* The workers of a pool compile and try configurations of another implementation of its task, too:
-   each gets the source, and the launch description, of its own. */
+/* A pool also tries configurations of another implementation of its task. Each is compiled from its
+   own source and launched by its own description. */
 static void a_trial_may_be_of_another_implementation(void **state)
 {
     static const char *const reasons[] = {NULL, "said by the fake compiler"};
@@ -1129,9 +1132,9 @@ static void a_trial_may_be_of_another_implementation(void **state)
     ak_task_close(task[1]);
 }
 
-/* Which kernels may begin before the one ahead has ended is read from what was recorded: of
-   candidates that ask for it, and of a library within each of its runs only. A driver that does not
-   tell is no fault. */
+/* Whether kernels may begin before their predecessors have ended is read from the recorded graph:
+   for candidates that ask for it, and for a library within its own runs. A driver that does not
+   report it makes it unknown, which is no error. */
 static void early_beginnings_are_known(void **state)
 {
     static const struct {
@@ -1170,7 +1173,7 @@ static void early_beginnings_are_known(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
-/* A protocol is a plan for batches; what it measures is the same thing. */
+/* All protocols measure the same time, because they differ only in the order of batches. */
 static void every_protocol_measures(void **state)
 {
     ak_error err = AK_ERROR_INIT;
@@ -1207,8 +1210,7 @@ static void every_protocol_measures(void **state)
     ak_task_close(task);
 }
 
-/* Makes the job that compiles a small source. The job borrows both paths, which are written here.
- */
+/* Makes the job that compiles a small source, and writes both paths, which the job borrows. */
 static ak_compile_job small_job(char source[AK_PATH_MAX], char artifact[AK_PATH_MAX],
                                 const char *const *options, size_t count)
 {
@@ -1223,7 +1225,7 @@ static ak_compile_job small_job(char source[AK_PATH_MAX], char artifact[AK_PATH_
                             .timeout_ns = 60 * AK_SECOND_NS};
 }
 
-/* Compiled once, taken from the cache afterwards. */
+/* A cubin is compiled once and then taken from the cache. */
 static void cubins_are_kept(void **state)
 {
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
@@ -1248,7 +1250,8 @@ static void cubins_are_kept(void **state)
     ak_compile_result_clear(&second);
 }
 
-/* What was compiled with a folder of headers is not kept: nobody knows which of them were read. */
+/* A cubin that was compiled with a folder of headers is not kept, because it is not known which
+   headers were read. */
 static void cubins_with_headers_are_not_kept(void **state)
 {
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX];

@@ -35,7 +35,7 @@ static char *read_header(const char *name)
     return NULL;
 }
 
-/* How many arguments the list "(a, b(c, d), e)" has. */
+/* Returns how many arguments a list such as "(a, b(c, d), e)" has. */
 static int count_arguments(const char *at)
 {
     int depth = 0, count = 1;
@@ -52,7 +52,7 @@ static int count_arguments(const char *at)
     return -1;
 }
 
-/* The argument list behind `name`: of its declaration, not of a mention in a comment. */
+/* Returns the argument list in the declaration of `name`; mentions in comments are skipped. */
 static const char *declaration(const char *header, const char *name)
 {
     size_t length = strlen(name);
@@ -72,7 +72,8 @@ static const char *declaration(const char *header, const char *name)
     return NULL;
 }
 
-/* cuMemAlloc_v2 is declared as cuMemAlloc, which a macro renames. */
+/* Finds the declaration of a symbol. One such as cuMemAlloc_v2 is declared as cuMemAlloc, which a
+   macro renames. */
 static const char *find(const char *header, const char *symbol)
 {
     char plain[80];
@@ -155,7 +156,7 @@ static void test_declarations(void **state)
     }
 }
 
-/* The value in "NAME = 12" or "NAME = 0x1". */
+/* Reads the value in "NAME = 12" or "NAME = 0x1". */
 static bool constant(long *out, const char *header, const char *name)
 {
     size_t length = strlen(name);
@@ -203,7 +204,7 @@ static void test_constants(void **state)
     ak_free(header);
 }
 
-/* The dtypes in the order in which cuda.h counts CUtensorMapDataType. */
+/* The constants for dtypes equal those of CUtensorMapDataType in cuda.h. */
 static void test_tensor_types(void **state)
 {
     (void)state;
@@ -248,7 +249,7 @@ static void test_cudnn_constants(void **state)
     ak_free(ops);
 }
 
-/* The structures that the driver reads. */
+/* The structures that the driver reads have the layout of the toolkit's. */
 static void test_layout(void **state)
 {
     (void)state;
@@ -286,8 +287,8 @@ static void test_missing(void **state)
 
 static char home[AK_PATH_MAX], tried[AK_PATH_MAX]; /* a HOME, and what was loaded from it first */
 
-/* In place of the C library's: while there is a HOME, no library can be loaded, so that this does
-   not depend on what the machine has. */
+/* Replaces dlopen of the C library. While `home` is set, no library can be loaded, so the test does
+   not depend on the libraries of the machine. */
 void *dlopen(const char *name, int mode)
 {
     void *(*open)(const char *, int) = NULL;
@@ -326,7 +327,7 @@ static void the_newest_wheel_is_loaded(void **state)
 /* ---- hashes of cubins -------------------------------------------------------------------------
  */
 
-/* A file with a section for debuggers, and one that is code; its name has "debug" in it, too. */
+/* A cubin with a section for debuggers and one with code, whose name also contains "debug". */
 typedef struct cubin {
     Elf64_Ehdr head;
     Elf64_Shdr sections[4];
@@ -358,7 +359,8 @@ static void make_cubin(cubin *c)
                                   .sh_size = sizeof c->code};
 }
 
-/* With -lineinfo NVRTC writes the time into a section for debuggers. */
+/* The hash of a cubin ignores sections for debuggers, into which NVRTC writes the time with
+   -lineinfo. */
 static void test_hashes_of_cubins(void **state)
 {
     cubin c;

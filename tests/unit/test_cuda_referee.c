@@ -95,7 +95,8 @@ static void every_reference_compiles(void **state)
     }
 }
 
-/* Every kernel with a CUDA implementation has one: large sizes would be slow without. */
+/* Every kernel with a CUDA implementation has a reference on the device, without which large sizes
+   would take long. */
 static void every_kernel_has_one(void **state)
 {
     (void)state;

@@ -129,8 +129,8 @@ static const struct {
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
-/* Where turn i of two for each task takes place: e4m3 is for the first device only, as cuda_sm90.
- */
+/* Returns the device of turn i; each task has two. Tasks of cuda_sm90 or e4m3 run on the first
+   device only. */
 static const device *device_of(size_t i)
 {
     const char *choices = tasks[i / 2].choices;
@@ -201,7 +201,7 @@ static ak_task *bind(const device *on, size_t task)
     return bind_spec(on, &spec);
 }
 
-/* As many blocks as __launch_bounds__ promises anywhere (BLOCKS_PER_SM is 3 at most). */
+/* Gives as many resident blocks as the largest BLOCKS_PER_SM, 3, allows. */
 static ak_status three_a_processor(int64_t *out, void *context, const ak_launch_kernel *kernel,
                                    ak_error *err)
 {
@@ -211,7 +211,7 @@ static ak_status three_a_processor(int64_t *out, void *context, const ak_launch_
     return AK_OK;
 }
 
-/* A parameter's value; `otherwise` if the space has none of that name. */
+/* Returns a parameter's value; `otherwise` if the space has no such parameter. */
 static int64_t value_of(const ak_space *space, const ak_config *config, const char *name,
                         int64_t otherwise)
 {
@@ -223,9 +223,9 @@ static int64_t value_of(const ak_space *space, const ak_config *config, const ch
     return at == NULL ? otherwise : strtoll(at + strlen(part), NULL, 10);
 }
 
-/* What the code of softmax/cuda_rows.cu uses at least: SCRATCH_BYTES, STAY_BYTES, vectors of
-   aligned rows that wait (REST), rows of STAGES. 0 for other kernels, among them the examples,
-   whose shared memory is static. */
+/* Returns the least shared memory that the code of softmax/cuda_rows.cu uses: SCRATCH_BYTES,
+   STAY_BYTES, vectors of aligned rows that wait (REST), and rows of STAGES. 0 for other kernels,
+   among them the examples, whose shared memory is static. */
 static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
 {
     const ak_space *space = ak_task_space(task);
@@ -258,8 +258,9 @@ static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
     return all + stages * (threads * rows * keep * bytes + 8 * groups);
 }
 
-/* What the code of matmul/cuda_gemm_sm90.cu uses at least where elements of A and B are bytes: the
-   ring, barriers, and the scales of blocks of each slot. 0 for other kernels. */
+/* Returns the least shared memory that the code of matmul/cuda_gemm_sm90.cu uses if elements of A
+   and B are bytes: the ring, the barriers, and the scales of the blocks of each slot. 0 for other
+   kernels. */
 static int64_t shared_of_bytes(const ak_task *task, const ak_config *config)
 {
     const ak_space *space = ak_task_space(task);
@@ -276,7 +277,7 @@ static int64_t shared_of_bytes(const ak_task *task, const ak_config *config)
     return stages * ((m + n) * k + 16 + scales * (int64_t)sizeof(float)) + 48;
 }
 
-/* What blocks of matmul_grouped leave in the workspace at least: counters, and two parts each. */
+/* Returns the least workspace of matmul_grouped: counters, and two parts for each block. */
 static int64_t workspace_of_groups(const ak_task *task, const ak_config *config, int64_t blocks)
 {
     const ak_space *space = ak_task_space(task);
@@ -331,7 +332,7 @@ static void test_configurations_can_be_launched(void **state)
     }
 }
 
-/* Does no condition exclude what is declared as default? */
+/* The conditions allow the configuration that is declared as default. */
 static void test_defaults_are_valid(void **state)
 {
     (void)state;
@@ -376,8 +377,8 @@ static const json_t *starts_of(const ak_task *task)
     return list;
 }
 
-/* Each start of the sizes that are tried is valid where it won, so that it is among the first to be
-   tried there, and the first of a size is the default there. */
+/* Each start that names a size is valid at this size and among the first configurations tried
+   there. The first start of a size is the default there. */
 static void test_starts_are_valid(void **state)
 {
     static const char *const kernels[] = {"matmul", "matmul_act"};
@@ -429,7 +430,7 @@ static void test_starts_are_valid(void **state)
     }
 }
 
-/* The text of a start's configuration. */
+/* Writes the configuration of a start as text. */
 static void text_of(char *text, size_t size, const json_t *config)
 {
     const char *name;
@@ -443,8 +444,8 @@ static void text_of(char *text, size_t size, const json_t *config)
     }
 }
 
-/* Each start for every size is valid at one of these at least, all rows in whole 16 bytes or not.
- */
+/* Each start for every size is valid at one of these sizes at least. Some have rows of a multiple
+   of 16 bytes, others do not. */
 static void test_starts_for_every_size(void **state)
 {
     static const struct {
@@ -493,7 +494,7 @@ static void test_starts_for_every_size(void **state)
     }
 }
 
-/* The same for the kernels on rows, whose starts say columns and width of the type. */
+/* The same for kernels on rows, whose starts name the columns and the bytes of the dtype. */
 static void test_starts_of_rows_are_defaults(void **state)
 {
     static const char *const kernels[] = {"softmax", "layernorm", "rmsnorm"};
@@ -525,7 +526,7 @@ static void test_starts_of_rows_are_defaults(void **state)
     }
 }
 
-/* What was written for Hopper is the default there, for odd sizes too. */
+/* Implementations for Hopper are the default there, also for odd sizes. */
 static void test_choice_of_implementation(void **state)
 {
     static const struct {
@@ -551,8 +552,8 @@ static void test_choice_of_implementation(void **state)
     }
 }
 
-/* What the precisions of f32 allow: the less accurate, the larger the error and the more operations
-   that the device can do. */
+/* The less accurate a precision of f32 is, the larger the tolerance and the device's rate of
+   operations. */
 static void test_precisions(void **state)
 {
     static const struct {
@@ -579,8 +580,8 @@ static void test_precisions(void **state)
     }
 }
 
-/* Products by tf32 turn an operand before them only if neither lies along K, or with few rows, and
-   copy one whose rows the copy engine cannot address. */
+/* Products by tf32 transpose an operand first only if neither lies along K, or if there are few
+   rows. They copy an operand whose rows the copy engine cannot address. */
 static void test_tf32_turns_what_it_must(void **state)
 {
     static const struct {
@@ -625,7 +626,7 @@ static void test_tf32_turns_what_it_must(void **state)
     }
 }
 
-/* What ptxas says of a kernel. */
+/* The resources of a kernel as ptxas reports them. */
 typedef struct use {
     int registers, shared_bytes, spilled_bytes;
 } use;
@@ -646,9 +647,9 @@ static use use_of(const char *log)
                  .spilled_bytes = number_before(log, " bytes spill stores")};
 }
 
-/* Candidates that the conditions let through, drawn at random: each gives a cubin that the device
-   has the registers for, or is one that the backend would reject, by what ptxas says of it. How
-   many a task is $AUTOKERNEL_CANDIDATES; without it none, because they take a minute. */
+/* Random valid configurations give a cubin for which the device has enough registers, or which the
+   backend would reject by the report of ptxas. $AUTOKERNEL_CANDIDATES is the number for each task;
+   without it the test is skipped, because it takes a minute. */
 static void test_candidates_compile(void **state)
 {
     const char *wanted = getenv("AUTOKERNEL_CANDIDATES");
@@ -745,8 +746,8 @@ static void test_defaults_compile_without_spills(void **state)
     }
 }
 
-/* The same at sizes of no list. How many a row is $AUTOKERNEL_DEFAULTS; without it none, because
-   each takes half a second. */
+/* The defaults also compile at random sizes. $AUTOKERNEL_DEFAULTS is the number of sizes for each
+   row; without it the test is skipped, because each takes half a second. */
 static void test_defaults_of_random_sizes(void **state)
 {
     static const struct {
@@ -807,7 +808,8 @@ static void test_defaults_of_random_sizes(void **state)
     assert_int_equal(spilled, 0);
 }
 
-/* An output that keeps its dtype is judged by the tolerance of that dtype: LSE of attention. */
+/* An output with a dtype of its own, such as LSE of attention, is judged by the tolerance of that
+   dtype. */
 static void test_own_tolerances(void **state)
 {
     (void)state;

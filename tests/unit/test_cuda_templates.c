@@ -20,7 +20,7 @@
 #define SOURCE_MAX  ((size_t)1 << 20)
 #define OPTIONS_MAX 48
 
-/* What a macro is unless a case says otherwise: a plain 128 x 128 tile. */
+/* Values of macros that a case does not set: a plain 128 x 128 tile. */
 static const char *const defaults[][2] = {
     {"BLOCK_SIZE_M", "128"},
     {"BLOCK_SIZE_N", "128"},
@@ -60,7 +60,7 @@ enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
     " ELEMENT_BYTES=4 dtype_is_bf16=0 dtype_is_f32=1 DIRECT_STORE=1 EPILOGUE_COLUMNS=16 "          \
     "EPILOGUE_BUFFERS=1 MMA_IN_FLIGHT=1"
 
-/* A and B in e4m3, whose partial sums are promoted. */
+/* A and B are e4m3, and partial sums are promoted. */
 #define BYTES "ELEMENT_BYTES=1 PROMOTE=128 BLOCK_SIZE_K=128 B_LAYOUT=0"
 
 static const char *const cases[] = {
@@ -158,7 +158,7 @@ static int drop_source(void **state)
     return 0;
 }
 
-/* Compiles with the defaults and the case's "NAME=value" words. The log is the caller's. */
+/* Compiles with the defaults and the "NAME=value" words of a case. The caller frees the log. */
 static int compile(char **log, size_t *cubin, const char *words)
 {
     const char *options[OPTIONS_MAX];

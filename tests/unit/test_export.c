@@ -21,7 +21,7 @@ static ak_archive *open_second(fixture *f)
     return second;
 }
 
-/* A run with all kinds of trials. */
+/* Fills the archive with a run that has all kinds of trials. */
 static void fill(ak_archive *archive)
 {
     double samples[3];
@@ -108,7 +108,8 @@ static void test_formats(void **state)
                    "holds no trials");
 }
 
-/* The file needs no format to be named, packed or not: its trials are in the archive already. */
+/* The format of the file is recognised, whether it is compressed or not. Its trials are in the
+   archive already, so none is added. */
 static void assert_recognised(fixture *f, ak_archive *archive, size_t count)
 {
     char packed[AK_PATH_MAX];
@@ -128,7 +129,7 @@ static void assert_recognised(fixture *f, ak_archive *archive, size_t count)
     ak_fs_remove(packed);
 }
 
-/* csv, json and kernels lose nothing. */
+/* The formats csv, json and kernels lose nothing. */
 static void test_lossless(void **state)
 {
     static const char *const formats[] = {"csv", "json", "kernels"};
@@ -167,7 +168,7 @@ static void test_lossless(void **state)
     list_clear(&before);
 }
 
-/* kernel-tuner and t4 keep what they have words for. */
+/* The formats kernel-tuner and t4 keep what they can express. */
 static void test_exchange(void **state)
 {
     static const char *const formats[] = {"kernel-tuner", "t4"};
@@ -265,7 +266,7 @@ static void test_csv_text(void **state)
     ak_free(text);
 }
 
-/* A kernel without parameters has a configuration, the empty one. */
+/* A kernel without parameters has one configuration, the empty one. */
 static void test_no_parameters(void **state)
 {
     static const char *const formats[] = {"csv", "json", "kernels", "kernel-tuner", "t4"};
@@ -502,7 +503,7 @@ static void test_kernel_tuner_refusals(void **state)
         CACHE_HEAD "\"a\": {\"a\": 1, \"b\": 1, \"time\": 1, \"times\": [\"x\"]}}}", "times");
 }
 
-/* The member that we add is read only where it is as we write it. */
+/* The member "autokernel" that export adds to such a file is refused if it has another form. */
 static void test_kernel_tuner_own(void **state)
 {
     fixture *f = fixture_of(state);
@@ -590,7 +591,8 @@ static void test_t4_foreign(void **state)
     list_clear(&list);
 }
 
-/* A measurement's own unit goes before that of the file; all other times are in the file's unit. */
+/* The unit of a measurement takes precedence over that of the file. All other times are in the
+   file's unit. */
 static void test_t4_units(void **state)
 {
     fixture *f = fixture_of(state);
@@ -744,7 +746,8 @@ static void test_unwritable(void **state)
     ak_free(text);
 }
 
-/* Far more allocations than anything here makes: a loop that gets there never succeeds. */
+/* Limit on the failing allocation: no call here makes nearly as many, so a loop that reaches it
+   would never succeed. */
 #define NTH_MAX 100000
 
 static void test_no_memory(void **state)

@@ -17,7 +17,7 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Texts in quotes, so that '1' and 1 differ. */
+/* Writes a value with texts in quotes, so that '1' and 1 differ. */
 static void repr(ak_buf *out, const ak_value *value)
 {
     char text[256];
@@ -160,7 +160,7 @@ static void test_depth(void **state)
     ak_buf_free(&nested);
 }
 
-/* A long chain is not deep: it must neither fail nor use much stack. */
+/* A long chain of operators is not deeply nested, so it must neither fail nor use much stack. */
 static void test_long_chain(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void test_format(void **state)
     assert_int_equal(ak_value_format(NULL, 0, &value), 20);
 }
 
-/* Whatever the text, parsing and evaluating end with a status. */
+/* Parsing and evaluating end with a status for any text. */
 static void test_random_texts(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * test_fleet.c: tests workers that a launcher starts: the command lines of the launchers, every
- * way to lose a worker, and a launcher that sends lies. Everything runs on this machine, with
+ * test_fleet.c: tests workers that a launcher starts: the command lines of the launchers, every way
+ * to lose a worker, and a launcher that sends false messages. Everything runs on this machine, with
  * milliseconds between beats.
  */
 #include "worker_fixture.h"
@@ -67,8 +67,7 @@ static void command(char *out, size_t bytes, const char *text, const char *worke
     ak_launcher_close(&l);
 }
 
-/* A job that may wait in a queue has a name of its own, by which it is cancelled if srun was
- * killed. */
+/* A job that may wait in a queue has a unique name, by which it is cancelled if srun was killed. */
 static void test_sweep(void **state)
 {
     (void)state;
@@ -147,7 +146,7 @@ static void test_commands(void **state)
 
 /* ---- pools ----------------------------------------------------------------------------------- */
 
-/* The configuration, compiled once for all tests; "" before. */
+/* Path of the artifact that is compiled once for all tests; "" before. */
 static char compiled[AK_PATH_MAX];
 
 static ak_pool *open_pool(const ak_task *task, const char *launcher, const char *workers,
@@ -188,7 +187,7 @@ static void set_beat(const char *ms)
     (void)setenv("AUTOKERNEL_BEAT_MS", ms, 1);
 }
 
-/* A trial on this machine, whose artifact is kept. */
+/* A trial runs on this machine, and its artifact is kept. */
 static void test_compile(void **state)
 {
     (void)state;
@@ -211,8 +210,8 @@ static void test_compile(void **state)
     ak_task_close(task);
 }
 
-/* A launcher that passes on the worker's hello (unless the fault comes first) and then does what
-   the fault says. Worker 0 is the one with the fault. */
+/* Writes a launcher whose worker 0 is faulty: it runs `before`, passes on the worker's first
+   message, and then runs `after`. */
 static void write_liar(const char *before, const char *after)
 {
     char text[2048];
@@ -270,7 +269,8 @@ static const struct {
     {"an open that is none", ":", "echo '{\"id\": 2, \"ok\": 7}'; cat >/dev/null", ""},
 };
 
-/* The other worker does the work, and the liar is given up with one line. */
+/* A worker that sends false messages is given up with a message of one line, and the other worker
+   does the work. */
 static void test_lies(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void test_lies(void **state)
     ak_task_close(task);
 }
 
-/* With no other worker the run ends with that line. */
+/* If there is no other worker, the run ends with that message. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -323,7 +323,8 @@ static void test_alone(void **state)
     ak_task_close(task);
 }
 
-/* A worker that this machine cannot even start, here for want of open files, costs only itself. */
+/* A worker that cannot be started, here because file descriptors are exhausted, is lost without
+   harm to others. */
 static void test_no_start(void **state)
 {
     (void)state;
@@ -350,7 +351,7 @@ static void test_no_start(void **state)
     ak_task_close(task);
 }
 
-/* A machine without the device is named, and so is what it lacks. */
+/* The error for a machine without the device names the machine and what it lacks. */
 static void test_no_device(void **state)
 {
     (void)state;
@@ -406,9 +407,8 @@ static void expect_removed(const char *path)
     assert_false(ak_fs_is_file(path) || ak_fs_is_folder(path));
 }
 
-/* Nothing is shared: the relay beside the worker is given a folder that it does not have. The files
-   of the kernel and the artifacts travel, are removed where they are removed here, and nothing is
-   left. */
+/* If no folder is shared, the files of the kernel and the artifacts are sent to the worker's
+   machine. They are removed there when they are removed here, and nothing remains. */
 static void test_travel(void **state)
 {
     (void)state;
@@ -460,7 +460,7 @@ static void expect_take(const char *line, ak_status status)
     ak_buf_free(&text);
 }
 
-/* What a line may do: nothing outside the folder. */
+/* A line of the wire protocol can write files in the folder only. */
 static void test_travel_lines(void **state)
 {
     (void)state;
@@ -543,7 +543,7 @@ static members members_of(const ak_pool_device *d)
     return m;
 }
 
-/* Turns until a device is at work, and returns it. */
+/* Runs the pool until a device is busy, and returns the device. */
 static ak_pool_device *busy_device(ak_pool *pool)
 {
     const int64_t deadline = ak_clock_ns() + WAIT_NS;
@@ -613,8 +613,7 @@ static void test_losses(void **state)
     ak_task_close(task);
 }
 
-/* The device that measures is lost in the middle of a comparison, as in a finish: another makes all
-   of it. */
+/* If the device of a comparison is lost, another device repeats the whole comparison. */
 static void test_home_lost(void **state)
 {
     (void)state;
@@ -651,7 +650,7 @@ static void test_home_lost(void **state)
     ak_task_close(task);
 }
 
-/* No worker comes before the time of the run is over. */
+/* If no worker comes before the run's time is over, the run ends. */
 static void test_deadline(void **state)
 {
     (void)state;
@@ -675,7 +674,7 @@ static void test_deadline(void **state)
     ak_task_close(task);
 }
 
-/* Results that are there together are taken together, and their devices wait until all are
+/* Results that are ready at the same time are taken together, and their devices wait until all are
    handled. */
 static void test_take(void **state)
 {
@@ -739,8 +738,8 @@ static void test_tuner_killed(void **state)
     (void)close(to_us[1]);
 }
 
-/* A worker of which nothing is heard any more ends itself: here the relay beside the tuner is
-   stopped, which no pipe shows. */
+/* A worker ends itself if it no longer hears from the tuner. Here the relay beside the tuner is
+   stopped, which closes no pipe. */
 static void test_cut_off(void **state)
 {
     (void)state;
@@ -757,8 +756,8 @@ static void test_cut_off(void **state)
     ak_task_close(task);
 }
 
-/* A relay there that somebody has stopped is ended by its guard, with its worker, also if the
-   program that started it does not. */
+/* A relay beside a worker that was stopped (SIGSTOP) is ended by its guard, together with the
+   worker, even if the program that started it does nothing. */
 static void test_guard(void **state)
 {
     (void)state;
@@ -789,7 +788,8 @@ static void test_guard(void **state)
     ak_task_close(task);
 }
 
-/* Keys do not travel; the launcher gets what it needs, the worker does not. */
+/* API keys are passed to nobody. The launcher gets the variables that it needs, and the worker does
+   not. */
 static void test_secrets(void **state)
 {
     (void)state;
@@ -830,7 +830,7 @@ static void test_secrets(void **state)
     ak_task_close(task);
 }
 
-/* More passes through a relay than it keeps, while something always waits. */
+/* A relay passes on more bytes in all than it can hold, while some are always pending. */
 static void test_backlog(void **state)
 {
     enum { LINES = 24, LINE = 1 << 20 };

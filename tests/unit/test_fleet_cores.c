@@ -1,7 +1,7 @@
 /*
  * test_fleet_cores.c: tests compile workers on the machines of device workers: who compiles, where
- * artifacts lie and how they travel, and that a lost compile worker or machine costs a compilation
- * and nothing else. Everything runs on this machine.
+ * artifacts are and how they are sent, and that a lost compile worker or machine costs only a
+ * compilation. Everything runs on this machine.
  */
 #include "worker_fixture.h"
 
@@ -13,7 +13,7 @@
 #include "worker/relay.h"
 #include "worker/travel.h"
 
-/* A launcher whose workers do not see the pool's folder, so that files travel. */
+/* Returns a launcher whose workers do not see the pool's folder, so that files must be sent. */
 static const char *away(void)
 {
     static char launcher[2 * AK_PATH_MAX];
@@ -100,7 +100,7 @@ static pid_t relay_of(const ak_pool_device *d)
     return child_with(d->worker.proc.pid, "--stdio");
 }
 
-/* Turns until a device's first compile worker has a process, and returns it. */
+/* Runs the pool until the first compile worker of a device has a process, and returns its id. */
 static pid_t compiler_of(ak_pool *pool, const ak_pool_device *d)
 {
     const int64_t deadline = ak_clock_ns() + WAIT_NS;
@@ -115,7 +115,7 @@ static pid_t compiler_of(ak_pool *pool, const ak_pool_device *d)
 
 /* ---- who compiles ---------------------------------------------------------------------------- */
 
-/* The machines of the workers compile; two workers that stand on the same cores share them. */
+/* The machines of the workers compile. Two workers on the same machine share its cores. */
 static void test_counted(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void test_counted(void **state)
     ak_task_close(task);
 }
 
-/* As long as no machine is ready, the tuner's own compiles. */
+/* As long as no worker's machine is ready, the tuner's machine compiles. */
 static void test_before(void **state)
 {
     (void)state;
@@ -170,8 +170,8 @@ static void test_before(void **state)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Artifacts stay where they were compiled, and are measured there; what the home must judge travels
-   to it. */
+/* Artifacts stay on the machine that compiled them and are measured there. For a check, which the
+   home device makes, the artifact is sent to it. */
 static void test_stays(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_stays(void **state)
     ak_task_close(task);
 }
 
-/* Submits a trial while all devices are held, and waits until it is compiled. */
+/* Submits a trial while all devices are held, waits until it is compiled, and returns its unit. */
 static const ak_pool_unit *compiled_only(ak_pool *pool, const ak_task *task, enum mode mode)
 {
     const size_t at = pool->unit_count;
@@ -218,8 +218,8 @@ static const ak_pool_unit *compiled_only(ak_pool *pool, const ak_task *task, enu
     return &pool->units[at];
 }
 
-/* A trial waits for the busy device beside its artifact while that is a moment ago; later the
-   artifact travels to a device that is free. */
+/* Just after its compilation, a trial waits for the busy device on the same machine. Later its
+   artifact is sent to a device that is free. */
 static void test_patience(void **state)
 {
     (void)state;
@@ -244,7 +244,8 @@ static void test_patience(void **state)
     ak_task_close(task);
 }
 
-/* A machine that does not send a file in time compiles no more, and another compiles that file. */
+/* A machine that does not send an artifact in time gets no more compilations, and another machine
+   compiles it. */
 static void test_never_fetched(void **state)
 {
     (void)state;
@@ -280,7 +281,7 @@ static ak_status said(ak_pool *pool, ak_pool_device *d, const char *text, ak_err
     return status;
 }
 
-/* What a machine that lies may say about files and compile workers. */
+/* False messages of a machine about files and compile workers are refused. */
 static void test_lies(void **state)
 {
     (void)state;
@@ -341,7 +342,7 @@ static void test_lies(void **state)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* A compile worker is killed, stopped or hangs at its work: another compiles the unit. */
+/* If a compile worker is killed, is stopped or hangs, another compiles the unit. */
 static void test_compiler_lost(void **state)
 {
     (void)state;
@@ -371,8 +372,8 @@ static void test_compiler_lost(void **state)
     ak_task_close(task);
 }
 
-/* The device worker dies: the connection, the compile workers and their artifacts stay. The whole
-   machine is lost: what lay there is compiled again. */
+/* If the device worker dies, the connection, the compile workers and their artifacts stay. If the
+   whole machine is lost, its artifacts are compiled again. */
 static void test_machine_lost(void **state)
 {
     (void)state;
@@ -401,7 +402,7 @@ static void test_machine_lost(void **state)
     ak_task_close(task);
 }
 
-/* Keys do not reach the compile workers. */
+/* API keys do not reach the compile workers. */
 static void test_secrets(void **state)
 {
     (void)state;

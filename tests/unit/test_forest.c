@@ -1,5 +1,5 @@
-/* test_forest.c: compares a random forest with results computed by hand, also for data in which
-   there is nothing to learn. */
+/* test_forest.c: compares a random forest with results computed by hand, also for data from which
+   nothing can be learned. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "model/forest.h"
 #include "space_fixture.h"
 
-/* Numbers out of order, one of them twice; a constant; a text; a switch. */
+/* A space with numbers out of order, a constant, texts, and a switch. */
 static const char mixed_text[] =
     "{\"TuningParameters\": ["
     "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [64, 8, 32, 16]},"
@@ -70,7 +70,8 @@ static void test_features(void **state)
     ak_features_close(&none);
 }
 
-/* One exact tree: it remembers, and what is left to do is arithmetic. */
+/* Options of a forest that reproduces its data exactly, so that its effects can be computed by
+   hand. */
 static const ak_forest_options exact = {
     .trees = 3, .leaf_min = 1, .share = 1.0, .leaf_spread = 1e-3, .seed = 1};
 
@@ -117,7 +118,7 @@ static double interaction(const ak_forest *forest, size_t a, size_t b)
     return shares[b];
 }
 
-/* y = a + 2 [c = z] + 0.5 d: variances 15/12 = 1.25, 4 * 2/9 and 1/16 add up. */
+/* For y = a + 2 [c = z] + 0.5 d the variances 15/12 = 1.25, 4 * 2/9 and 1/16 add up. */
 static void test_effects_add_up(void **state)
 {
     (void)state;
@@ -135,7 +136,7 @@ static void test_effects_add_up(void **state)
     ak_forest_free(forest);
 }
 
-/* Neither says anything without the other. */
+/* If y depends on A and D only together, all variance is in their interaction. */
 static void test_interaction(void **state)
 {
     (void)state;
@@ -153,8 +154,8 @@ static void test_interaction(void **state)
     ak_forest_free(forest);
 }
 
-/* Returns the variance of the predictions, averaged over all columns but two, which may be the
-   same one. This is the definition; the forest does not compute it like that. */
+/* Returns the variance of the predictions, averaged over all columns but `a` and `b`, which may be
+   the same. This is the definition; the forest computes the variance in another way. */
 static double variance_by_definition(const double *predicted, size_t a, size_t b)
 {
     double squares = 0.0, mean = 0.0;
@@ -207,7 +208,8 @@ static void test_shares_by_definition(void **state)
     }
 }
 
-/* Trees that saw different halves disagree about what neither saw. */
+/* Trees that were fitted to different halves of the rows disagree about rows that neither has
+   seen. */
 static void test_knows_what_it_does_not_know(void **state)
 {
     (void)state;
@@ -233,7 +235,7 @@ static void test_knows_what_it_does_not_know(void **state)
     ak_forest_free(forest);
 }
 
-/* What can be learned is told from what cannot by rows that a tree did not see. */
+/* The out-of-bag R2 is high for data that can be learned and low for noise. */
 static void test_out_of_bag(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_gp.c: compares a Gaussian process with the textbook formulas, solved by another
-   algorithm, also for data in which there is nothing to learn. */
+/* test_gp.c: compares a Gaussian process with the textbook formulas, solved by another algorithm,
+   also for data from which nothing can be learned. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static ak_gp *gp;
 static ak_point points[ROWS], others[200];
 static double y[ROWS], truth[200];
 
-/* Half of it is A, none of it E; B and C together. */
+/* A function in which A has the largest effect, E has none, and B counts only with C. */
 static double formula(const ak_point *p)
 {
     return 2.0 * (p->at[0] - 0.4) * (p->at[0] - 0.4) + (p->at[2] == 1.0F ? p->at[1] : 0.3) +
@@ -75,7 +75,8 @@ static void add(size_t first, size_t count)
     }
 }
 
-/* mean = k K^-1 y and variance = scale (k(x,x) - k K^-1 k) by Gaussian elimination. */
+/* Compares the posterior with mean = k K^-1 y and variance = scale (k(x,x) - k K^-1 k), solved by
+   Gaussian elimination. */
 static void expect_posterior(size_t n, const ak_point *at)
 {
     enum { MOST = 12 };
@@ -145,7 +146,8 @@ static void test_prior(void **state)
     memcpy(points, before, sizeof before);
 }
 
-/* What is watched follows every change, and taking rows back is as if they had never been there. */
+/* The prediction of a watched point follows every change, and removing rows restores the state
+   before they were added. */
 static void test_incremental(void **state)
 {
     (void)state;
@@ -175,7 +177,7 @@ static void test_incremental(void **state)
     ak_gp_unwatch(gp, 0);
 }
 
-/* With more rows than it tunes on. */
+/* With more rows than are used for tuning, the process learns the function. */
 static void test_learns(void **state)
 {
     (void)state;
@@ -209,7 +211,7 @@ static void test_learns(void **state)
     assert_true(like[0] < like[1]);
 }
 
-/* Equal y, equal points, no rows, no columns: nothing to divide by. */
+/* Equal y, equal points, no rows or no columns must not lead to a division by zero. */
 static void test_nothing_to_learn(void **state)
 {
     (void)state;
@@ -250,7 +252,7 @@ static void test_nothing_to_learn(void **state)
     ak_gp_close(empty);
 }
 
-/* What a hint is worth: how far the prediction moves if it alone does. */
+/* Returns the weight of a hint: how far the prediction moves if only the hint changes. */
 static double weight_of_hint(void)
 {
     double low, high, deviation;
@@ -266,8 +268,8 @@ static double weight_of_hint(void)
     return fabs(high - low);
 }
 
-/* A hint that explains y is followed; one that does not is not believed at all, and may be again.
- */
+/* A hint that explains y is used, and one that does not has no weight. This may change with new
+   data. */
 static void test_hint(void **state)
 {
     (void)state;

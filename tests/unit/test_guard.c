@@ -56,7 +56,7 @@ static void test_layout(void **state)
     assert_int_equal(lay_out(AK_DTYPE_F32, bytes, 0).total, 0);
 }
 
-/* Arrays of a power of two must not all begin at the same place of a page. */
+/* Arrays whose size is a power of two do not all begin at the same offset within a page. */
 static void test_layout_staggers(void **state)
 {
     (void)state;
@@ -83,7 +83,8 @@ static void test_layout_overflow(void **state)
     }
 }
 
-/* One changed byte anywhere in a zone is found and its side told; the arrays are the kernel's. */
+/* A changed byte anywhere in a red zone is found, with its argument and side. Changes within the
+   arrays are allowed. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -117,8 +118,8 @@ static void test_damage(void **state)
     ak_free(memory);
 }
 
-/* What a kernel reads beyond its array spoils its result, whatever the dtype and the offset; of
-   numbers the sign is what was asked for. */
+/* For every dtype and offset, a red zone holds contents that spoil the result of a kernel that
+   reads them: NaN, or numbers of the requested sign. */
 static void test_contents(void **state)
 {
     enum { COUNT = 1000 };
@@ -157,7 +158,8 @@ static void test_contents(void **state)
     }
 }
 
-/* The top bit of the fraction is 0: arithmetic makes it 1 in whatever NaN it hands on. */
+/* Every NaN of a red zone is signalling: the top bit of its fraction is 0, and arithmetic on it
+   would set that bit. */
 static void test_every_nan_is_signalling(void **state)
 {
     static const uint64_t quiet[FLOATS] = {0x0200, 0x0040, 0x00400000, UINT64_C(1) << 51};
@@ -177,8 +179,8 @@ static void test_every_nan_is_signalling(void **state)
     }
 }
 
-/* x + y of the elements behind two arrays, as this processor has it, differs from what lies behind
-   a third: in every element, not in most. */
+/* Sums of the elements behind two arrays, as this processor computes them, differ in every element
+   from the contents behind a third array. */
 static void test_arithmetic_on_zones_shows(void **state)
 {
     enum { COUNT = 512 };
@@ -207,7 +209,8 @@ static void test_arithmetic_on_zones_shows(void **state)
     }
 }
 
-/* No stream resembles another: of another argument, side, key, content, or itself further on. */
+/* The stream of a red zone differs from those of other arguments, sides and keys, and from itself
+   at an offset. */
 static void test_streams_differ(void **state)
 {
     enum { BYTES = 4096, STREAMS = 2 * 3 * 3 };
@@ -240,7 +243,8 @@ static void test_streams_differ(void **state)
     }
 }
 
-/* A stream is the same whether it is written at once or by bytes, and beside it nothing is. */
+/* A stream is the same whether it is written at once or in pieces, and nothing beside a piece is
+   written. */
 static void test_streams_in_pieces(void **state)
 {
     (void)state;
@@ -312,7 +316,7 @@ static void test_poison(void **state)
     }
 }
 
-/* The NaN that arithmetic produces is not the poison: it was written by the kernel. */
+/* A NaN that arithmetic produces is not taken for poison, because the kernel has written it. */
 static void test_other_values_are_not_poison(void **state)
 {
     (void)state;
@@ -326,8 +330,8 @@ static void test_other_values_are_not_poison(void **state)
     }
 }
 
-/* Rounds come in turns that begin with poison, have numbers on both sides of all usual results,
-   zero and results, and differ in their order. */
+/* A turn has a round for each old content: poison first, then, in an order that differs between
+   turns, numbers above and below all usual results, zero, and earlier results. */
 static void test_old_contents(void **state)
 {
     (void)state;
@@ -365,7 +369,7 @@ static void test_old_contents(void **state)
     }
 }
 
-/* What is altered is another number of the same sign and about the same size. */
+/* An altered element is another number with the same sign and about the same size. */
 static void test_altered(void **state)
 {
     (void)state;

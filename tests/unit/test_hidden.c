@@ -1,6 +1,5 @@
-/* test_hidden.c: tests the sizes that are drawn for a candidate which is to take part in the
-   finish: no listed shape has them where others can be had, and they keep what listed ones have in
-   common. */
+/* test_hidden.c: tests the sizes that are drawn for a candidate before the finish: they are no
+   listed sizes if others are possible, and they keep what the listed ones have in common. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +13,7 @@
 #include "problem/task.h"
 
 #define DRAWN 100
-/* Drawing ends before this on any machine. */
+/* Drawing takes less than this on any machine. */
 #define PATIENCE_NS (200 * AK_SECOND_NS)
 
 static ak_task *bind(bool cuda, const char *kernel, const char *size, const char *dtype)
@@ -49,8 +48,8 @@ static bool is_listed(const ak_task *task, size_t a, int64_t value)
     return listed;
 }
 
-/* The rows of a normalisation have 1 or at least 7 elements in the list: results of two elements
-   that are nearly equal are not accurate, whoever computes them. */
+/* The listed rows of a normalisation have 1 or at least 7 elements, and so do the drawn ones: for
+   two elements that are nearly equal, no kernel gives accurate results. */
 static void test_no_size_below_the_listed_ones(void **state)
 {
     (void)state;
@@ -69,7 +68,7 @@ static void test_no_size_below_the_listed_ones(void **state)
     }
 }
 
-/* A kernel that is right at one listed width is wrong at all of these. */
+/* Drawn sizes are never listed ones, so a kernel that is right only at listed sizes is found. */
 static void test_no_listed_size(void **state)
 {
     (void)state;
@@ -98,9 +97,9 @@ static void test_no_listed_size(void **state)
     }
 }
 
-/* Of two sizes with a relation one may have to be listed. A shape that the default configuration
-   may run at is found: one with rows of whole 16 bytes, with the head_dim that the code is made
-   for. */
+/* A shape is found at which the default configuration can run, for example with rows of a multiple
+   of 16 bytes and with the head_dim that the code supports. If two sizes depend on each other, one
+   of them may be a listed one. */
 static void test_what_shapes_must_keep(void **state)
 {
     (void)state;
@@ -138,7 +137,7 @@ static void test_what_shapes_must_keep(void **state)
     }
 }
 
-/* A far size may be any between the listed ones; a near one is not. */
+/* A far size may be any between the listed ones; a near one is at most 8 below the task's own. */
 static void test_far_sizes(void **state)
 {
     (void)state;
@@ -173,8 +172,8 @@ static ak_checked_sizes checked(const ak_task *task, const char *text)
     return out;
 }
 
-/* A shape is found that the conditions of a configuration allow, if there is one, and it is known
-   of which configurations there is none. */
+/* A shape that the conditions of a configuration allow is found if there is one, and it is known
+   for which configurations there is none. */
 static void test_what_conditions_exclude(void **state)
 {
     (void)state;
@@ -200,7 +199,7 @@ static void test_what_conditions_exclude(void **state)
     ak_task_close(task);
 }
 
-/* What was found in the time that there is counts. */
+/* If the time is over before a size is found, drawing fails. */
 static void test_time(void **state)
 {
     (void)state;

@@ -80,8 +80,8 @@ static void regions_use_the_threads_they_ask_for(void **state)
     }
 }
 
-/* Between two calls one element is changed to something else and noted, also where it is the only
-   one; copies of others are not the only numbers among what is put there. */
+/* Between two calls one element, even an only one, is changed, and the change is noted. The new
+   value is NaN, a copy of another element, or another number. */
 static void one_element_is_always_stained(void **state)
 {
     (void)state;
@@ -122,7 +122,8 @@ static void one_element_is_always_stained(void **state)
 }
 
 #ifdef __x86_64__
-/* Selectors that a kernel has set are set back, and the thread still finds its variables. */
+/* Segment selectors that a kernel has set are reset, and the thread's variables can still be
+   reached. */
 static void selectors_are_forgotten(void **state)
 {
     (void)state;
@@ -142,7 +143,8 @@ static void selectors_are_forgotten(void **state)
     assert_int_equal(ds | es | fs | gs, 0);
 }
 #elif defined(__aarch64__)
-/* The lower half of these belongs to the caller, the upper half could keep a kernel's state. */
+/* The caller keeps the lower half of these vector registers. The upper half could keep a kernel's
+   state, so it is cleared. */
 #define FORGETS_HALF_OF(name)                                                                      \
     do {                                                                                           \
         const uint64_t in[2] = {UINT64_C(0x3ff4000000000000), UINT64_C(0xdeadbeef)};               \
@@ -392,7 +394,8 @@ static void a_compiler_may_fail_in_any_way(void **state)
     ak_compile_result_clear(&result);
 }
 
-/* How often the compiler ran. It may write only beside the artifact. */
+/* Returns how often the compiler has run. It records this beside the artifact, the only place where
+   it may write. */
 static size_t runs(void)
 {
     char *text = NULL;
@@ -404,7 +407,7 @@ static size_t runs(void)
     return length;
 }
 
-/* Compiles, with the compiler or from the cache; the artifact's hash. */
+/* Compiles, with the compiler or from the cache, and gives the hash of the artifact. */
 static void compile_well(char hash[AK_HASH_BYTES], const char *compiler)
 {
     ak_fs_remove(artifact);
@@ -526,7 +529,7 @@ static void equal_code_has_equal_hashes(void **state)
     ak_compile_result_clear(&result);
 }
 
-/* Compiles `text` with its WHICH replaced by a digit, and gives the hash. */
+/* Compiles `text` with WHICH defined as a digit, and gives the hash of the artifact. */
 static void hash_of(char out[33], const char *text, char which)
 {
     char defined[1024];
@@ -540,7 +543,7 @@ static void hash_of(char out[33], const char *text, char which)
     ak_compile_result_clear(&result);
 }
 
-/* What a kernel does may lie in any section that is loaded, and in the head of the file. */
+/* The hash of an artifact covers every section that is loaded, and the header of the file. */
 static void other_code_has_another_hash_wherever_it_lies(void **state)
 {
     (void)state;
@@ -678,7 +681,8 @@ static void mathematics_is_callable(void **state)
     ak_compile_result_clear(&result);
 }
 
-/* What a compiler adds is named with what it is for. */
+/* If the compiler calls a library function that is not allowed, the message names the source's
+   construct that needs it. */
 static void additions_are_explained(void **state)
 {
     (void)state;
@@ -703,7 +707,7 @@ static void additions_are_explained(void **state)
     }
 }
 
-/* What a compiler gives its assembler, as gcc and clang write it. */
+/* System calls are found in assembly as gcc and clang write it. */
 static void system_calls_are_found_in_assembly(void **state)
 {
     (void)state;
@@ -748,7 +752,7 @@ static void system_calls_are_found_in_assembly(void **state)
     }
 }
 
-/* The bytes of a system call also occur in numbers, in distances and in tables. */
+/* The bytes of a system call within numbers, distances or tables are not taken for one. */
 static void numbers_are_no_system_calls(void **state)
 {
     (void)state;
@@ -786,7 +790,7 @@ static void numbers_are_no_system_calls(void **state)
     ak_compile_result_clear(&result);
 }
 
-/* Any byte of a real artifact may be damaged, and any length be cut. */
+/* An artifact with any damaged byte, or cut at any length, does no harm. */
 static void damaged_artifacts_do_no_harm(void **state)
 {
     (void)state;
@@ -934,7 +938,7 @@ static void a_dead_runnable_stays_dead(void **state)
     ak_task_close(task);
 }
 
-/* Has a processor be busy until it is told to end. */
+/* Keeps a processor busy until it is told to end. */
 static void *be_busy(void *context)
 {
     while (!atomic_load((atomic_bool *)context)) {
@@ -942,10 +946,9 @@ static void *be_busy(void *context)
     return NULL;
 }
 
-/* Where more threads want to run than there are processors, the worker, which reads the clock,
-   often runs again long after the call has ended. Only the call's own time, here about 0.3 ms, is
-   certain.
- */
+/* If there are more threads than processors, the worker, which reads the clock, often runs again
+   long after the call has ended. That wait must not count as time of the call, which is about 0.3
+   ms. */
 static void waits_of_the_worker_are_no_time_of_a_call(void **state)
 {
     (void)state;
@@ -1032,7 +1035,8 @@ static void put(const char *folder, const char *package, const char *file, const
     }
 }
 
-/* Reads the counter and returns millionths of what it shows, or -1; `*err` says why. */
+/* Reads the energy counter and returns millionths of its value; -1 if it fails, with the reason in
+ *err. */
 static double read_energy(ak_host_energy *energy, ak_error *err)
 {
     double joules = 0;
@@ -1077,7 +1081,7 @@ static void energy_is_that_of_all_packages(void **state)
     ak_fs_remove(folder);
 }
 
-/* Its message cannot be read here. */
+/* No process remains after a Python baseline that fails. Its message is not examined. */
 static void a_python_baseline_that_fails_leaves_no_process(void **state)
 {
     ak_runner_page *page = ak_alloc(1, sizeof *page);

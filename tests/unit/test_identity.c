@@ -1,7 +1,7 @@
 /*
- * test_identity.c: tests what the identity of a kernel depends on: code and measurement, and not
- * prose, white space or the order of members. Results of an archive from before that, which
- * tests/data/archive_8 has as the commit before wrote it, still count.
+ * test_identity.c: tests that the identity of a kernel depends on its code and on how it is
+ * measured, and not on prose, white space or the order of members. Results of an archive with the
+ * former kind of identity, tests/data/archive_8, still count.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void hash_kernel(char out[AK_SOURCES_HASH_BYTES], const char *folder, boo
     ak_problem_close(problem);
 }
 
-/* Copies a file of the old kernel with one text replaced by another; NULL: none. */
+/* Copies a file of the old kernel and replaces one text by another; NULL: replaces none. */
 static void copy_file(const char *folder, const char *name, const char *text, const char *other)
 {
     char path[AK_PATH_MAX], *content = NULL;
@@ -122,7 +122,7 @@ static void test_what_counts(void **state)
     }
 }
 
-/* A parameter, a macro or a value may be called Description. */
+/* A parameter, a macro or a value may be called "Description", and then it is no prose. */
 static void test_names_are_no_prose(void **state)
 {
     static const char text[] =
@@ -141,7 +141,8 @@ static void test_names_are_no_prose(void **state)
     json_decref(document);
 }
 
-/* A folder that has the name of a built-in kernel may describe it in its own words. */
+/* A folder with the name of a built-in kernel and another description is not taken for a different
+   kernel. */
 static void test_prose_is_no_other_kernel(void **state)
 {
     char folder[AK_PATH_MAX], path[AK_PATH_MAX], command[4 * AK_PATH_MAX];
@@ -171,8 +172,8 @@ static void execute(sqlite3 *db, const char *sql)
     }
 }
 
-/* Takes the version of this autokernel into the only environment, of which it is a part. The
-   checksums of the trials hold the environment's hash, so they go. */
+/* Changes the version in the archive's only environment to that of this autokernel. The checksums
+   of the trials cover the environment's hash, so they are removed. */
 static void take_version(sqlite3 *db)
 {
     sqlite3_stmt *rows = NULL;
@@ -243,7 +244,7 @@ static size_t resume(const char *kernel, const char *path, size_t evaluations)
     return resumed;
 }
 
-/* Merges the archive into a new one, where the same results are of the same environment. */
+/* Merges the archive into a new one, in which its results must still count. */
 static void check_merged(const char *kernel, const char *path, const char *folder)
 {
     char other[AK_PATH_MAX];
@@ -288,7 +289,7 @@ static void test_old_results_still_count(void **state)
     ak_fs_remove(folder);
 }
 
-/* A kernel that has changed before the archive was brought up to date has no results in it. */
+/* If the kernel was changed before the archive was converted, old results do not count for it. */
 static void test_old_results_of_another_kernel_do_not_count(void **state)
 {
     char folder[AK_PATH_MAX], path[AK_PATH_MAX], kernel[AK_PATH_MAX];
@@ -305,8 +306,7 @@ static void test_old_results_of_another_kernel_do_not_count(void **state)
     ak_fs_remove(folder);
 }
 
-/* Reading the archive of somebody else, as a recording or to merge it, does not bring it up to
-   date. */
+/* Reading another archive, as a recording or to merge it, does not convert it. */
 static void test_reading_changes_nothing(void **state)
 {
     char folder[AK_PATH_MAX], path[AK_PATH_MAX], other[AK_PATH_MAX], *before, *after;

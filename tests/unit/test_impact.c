@@ -26,7 +26,7 @@ static char *text(const char *value)
     return copy;
 }
 
-/* A trial of the task `size`; log_ms NAN: it failed. */
+/* Adds a trial of the task `size`. If log_ms is NAN, the trial failed. */
 static void add(made *m, const char *size, const char *config, double log_ms)
 {
     assert_true(m->count < TRIALS_MAX);
@@ -46,7 +46,8 @@ static void forget(made *m)
     m->count = 0;
 }
 
-/* Every combination of A (1, 2, 4, 8), B (1..3), MODE (x, y) and NOTHING (0..2). */
+/* Adds a trial for every combination of A (1, 2, 4, 8), B (1..3), MODE (x, y) and NOTHING
+   (0..2). */
 static void all_combinations(made *m, double (*log_ms)(int a, int b, int mode))
 {
     for (int a = 0; a < 4; a++) {
@@ -61,14 +62,14 @@ static void all_combinations(made *m, double (*log_ms)(int a, int b, int mode))
     }
 }
 
-/* Variances: A 4 * 1.25 = 5, MODE 1 * 0.25. */
+/* A and MODE add up. Their variances are 4 * 1.25 = 5 and 1 * 0.25. */
 static double additive(int a, int b, int mode)
 {
     (void)b;
     return 2.0 * a + mode;
 }
 
-/* B and MODE do nothing without each other. */
+/* B and MODE have an effect only together. */
 static double together(int a, int b, int mode)
 {
     return 0.1 * a + ((b == 0) != (mode == 1) ? 2.0 : 0.0);

@@ -49,7 +49,7 @@ static void test_fill_is_seeded(void **state)
     }
 }
 
-/* A prefix is the same whatever the length, and no block repeats another. */
+/* The beginning of a fill does not depend on its length, and no block repeats another. */
 static void test_fill_by_blocks(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void test_constant(void **state)
     assert_true(first[0] == (double)0.1f && first[4999] == (double)0.1f);
 }
 
-/* Whatever is filled in survives the trip through the dtype. */
+/* Values that are filled in can be represented exactly in the dtype. */
 static void test_filled_values_are_exact(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static double decode16(uint16_t half, ak_dtype dtype)
     return value;
 }
 
-/* Values of a 16-bit format from its definition, with ldexp. */
+/* Returns the value of a 16-bit float by the definition of its format, with ldexp. */
 static double define16(uint16_t half, int fraction, int bias)
 {
     int exponent = (half & 0x7FFF) >> fraction;
@@ -249,8 +249,8 @@ static uint8_t encode8(double value, ak_dtype dtype)
     return byte;
 }
 
-/* Each number survives the way to double and back, numbers grow with their encoding, and what lies
-   in the middle of two goes to the even one. */
+/* Each number of an 8-bit format converts to double and back without change, values increase with
+   their encodings, and the middle of two numbers rounds to the even one. */
 static void check_every_byte(ak_dtype dtype, uint8_t largest)
 {
     double before = -1;
@@ -326,7 +326,7 @@ static void test_i32(void **state)
     assert_true(back[1] == 2 && back[6] == -2147483648.0);
 }
 
-/* Numbers beyond the ends of a whole dtype become its ends, those within it stay, and a uniform
+/* Numbers outside the range of a whole dtype become its ends, numbers within it stay, and a uniform
    fill reaches both ends. */
 static void test_whole_numbers(void **state)
 {
@@ -367,7 +367,8 @@ static void test_whole_numbers(void **state)
     }
 }
 
-/* Every number of the range once, whatever parts it is filled in; another seed, another order. */
+/* A shuffled fill has every number of the range once, in whatever parts it is filled, and in an
+   order that depends on the seed. */
 static void test_spread(void **state)
 {
     (void)state;
@@ -396,7 +397,8 @@ static void test_spread(void **state)
     }
 }
 
-/* Distances are equal, both ends are there, and a single element is the higher. */
+/* The values of a spread fill have equal distances and include both ends. A single element has the
+   higher end. */
 static void test_spread_ends(void **state)
 {
     (void)state;
@@ -415,8 +417,8 @@ static void test_spread_ends(void **state)
     assert_true(first[0] == 3);
 }
 
-/* Cuts ascend from low to high, are the same whatever parts they are filled in, and divide the
-   range about evenly in the long run, but not for each of a few. */
+/* Cuts ascend from low to high and do not depend on the parts in which they are filled. Many cuts
+   divide the range about evenly; a few need not. */
 static void test_cuts(void **state)
 {
     (void)state;
@@ -442,8 +444,8 @@ static void test_cuts(void **state)
     }
 }
 
-/* Offsets ascend from low to high, their distances are evenly spaced from 0, and arrays of the same
-   length have them in the same order. */
+/* Offsets ascend from low to high. Their distances are evenly spaced from 0 on, in the same order
+   for all arrays of the same length. */
 static void test_offsets(void **state)
 {
     enum { COUNT = BLOCK + 2 };
@@ -474,8 +476,8 @@ static void test_offsets(void **state)
     }
 }
 
-/* Near the ends, and nobody equal to somebody else: at a clamp of its size every third number of a
-   normal fill would be the same. */
+/* With AK_HABIT_ENDS, all values lie near the ends of the range and differ from each other.
+   Clamping a normal fill to these ends would make a third of its values equal. */
 static void test_ends(void **state)
 {
     enum { COUNT = 1000 };
@@ -499,7 +501,8 @@ static void test_ends(void **state)
     }
 }
 
-/* Parts of a constant, of all sizes from its half on; whole numbers and usual fills stay. */
+/* With AK_HABIT_VARIED, a constant fill has eighths of the constant, from 4/8 to 8/8. Whole dtypes
+   and other fills do not change. */
 static void test_varied_constants(void **state)
 {
     enum { COUNT = 1000 };

@@ -1,6 +1,6 @@
-/* test_lacking.c: tests that messages of compilers about a missing feature get the target and what
-   to do, and that others stay as they are. Messages that the compilers of a test machine seldom
-   give are here as they were seen. */
+/* test_lacking.c: tests that compilers' messages about a missing feature are extended by the target
+   and advice, and that other messages are unchanged. Messages that the compilers of a test machine
+   seldom give are stored here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

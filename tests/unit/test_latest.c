@@ -1,5 +1,5 @@
-/* test_latest.c: tests that "latest" goes by time and not by the order in which trials and runs
-   were added: an older archive may be imported later. */
+/* test_latest.c: tests that times decide what is "latest", and not the order in which trials and
+   runs were added: an older archive may be imported later. */
 #include "archive_fixture.h"
 
 #include "formats/format.h"
@@ -15,7 +15,7 @@ static ak_trial on_day(int day, const char *config, double ms)
     return trial;
 }
 
-/* The newer state of the kernel counts, although the older one was added later and was faster. */
+/* The newer version of the kernel counts, although the older one was added later and was faster. */
 static void the_latest_environment_counts(void **state)
 {
     fixture *f = fixture_of(state);
@@ -45,8 +45,8 @@ static void the_latest_environment_counts(void **state)
     ak_text_free(text);
 }
 
-/* An environment that is known under another hash today is one environment, for those who count and
-   for those who read a recording. */
+/* An environment whose hash was renamed counts as one environment, in counts of the archive and
+   when it is read as a recording. */
 static void one_environment_of_two_hashes(void **state)
 {
     fixture *f = fixture_of(state);
@@ -65,8 +65,8 @@ static void one_environment_of_two_hashes(void **state)
     }
 }
 
-/* Trials on recordings, whose clock begins in 1970 with each run, go by the order of the records.
- */
+/* Trials on recordings are ordered by their position in the archive, because the clock of each run
+   begins in 1970. */
 static void recordings_have_no_time(void **state)
 {
     fixture *f = fixture_of(state);

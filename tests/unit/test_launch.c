@@ -1,7 +1,7 @@
 /*
- * test_launch.c: tests launch descriptions: what the description of the Hopper GEMM evaluates to
- * at some shapes, and mistakes. Also tests that the configurations which bench/cuda found fast
- * are in the space, the defaults among them.
+ * test_launch.c: tests launch descriptions: the values of the Hopper GEMM's description at some
+ * shapes, and errors in descriptions. Also tests that the configurations which bench/cuda found
+ * fast are in the space, the defaults among them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void launch(ak_launch_plan *plan, const ak_task *task, const char *config
     launch_at(plan, task, &task->shape, config, resident);
 }
 
-/* An OpenCL device says how many threads a block may have. */
+/* The facts of an OpenCL device limit the threads of a block. */
 static void test_the_largest_block(void **state)
 {
     ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
@@ -166,7 +166,7 @@ static void test_gemm(void **state)
     ak_free(plan);
 }
 
-/* Rows that are no multiples of 16 bytes: copied to the workspace first, behind the sums. */
+/* Rows that are no multiple of 16 bytes are first copied to the workspace, behind the sums. */
 static void test_gemm_of_odd_rows(void **state)
 {
     ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
@@ -199,8 +199,9 @@ static void test_gemm_of_odd_rows(void **state)
     ak_free(plan);
 }
 
-/* f32 as three bf16 numbers, behind the sums: A turned, a row of it has all terms of M; B as it is,
-   the rows of a term are below those of the term before. Pairs of terms are copied as f32. */
+/* An f32 operand becomes three bf16 terms, in the workspace behind the sums. In the transposed A, a
+   row has all terms of M. In B, the rows of each term follow those of the term before. Pairs of
+   terms are copied as f32. */
 static void test_gemm_of_terms(void **state)
 {
     ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
@@ -320,7 +321,8 @@ static const struct {
     {"ebb", "EVICT_B"},         {"pw", "PRODUCER_WARPS"},     {"r", "RASTER"},
     {"g", "GROUP_SIZE"},        {"es", "EARLY_SLOTS"}};
 
-/* A line of a variants file as a configuration, what it does not say being as in gemm_bench.c. */
+/* Writes a line of a variants file as a configuration. Members that the line lacks have the
+   defaults of gemm_bench.c. */
 static void translate(char *out, size_t bytes, const char *line)
 {
     size_t used = (size_t)snprintf(
@@ -472,9 +474,8 @@ static int keep(ak_runnable *r, size_t set, double run_ns)
     return 0;
 }
 
-/* Runs batches of different lengths; whoever believes in results gets single runs on the same
-   inputs, and must take the time of all of the work. Returns how many were wrong; *out is the last
-   outcome. */
+/* Runs batches of different lengths with a fake kernel of the given habit, for example one that
+   reuses earlier results. Returns how many batches were wrong; *out is the last outcome. */
 static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind kind)
 {
     static const uint32_t runs[] = {1, 3, 64};
@@ -533,8 +534,8 @@ static int batches(ak_outcome *out, habit how)
     return batches_of(out, how, AK_DTYPE_F32, AK_FILL_UNIFORM);
 }
 
-/* Whole numbers change places, too, if each is drawn by itself, and not where they may be indices
-   in an order that matters. */
+/* The contents of whole-number inputs are also permuted if the elements are drawn independently,
+   but not if they may be indices whose order matters. */
 static void test_contents_of_whole_numbers(void **state)
 {
     static const ak_dtype dtypes[] = {AK_DTYPE_I32, AK_DTYPE_U32};
@@ -551,7 +552,7 @@ static void test_contents_of_whole_numbers(void **state)
     }
 }
 
-/* A value has the bytes of its type, the lowest first. */
+/* A value that is passed to a kernel has the bytes of its type, in little-endian order. */
 static void test_values_that_are_passed(void **state)
 {
     static const struct {

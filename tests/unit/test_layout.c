@@ -27,7 +27,7 @@ static void assert_lines_fit(const char *text, size_t width)
     }
 }
 
-/* All characters of a text that are no blanks, to see that folding loses none. */
+/* Writes the characters of a text without blanks, to compare a folded text with the original. */
 static void squeeze(char *out, const char *text)
 {
     for (; *text != 0; text++) {
@@ -135,7 +135,8 @@ static void test_table_at_every_width(void **state)
     }
 }
 
-/* A pipe: a row is a line, and the configuration is its last column. */
+/* Without a limit on the width, as in a pipe, each row is one line, with the configuration in its
+   last column. */
 static void test_table_without_limit(void **state)
 {
     (void)state;

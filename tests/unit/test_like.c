@@ -45,7 +45,8 @@ static const char *shown(const ak_space *space, const ak_config *config)
     return text;
 }
 
-/* The best first, then not its neighbours but what differs in two parameters. */
+/* The first candidate is the best of the list. The next ones differ from it in at least two
+   parameters. */
 static void candidates_differ(void **state)
 {
     (void)state;
@@ -72,9 +73,9 @@ static void candidates_differ(void **state)
     ak_space_free(space);
 }
 
-/* A value that is not one of here becomes the nearest number, what breaks a condition the nearest
-   valid configuration; what names too few parameters, or would have to change too much, is counted
-   and passed over. */
+/* A value that this space lacks becomes the nearest number, and an invalid configuration the
+   nearest valid one. A configuration that names too few parameters or would change too much is
+   counted and skipped. */
 static void candidates_fit(void **state)
 {
     (void)state;
@@ -99,7 +100,8 @@ static void candidates_fit(void **state)
     ak_space_free(space);
 }
 
-/* Places are compared with themselves only, and take turns. */
+/* Times of different places (recordings or tasks) are not compared with each other, and the
+   candidates of the places take turns. */
 static void places_take_turns(void **state)
 {
     (void)state;
@@ -120,7 +122,7 @@ static void places_take_turns(void **state)
     ak_space_free(space);
 }
 
-/* A list with five candidates. */
+/* Opens a list with five candidates. */
 static ak_like *open_five(const ak_space *space)
 {
     static const int b[] = {2, 3, 5, 1, 4};
@@ -142,7 +144,7 @@ static void observe(ak_transfer *transfer, const ak_config *config, double ms)
     ak_transfer_observe(transfer, &seen);
 }
 
-/* Trials of configurations that are none of the candidates, which all have d=0. */
+/* Observes trials of configurations that are no candidates: all candidates have d=0. */
 static void observe_others(ak_transfer *transfer, const ak_space *space, size_t count, double ms)
 {
     ak_config config;
@@ -154,8 +156,9 @@ static void observe_others(ak_transfer *transfer, const ak_space *space, size_t 
     }
 }
 
-/* Nothing before there are trials to compare with; a candidate that is slower than two of five ends
-   it. The list has one configuration a place and so no order that could be wrong. */
+/* No candidate is proposed before there are trials to compare it with. A candidate that is slower
+   than two of five trials ends the list. The list has one configuration for each place, so its
+   order cannot be judged. */
 static void what_misleads_costs_one_trial(void **state)
 {
     (void)state;
@@ -185,7 +188,7 @@ static void what_misleads_costs_one_trial(void **state)
     ak_space_free(space);
 }
 
-/* As long as enough are better it goes on; a failure is a miss. */
+/* Candidates are proposed as long as enough of them are better. A failed one counts as a miss. */
 static void what_pays_goes_on(void **state)
 {
     (void)state;
@@ -208,7 +211,7 @@ static void what_pays_goes_on(void **state)
     ak_space_free(space);
 }
 
-/* What was tried already is not tried again. */
+/* A candidate that was already tried is skipped. */
 static void what_was_tried_is_passed_over(void **state)
 {
     (void)state;
@@ -232,15 +235,15 @@ static void what_was_tried_is_passed_over(void **state)
 
 enum { FOLLOWED = 15 };
 
-/* The time of a configuration here: the fastest is a=8, b=5, d=1. */
+/* Returns the time of a configuration in this task. The fastest is a=8, b=5, d=1. */
 static double time_of(const ak_config *config)
 {
     double a = fabs(config->at[0] - 3.0), b = fabs(config->at[1] - 4.0);
     return 20.0 + 6.0 * a + 3.0 * b + 9.0 * (1.0 - config->at[3]);
 }
 
-/* Writes what bayes proposes in a run of 30 trials with a list, which may be NULL. Returns the best
-   time of these proposals; *tried is the number of candidates. */
+/* Writes the proposals of bayes in a run of 30 trials with a list, which may be NULL. Returns the
+   best time of these proposals; *tried is how many candidates of the list were tried. */
 static double follow(ak_config *out, size_t *tried, const ak_space *space, const ak_like *like)
 {
     ak_transfer transfer;
@@ -271,8 +274,8 @@ static double follow(ak_config *out, size_t *tried, const ak_space *space, const
     return best;
 }
 
-/* Every other configuration that is no faster than `fastest`, with times that grow with `sign`
-   times those of here. */
+/* Opens a list of every second configuration that is no faster than `fastest`. With `sign` 1, its
+   times have the same order as in this task, with -1 the reverse order. */
 static ak_like *open_all(const ak_space *space, double fastest, int sign)
 {
     ak_like *like = open_list(space);
@@ -293,7 +296,7 @@ static ak_like *open_all(const ak_space *space, double fastest, int sign)
     return like;
 }
 
-/* A list in reverse is found out by its order, and no trial is lost. */
+/* A list in reverse order is recognised by its order, and no trial is wasted on it. */
 static void a_wrong_order_costs_nothing(void **state)
 {
     (void)state;
@@ -311,8 +314,8 @@ static void a_wrong_order_costs_nothing(void **state)
     ak_space_free(space);
 }
 
-/* A list of slow configurations orders them as they are here, but its best is not good: after that
-   trial the search goes on as if there was no list. */
+/* A list of slow configurations has the right order, but its best is not good. After that one trial
+   the search continues as if there were no list. */
 static void a_miss_is_forgotten(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 
 #include "report/line_diff.h"
 
-/* The changes as one text: "-2 old;+2 new;". */
+/* Compares the changes with `wanted`, a text such as "-2 old;+2 new;". */
 static void assert_diff(const char *before, const char *after, const char *wanted)
 {
     ak_line_change *list = NULL;
@@ -34,7 +34,8 @@ static void test_changes(void **state)
     assert_diff("x\na\nb\nc\ny\n", "x\nb\nc\na\ny\n", "-2 a;+4 a;");
 }
 
-/* Texts that are too long to be compared line by line count as changed where they differ. */
+/* If texts are too long to be compared line by line, all lines between their common beginning and
+   end count as changed. */
 static void test_long(void **state)
 {
     (void)state;

@@ -240,7 +240,8 @@ static void keys_go_where_they_belong(void **state)
     }
 }
 
-/* A server that repeats a key everywhere: it comes back nowhere, whether it is ours or another. */
+/* If a server repeats the user's key, or another key, anywhere in a reply, no key appears in
+   answers or messages. */
 static void keys_in_replies_are_blanked(void **state)
 {
     (void)state;
@@ -516,7 +517,7 @@ static void parameters_are_corrected_once(void **state)
 
 /* ---- what is cut, too long, or odd --------------------------------------------------------- */
 
-/* A chat stream whose text is `text`, JSON-escaped by the caller. */
+/* An event of a chat stream with `text`, in which the caller has escaped characters for JSON. */
 #define CHUNK(text) "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"
 #define DONE                                                                                       \
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"                          \
@@ -542,7 +543,7 @@ static void lost_streams_keep_complete_elements(void **state)
     ak_llm_answer_clear(&out.answer);
 }
 
-/* What follows the elements that were asked for is not waited for. */
+/* The client does not wait for text that follows the elements it has asked for. */
 static void streams_end_when_enough_is_said(void **state)
 {
     (void)state;
@@ -813,8 +814,8 @@ static void budgets_are_never_exceeded(void **state)
     server_stop(&s);
 }
 
-/* A call that does not fit into what is left is made with a lower limit, once it is known that
-   answers are much shorter; and never more calls than the user allows. */
+/* A call that does not fit into the rest of the budget gets a lower output limit, once answers are
+   known to be much shorter. The budget and the limit on calls are never exceeded. */
 static void limits_are_kept(void **state)
 {
     (void)state;
@@ -880,7 +881,7 @@ static void limits_are_kept(void **state)
     server_stop(&s);
 }
 
-/* What nobody has said the price of counts as the most it can be. */
+/* A call whose usage is not reported is charged at its worst case. */
 static void lost_work_costs_its_worst_case(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * test_llm_dialects.c: compares each provider with the transcripts in tests/data/llm: what it
- * sends, what it reads from whole replies and from pieces, and how it handles replies that are
- * wrong in any place.
+ * test_llm_dialects.c: compares each provider with the transcripts in tests/data/llm: its requests,
+ * what it reads from whole and from streamed replies, and how it handles replies with an error in
+ * any place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,7 +157,8 @@ static void streams_are_read_in_any_pieces(void **state)
     }
 }
 
-/* Replaces, one after the other, every member of a JSON value by something of another type. */
+/* Replaces every member of a JSON value, one after the other, by a value of another type, and calls
+   `use` each time. */
 static void spoil(json_t *root, json_t *value, void (*use)(json_t *root, void *context),
                   void *context)
 {
@@ -259,9 +260,9 @@ static void ends_are_told_apart(void **state)
     }
 }
 
-/* What a model does not take is not sent: the schema becomes words. */
-/* A dialect that demands every property gets null for what may be left out, the others get the
-   schema as it is. */
+/* A parameter that a model does not take is not sent. A schema then becomes text. */
+/* For a provider that demands every property, optional properties become nullable. Others get the
+   schema unchanged. */
 static void optional_properties_become_nullable(void **state)
 {
     (void)state;

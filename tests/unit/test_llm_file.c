@@ -1,6 +1,6 @@
-/* Tests of the provider whose questions and answers are files: what a prompt holds and who may read
-   it, when a reply counts as written, and how a question ends that nobody answers. Time is a
-   counter; a sleep of the client is the moment in which somebody else acts. */
+/* test_llm_file.c: tests the provider whose questions and answers are files: the contents and
+   access rights of a prompt, when a reply counts as written, and how a question ends that nobody
+   answers. Time is a counter, and the person who answers acts while the client sleeps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +30,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Somebody who answers: after `after` sleeps the texts are written, one at each further sleep or,
-   if `apart_ns` is set, one each time so much time has passed. */
+/* A person who answers. After `after` sleeps of the client, one of `texts` is written at each
+   further sleep or, if `apart_ns` is set, each time that much time has passed. */
 typedef struct hand {
     int64_t now_ns, apart_ns;
     int sleeps, after;
@@ -139,8 +139,8 @@ static void a_prompt_is_a_private_file(void **state)
     ak_fs_list_free(names, count);
 }
 
-/* A reply in pieces counts once it is whole; one in words once it rests; and each question has a
-   number of its own. */
+/* A JSON reply that is written in pieces is taken once it is complete, and a reply in words once it
+   has not changed for two seconds. Each question has a number of its own. */
 static void a_reply_counts_when_it_is_written(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void a_reply_counts_when_it_is_written(void **state)
     ak_llm_answer_clear(&answer);
 }
 
-/* An edit that leaves the length as it was is an edit: the reply counts two seconds after it. */
+/* An edit that keeps the length counts as an edit: the reply is taken two seconds after it. */
 static void an_edit_of_equal_length_is_seen(void **state)
 {
     (void)state;
@@ -176,8 +176,8 @@ static void an_edit_of_equal_length_is_seen(void **state)
     ak_llm_answer_clear(&answer);
 }
 
-/* A question without an answer ends in time, is marked, and its number is not used again, so that
-   an answer that comes too late is not taken for that of another question. */
+/* A question without an answer ends at the time limit and is marked as expired. Its number is not
+   used again, so that a late answer is not taken for that of another question. */
 static void a_question_expires(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void a_question_expires(void **state)
     ak_llm_answer_clear(&answer);
 }
 
-/* What lies in the file of the reply when the time is up is said. */
+/* The error says whether the reply's file is missing, empty or unfinished at the time limit. */
 static void a_reply_may_be_empty_or_unfinished(void **state)
 {
     (void)state;
@@ -266,8 +266,8 @@ static void a_reply_is_bounded(void **state)
     ak_free(text);
 }
 
-/* Nobody reports what a reply took, so each question that was written counts with its worst case:
-   the budget of dollars and that of tokens hold, and the costs say the same. */
+/* No usage is reported, so each question that was written counts with its worst case. The limits on
+   dollars and tokens hold, and the reported costs agree. */
 static void a_question_costs_its_worst_case(void **state)
 {
     (void)state;

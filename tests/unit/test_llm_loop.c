@@ -1,5 +1,6 @@
-/* Tests of the strategies that ask a language model: a script answers, depending on what it is
-   shown; times come from a formula. Then every fault that a model can have. */
+/* test_llm_loop.c: tests the strategies that ask a language model. A script answers, depending on
+   what it is shown, and times come from a formula. Every fault that a model can have is tested,
+   too. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +15,8 @@
 #include "script_fixture.h"
 #include "space_fixture.h"
 
-/* The optimum is A=64, B=5, C=z: 1 ms. A=32 and up with C=x does not compile; with B=4 it is wrong.
- */
+/* The optimum is A=64, B=5, C=z, with 1 ms. C=x with A=32 or more does not compile, and B=4 gives
+   wrong results. */
 static const char space_text[] =
     "{\"TuningParameters\": ["
     "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 4, 8, 16, 32, 64], \"Default\": 4},"
@@ -51,7 +52,7 @@ static int64_t value_of(const run *r, const ak_config *config, size_t p)
     return ak_config_value(r->space, config, p).as.integer;
 }
 
-/* What became of it, as the harness would tell. */
+/* Writes the outcome of a configuration as a trial. */
 static void outcome(ak_trial *out, const run *r, const ak_config *config)
 {
     int64_t a = value_of(r, config, 0), b = value_of(r, config, 1);
@@ -151,7 +152,8 @@ static void try_one(run *r, const ak_proposal *p, const char *strategy)
     }
 }
 
-/* As the tuner does it: the default first; when all is quiet, rechecks and waits. */
+/* Searches as the tuner does: the default first, then proposals; when there are none,
+   configurations are measured again, and the reply is awaited. Returns why the search ended. */
 static const char *search(run *r)
 {
     const ak_strategy_ops *ops = r->strategy->ops;
@@ -198,7 +200,8 @@ static void close_run(run *r)
     ak_free(r);
 }
 
-/* The best of those that a generation of the model gave; HUGE_VAL if none. */
+/* Returns the best time of the configurations that a generation of the model proposed; HUGE_VAL if
+   there is none. */
 static double best_of(const run *r, int generation)
 {
     double best = HUGE_VAL;
@@ -222,8 +225,8 @@ static size_t count_of(const run *r, const char *strategy)
 /* ---- the closed loop --------------------------------------------------------------------------
  */
 
-/* The number after `label`, in the part of the text that begins with `from`; -1 if it is not there.
- */
+/* Returns the number after `label` in the part of the text that begins with `from`; -1 if there is
+   none. */
 static int number_after(const char *text, const char *from, const char *label)
 {
     const char *at = strstr(text, from);
@@ -231,8 +234,8 @@ static int number_after(const char *text, const char *from, const char *label)
     return at == NULL ? -1 : atoi(at + strlen(label));
 }
 
-/* A model that knows nothing but what it is shown: from anchor A it goes one step in A and one in
-   B; it tries C=x once, and never again after it saw that it failed to compile. */
+/* A model that knows only what it is shown. From anchor A it takes one step in A and one in B. It
+   tries C=x once, and not again after the prompt has said that it does not compile. */
 static ak_status climb(ak_buf *out, script *self, const char *state, ak_error *err)
 {
     (void)self;
@@ -293,7 +296,7 @@ static void test_closed_loop(void **state)
     close_run(r);
 }
 
-/* Where measuring again would give the same, nothing is measured again. */
+/* If a repeated measurement would give the same time, nothing is measured again. */
 static void test_without_rechecks(void **state)
 {
     (void)state;
@@ -304,8 +307,8 @@ static void test_without_rechecks(void **state)
     close_run(r);
 }
 
-/* The same again gives the same, however long a reply takes: `llm` by its nature, `hybrid` when it
-   is told to be patient. */
+/* Equal runs give equal results, however long replies take: with `llm` always, with `hybrid` if it
+   is told to wait for replies. */
 static void test_deterministic(void **state)
 {
     (void)state;
@@ -326,7 +329,8 @@ static void test_deterministic(void **state)
     }
 }
 
-/* While the first reply is on its way, chance has its turn: all of it, then the model's. */
+/* Until the first reply comes, random configurations are tried, `fill` in all; then those of the
+   model. */
 static void test_overlap(void **state)
 {
     (void)state;
@@ -343,7 +347,7 @@ static void test_overlap(void **state)
     close_run(r);
 }
 
-/* Closing gives up the question that is on its way, and tells what it may have cost. */
+/* Closing the strategy abandons a pending question and reports what it may have cost. */
 static void test_abandoned(void **state)
 {
     (void)state;
@@ -374,7 +378,8 @@ static void test_oneshot(void **state)
     close_run(r);
 }
 
-/* The search goes on while the model thinks, and finishes; both are on record. */
+/* The search continues while the model thinks, and to its end. Trials record which of the two
+   proposed them. */
 static void test_hybrid(void **state)
 {
     (void)state;
@@ -396,8 +401,8 @@ static void test_hybrid(void **state)
     close_run(r);
 }
 
-/* However many configurations can be under way, the model learns of most results before it is asked
-   again, and one that never gets a result does not end the run. */
+/* However many configurations are under way at once, the model sees most results before it is asked
+   again. A trial that never gets a result does not end the run. */
 static void test_many_under_way(void **state)
 {
     (void)state;
@@ -432,7 +437,7 @@ static void test_many_under_way(void **state)
 /* ---- early ends -------------------------------------------------------------------------------
  */
 
-/* Always something new, never better than the default. */
+/* A model that always proposes new configurations, none of them better than the default. */
 static ak_status wander(ak_buf *out, script *self, const char *state, ak_error *err)
 {
     (void)state;
@@ -453,7 +458,8 @@ static void test_stalled(void **state)
     close_run(r);
 }
 
-/* As it is asked to, where it expects nothing better. */
+/* A model that, from the second question on, says by an empty list that it expects nothing
+   better. */
 static ak_status give_up(ak_buf *out, script *self, const char *state, ak_error *err)
 {
     if (self->questions == 1) {
@@ -463,8 +469,8 @@ static ak_status give_up(ak_buf *out, script *self, const char *state, ak_error 
     return AK_OK;
 }
 
-/* A trial that a busy machine kept from being judged teaches the model nothing: the next question
-   does not mention it. Another time-out is a failure of the configuration. */
+/* A trial that could not be judged because the machine was busy is not mentioned to the model. Any
+   other time-out is a failure of the configuration. */
 static void test_not_judged(void **state)
 {
     (void)state;
@@ -486,7 +492,8 @@ static void test_not_judged(void **state)
     }
 }
 
-/* An empty list after proposals that were used is an answer, not a fault: nobody takes over. */
+/* An empty list after proposals that were used is an answer and not a fault, so no other strategy
+   takes over. */
 static void test_satisfied(void **state)
 {
     (void)state;
@@ -504,7 +511,8 @@ static void test_satisfied(void **state)
     close_run(r);
 }
 
-/* What is no answer is a fault, whatever was before it. */
+/* A model whose second and later replies are no valid answers, which is a fault even after a good
+   one. */
 static ak_status break_off(ak_buf *out, script *self, const char *state, ak_error *err)
 {
     if (self->questions == 1) {
@@ -554,7 +562,8 @@ static ak_status narrow(ak_buf *out, script *self, const char *state, ak_error *
     return climb(out, self, state, err);
 }
 
-/* A question that is too long is asked again with less in it, and later questions are short. */
+/* A question that is too long for the model is asked again in a shorter form, and later questions
+   are short, too. */
 static void test_too_long(void **state)
 {
     (void)state;
@@ -658,7 +667,7 @@ static void test_no_start(void **state)
     close_run(r);
 }
 
-/* What is off the grid is refused or snapped, and both are told in the next prompt. */
+/* Values that are not legal are refused or replaced by the nearest, and the next prompt says so. */
 static void test_off_grid(void **state)
 {
     (void)state;
@@ -679,7 +688,7 @@ static void test_off_grid(void **state)
     close_run(r);
 }
 
-/* 50,000 proposals: a batch is taken, some more are on record, the rest is not even looked at. */
+/* Of 50,000 proposals one batch is tried, some more are recorded, and the rest is not examined. */
 static void test_flood(void **state)
 {
     (void)state;
@@ -698,8 +707,8 @@ static void test_flood(void **state)
     close_run(r);
 }
 
-/* Trials of an earlier run that the same model proposed are its own; those of another bear its
-   name. */
+/* Trials of an earlier run count as the model's own if the same model proposed them. Those of
+   another model are shown with its name. */
 static void test_earlier_authors(void **state)
 {
     (void)state;

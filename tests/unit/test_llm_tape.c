@@ -83,7 +83,7 @@ static void a_script_answers_in_order(void **state)
     json_decref(schema);
 }
 
-/* What a recording client would have written. */
+/* Writes a question and answer to a tape as a client that records would. */
 static void record(const char *model, const ak_llm_chat *chat, const char *text, double cost)
 {
     ak_tape *tape = NULL;
@@ -144,7 +144,8 @@ static void a_folder_answers_what_was_asked(void **state)
     json_decref(schema);
 }
 
-/* A replay would never find what a second model said. */
+/* A tape takes answers of one model and effort only, because a replay would not find those of
+   another. */
 static void a_recording_is_of_one_model_and_effort(void **state)
 {
     (void)state;
@@ -229,8 +230,8 @@ static void a_budget_holds_in_a_replay_too(void **state)
     json_decref(schema);
 }
 
-/* One failed allocation after the other: an error each time, nothing leaked, and success at last.
- */
+/* Each allocation fails once. Each time there is an error and no leak, and without a failure the
+   call succeeds. */
 static void no_memory_is_an_error(void **state)
 {
     (void)state;
@@ -264,8 +265,8 @@ static void no_memory_is_an_error(void **state)
     json_decref(schema);
 }
 
-/* The same where Jansson has none, which then may call a text invalid; nothing is freed twice. The
-   script has more lines than a new array of Jansson has room for. */
+/* The same for allocations of Jansson, which may then report a text as invalid. Nothing is freed
+   twice. The script has more lines than a new array of Jansson has room for. */
 static void no_memory_for_lines_is_an_error(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_llm_text.c: tests the readers of what models and servers write: faulty JSON, JSON within
-   prose, streams, errors, dates, prices, keys. */
+/* test_llm_text.c: tests the functions that read texts of models and servers: faulty JSON, JSON
+   within prose, streams, errors, dates, prices, keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * test_llm_tune.c: tests a closed loop end to end: the tuner on the host, the real client, and a
- * server that plays the model and knows only the prompt. Where a time decides, it decides by a
- * factor of eight, which load on the machine does not reverse; nothing asserts a time.
+ * server that plays the model and knows only the prompt. Times that matter differ by a factor of
+ * eight, which load on the machine does not reverse. No time is asserted.
  */
 #include <semaphore.h>
 #include <setjmp.h>
@@ -66,7 +66,8 @@ static const char reference_text[] = "void ak_reference(const ak_host_call *call
 /* ---- the model --------------------------------------------------------------------------------
  */
 
-/* The number after `label`, in the part of the text that begins with `from`; -1: not there. */
+/* Returns the number after `label` in the part of the text that begins with `from`; -1 if there is
+   none. */
 static int number_after(const char *text, const char *from, const char *label)
 {
     const char *at = strstr(text, from);
@@ -74,8 +75,8 @@ static int number_after(const char *text, const char *from, const char *label)
     return at == NULL ? -1 : atoi(at + strlen(label));
 }
 
-/* It does an eighth of the work of the best that it sees, and tries each of the other modes until
-   it sees what became of it. */
+/* The model: it proposes an eighth of the work of the best that it sees. It also tries each other
+   mode until the prompt shows how that mode fails. */
 static json_t *think(const char *prompt)
 {
     int best = number_after(prompt, "## Anchors", "A = #");
@@ -332,7 +333,8 @@ static bool count_proposers(void *context, const ak_trial *trial)
     return true;
 }
 
-/* A key that is refused: said once and plainly; the run carries on and says who did it. */
+/* If the key is refused, this is said once, the run continues with another strategy, and trials
+   record that strategy. */
 static void test_unauthorized(void **state)
 {
     fixture *f = *state;
@@ -360,15 +362,15 @@ static void test_unauthorized(void **state)
     server_stop(&m.server);
 }
 
-/* In dollars for a million tokens. */
+/* Sets the prices of the model, in dollars per million tokens. */
 static void set_prices(fixture *f)
 {
     write_file(f->folder, "prices.json", "{\"compatible:*\": {\"input\": 1, \"output\": 10}}");
     assert_int_equal(ak_fs_join(f->prices, f->folder, "prices.json", NULL), AK_OK);
 }
 
-/* The evaluations end while a reply is on its way: what that call may have cost is booked, and the
-   archive has it. */
+/* If the evaluations end while a reply is pending, the possible cost of that call is counted and
+   archived. */
 static void test_given_up(void **state)
 {
     fixture *f = *state;
@@ -399,7 +401,7 @@ static void test_given_up(void **state)
     assert_int_equal(sem_destroy(&m.heard), 0);
 }
 
-/* The budget is that of all sizes: the first takes it, and for the second nothing is sent. */
+/* All sizes share one budget. If the first size uses it up, nothing is sent for the second. */
 static void test_sizes(void **state)
 {
     fixture *f = *state;

@@ -1,7 +1,7 @@
 /*
  * test_locale.c: tests the library in a program that has called setlocale. Conversions of the C
- * library then give other results, and ours must not. The tests locale/NAME run other unit tests
- * in the same locale (tests/CMakeLists.txt).
+ * library then give other results; those of autokernel must not. The tests locale/NAME run other
+ * unit tests in the same locale (tests/CMakeLists.txt).
  */
 #include <ctype.h>
 #include <locale.h>
@@ -21,7 +21,7 @@
 #include "base/number.h"
 #include "space_fixture.h"
 
-/* glibc keeps the text of LOCPATH that it has split when a locale is set. */
+/* Suppresses a leak of glibc, which keeps the split text of LOCPATH when a locale is set. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -101,7 +101,8 @@ static void threads_do_not_disturb_each_other(void **state)
     }
 }
 
-/* A condition with a real is the one that was written: 3 configurations, not 4. */
+/* The real number in a condition is read with '.' as decimal point: 3 configurations are valid, not
+   4. */
 static void conditions_mean_what_they_say(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_merge.c: tests that archives are merged: everything is taken over, once however often it
-   is merged, ids that conflict are replaced, and runs that have continued are updated. */
+/* test_merge.c: tests the merging of archives: everything is copied, but only once if it is merged
+   again; conflicting ids are replaced; runs that have continued are updated. */
 #include "archive_fixture.h"
 
 #include "archive/store.h"
@@ -85,7 +85,8 @@ static void expect_merge(world *w, size_t added, size_t known)
     assert_int_equal(got_known, known);
 }
 
-/* A run of two trials with a parent, a result that names one of them, a call and sources. */
+/* Fills an archive with a run of two trials, one of which is the parent of the other, a result that
+   names one of them, a call and sources. */
 static void fill(ak_archive *archive)
 {
     char result[160];
@@ -167,7 +168,7 @@ static void test_went_on(void **state)
     ak_archive_close(w.other);
 }
 
-/* Another run with the same id gets an id of its own, the same one every time. */
+/* A different run with the same id gets a new id, which is the same in every merge. */
 static void test_conflict(void **state)
 {
     world w;
@@ -189,7 +190,7 @@ static void test_conflict(void **state)
     ak_archive_close(w.other);
 }
 
-/* Many archives with equal trial ids. */
+/* Many archives with equal trial ids can be merged. */
 static void test_many(void **state)
 {
     enum { ARCHIVES = 150, TRIALS = 3 };
@@ -214,7 +215,7 @@ static void test_many(void **state)
     assert_int_equal(ask(fixture_of(state)->archive, COUNT("trials")), ARCHIVES * TRIALS);
 }
 
-/* All of a file or nothing, in one line. */
+/* A file is merged as a whole or not at all, and the error is one line. */
 static void test_refused(void **state)
 {
     world w;

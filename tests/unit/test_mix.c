@@ -1,5 +1,5 @@
-/* test_mix.c: tests what is read from listings of disassemblers: the hottest loop, what its
-   instructions do, and what is said of it. */
+/* test_mix.c: tests the analysis of disassembly listings: the hottest loop, the kinds of its
+   instructions, and the sentence about it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "backend/mix.h"
 
-/* A loop around a loop, and one behind it with less arithmetic. */
+/* Two nested loops, and a third behind them with less arithmetic. */
 static const char x86[] =
     "\nk.so:     file format elf64-x86-64\n\n\nDisassembly of section .text:\n\n"
     "0000000000001000 <ak_kernel>:\n"
@@ -33,7 +33,8 @@ static const char x86[] =
     "    105a:\tjmp    1100 <elsewhere>\n"
     "    105f:\tret\n";
 
-/* What an FMA adds to is set in each turn: nothing waits. */
+/* The operand to which the FMA adds is set anew in each turn, so no FMA waits for the one
+   before. */
 static const char fresh[] = "0000000000001000 <ak_kernel>:\n"
                             "    1000:\tvmulps (%rsi),%ymm3,%ymm1\n"
                             "    1008:\tvfmadd231ps (%rdi),%ymm2,%ymm1\n"
@@ -52,7 +53,8 @@ static const char arm[] = "0000000000000740 <ak_kernel>:\n"
                           " 75c:\tstr\tq0, [x3]\n"
                           " 760:\tret\n";
 
-/* As nvdisasm writes it. A constant that is written by a product is no arithmetic. */
+/* A listing as nvdisasm writes it. A multiplication that only loads a constant does not count as
+   arithmetic. */
 static const char sass[] =
     ".text.k:\n"
     "        /*0000*/                   LDC R1, c[0x0][0x28] ;\n"
@@ -74,7 +76,7 @@ static const char sass[] =
     ".L_x_3:\n"
     "        /*00e0*/                   BRA `(.L_x_3);\n";
 
-/* As cuobjdump writes it. */
+/* A listing as cuobjdump writes it. */
 static const char dumped[] =
     "\t\tFunction : k\n"
     "        /*0000*/                   FADD R1, R1, R2 ;          /* 0x0000000402007221 */\n"

@@ -34,8 +34,9 @@ static void read_folders(ak_compile_folders *out)
     assert_string_equal(out->reads.path[0], "/etc/OpenCL");
 }
 
-/* What is above "lib", the folder of a library without, nothing for a name of the system's, and
-   each once. */
+/* For an OpenCL library outside the system's folders, the folder above its "lib" can be read or,
+   without a "lib", its own folder. Each folder is listed once. Libraries that are named without a
+   path need none. */
 static void an_icd_that_lies_elsewhere_can_be_read(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
  * test_pool.c: tests the way of a candidate through real compilers and real child processes.
- * Correct candidates are timed; wrong and hostile ones get the status of what they did, and the
- * next trial is unaffected.
+ * Correct candidates are timed. Wrong and hostile ones get the status that fits what they did, and
+ * the next trial is not affected.
  */
 #include "worker_fixture.h"
 
@@ -14,7 +14,8 @@
 #include "pool_fixture.h"
 #include "worker/process.h"
 
-/* This is room on a slow, busy machine. A hang ends earlier: submit says how fast others are. */
+/* Time limit of a launch, for a slow and busy machine. A hang ends earlier, because submit() says
+   how fast other candidates are. */
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
 
 static ak_pool *open_pool(const ak_task *task, const volatile int *cancel)
@@ -140,7 +141,8 @@ static void every_fate_is_named(void **state)
     ak_task_close(task);
 }
 
-/* As long as it is not known how fast others are, a hang is one after the longest time-out. */
+/* As long as it is not known how fast other candidates are, a hang ends only at the longest
+   time-out. */
 static void a_hang_costs_its_time_out(void **state)
 {
     (void)state;
@@ -246,8 +248,8 @@ static void write_space(const char *old, const char *new)
     fixture_write("host.json", text);
 }
 
-/* Code is measured again where a trial would check or run it in another way at any of the shapes
-   that it can have: the edge cases N=1, 7, 1023, and 5000. */
+/* Equal code of another configuration is measured again if a trial would check or launch it in
+   another way at one of its shapes: the edge cases N=1, 7, 1023, or 5000. */
 static void equal_code_that_is_run_otherwise_is_measured_again(void **state)
 {
     (void)state;
@@ -315,7 +317,8 @@ static void equal_code_with_equal_launches_is_measured_once(void **state)
     }
 }
 
-/* What has not begun goes without a result; asked for again, it is done after all. */
+/* A job that has not begun can be withdrawn, and then gives no result. If it is submitted again, it
+   is done. */
 static void what_has_not_begun_can_be_taken_back(void **state)
 {
     (void)state;
@@ -455,7 +458,7 @@ static void cancelling_ends_a_wait(void **state)
     ak_task_close(task);
 }
 
-/* The only child of this process that is a device worker of the pool. */
+/* Returns the only child of this process that is a worker with this role. */
 static pid_t child_with(const char *role)
 {
     char path[64], *children = NULL;
@@ -515,7 +518,7 @@ static void a_dead_worker_costs_one_job(void **state)
     assert_int_equal(child_with("--compile"), 0);
 }
 
-/* A program that the library is part of may ignore the ends of its children. */
+/* How a candidate ended is known even if the program that uses the library ignores SIGCHLD. */
 static void fates_are_named_where_sigchld_is_ignored(void **state)
 {
     (void)state;
@@ -553,7 +556,7 @@ static void *open_and_end(void *context)
     return NULL;
 }
 
-/* Workers belong to the process, not to the thread that happened to start them. */
+/* Workers live until the process ends, and not only as long as the thread that started them. */
 static void a_pool_outlives_the_thread_that_opened_it(void **state)
 {
     (void)state;
@@ -580,8 +583,9 @@ static void a_pool_outlives_the_thread_that_opened_it(void **state)
     ak_task_close(o.task);
 }
 
-/* Killed in the middle of a trial that hangs and of compilations, from a thread of its own or not:
-   all its descendants come to this process, which adopts them, and end. */
+/* If a tuner is killed during a trial that hangs and during compilations, all its descendants end.
+   This process adopts them, so that it can wait for them. `threaded`: the pool was opened in a
+   second thread. */
 static void expect_no_orphans(bool threaded)
 {
     int told[2];
@@ -631,7 +635,7 @@ static void a_killed_program_leaves_nobody_behind(void **state)
     expect_no_orphans(true);
 }
 
-/* A compiler of the name that is looked for first. */
+/* Puts a script in the place of the compiler "cc", first in PATH. Returns the former PATH. */
 static char *use_compiler(const char *script)
 {
     char path[AK_PATH_MAX], all[2 * AK_PATH_MAX];
@@ -650,7 +654,8 @@ static void use_path(char *kept)
     ak_free(kept);
 }
 
-/* On a busy machine a compiler that only gets what nothing else wants gets nothing. */
+/* On a busy machine, a compiler that runs with SCHED_IDLE may get no time at all. It is then
+   restarted with the usual priority. */
 static void a_starved_compiler_is_given_a_share(void **state)
 {
     (void)state;
@@ -674,8 +679,8 @@ static void a_starved_compiler_is_given_a_share(void **state)
     use_path(kept);
 }
 
-/* What the machine lacks is no property of a configuration: no trial says so, and the same
-   configuration is compiled as soon as it can be. */
+/* A full disk is not the fault of a configuration: no trial fails for it, and the configuration is
+   compiled as soon as there is room. */
 static void a_full_disk_is_no_compile_error(void **state)
 {
     (void)state;
@@ -707,8 +712,8 @@ static void a_full_disk_is_no_compile_error(void **state)
     use_path(kept);
 }
 
-/* Compiled code that is gone when the device wants it: the job goes without a result, and the
-   device is there for the next one. */
+/* If compiled code has disappeared when the device needs it, the job gives no result, and the
+   device remains usable for the next. */
 static void code_that_is_gone_is_no_launch_error(void **state)
 {
     (void)state;

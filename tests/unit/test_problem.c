@@ -177,7 +177,8 @@ static void test_not_found(void **state)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* A copy of the scale kernel in which one file has one member replaced (NULL: removed). */
+/* Opens a copy of the scale kernel in which one member of one file is replaced (`value` NULL:
+   removed), and expects an error. */
 static void check_fault(const char *file, const char *member, const char *value,
                         const char *message)
 {
@@ -379,7 +380,7 @@ static void test_hostile_depth(void **state)
     ak_buf_free(&text);
 }
 
-/* Jansson allocates by itself, so the faults of our own allocations are what is tested here. */
+/* Failures of ak_alloc are tested, and not those of Jansson, which allocates memory by itself. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -418,8 +419,8 @@ static void test_dtypes(void **state)
     assert_false(ak_dtype_parse(&dtype, "F32"));
 }
 
-/* Rows of floats of any width may be turned to make contents that no run has seen; whole numbers
-   may be addresses. */
+/* Rows of floats of any width may be permuted to make new contents. Whole numbers may be indices
+   and stay. */
 static void test_which_dtypes_are_floats(void **state)
 {
     (void)state;
@@ -431,8 +432,8 @@ static void test_which_dtypes_are_floats(void **state)
     assert_true(ak_dtype_parse(&dtype, "i32") && !ak_dtype_is_float(dtype));
 }
 
-/* Every dtype is found by its name, is said to have the width of its C type, and may be a task's
-   unless it is a float of 8 bits. */
+/* Every dtype is found by its name, has the width of its C type, and can be the dtype of a task
+   unless it is an 8-bit float. */
 static void test_every_dtype(void **state)
 {
     (void)state;

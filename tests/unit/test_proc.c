@@ -64,8 +64,9 @@ static void reap_all(int number)
     errno = kept;
 }
 
-/* How a worker ended that somebody else has waited for. Where that is reap_all, the worker is asked
-   about only afterwards: both wait for the same child, and either could come first. */
+/* Expects to learn how a worker ended although the program itself has waited for that child. With
+   `after_reap_all`, the worker is asked about only after reap_all has waited for it, because
+   otherwise either could come first. */
 static void expect_a_worker_to_be_explained(const char *known, bool after_reap_all)
 {
     const char *const argv[] = {"sh", "-c", "kill -SEGV $$", NULL};

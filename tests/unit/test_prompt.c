@@ -1,5 +1,5 @@
-/* test_prompt.c: compares prompts with stored texts for a fixed fixture, and tests that foreign
-   text stays data, the schema, and how proposals are checked against the space. */
+/* test_prompt.c: compares prompts of a fixed fixture with stored texts, and tests that foreign text
+   stays data, the schema of the answer, and the check of proposals against the space. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void assert_golden(const char *name, const ak_buf *text)
     ak_free(stored);
 }
 
-/* Twenty trials: random ones, two generations of a model, failures of every kind. */
+/* Writes twenty trials: random ones, two generations of a model, and failures of every kind. */
 static size_t experience(ak_experience *out, const fixture *f)
 {
     static const struct {
@@ -189,8 +189,8 @@ static void test_stable_parts(void **state)
     ak_buf_free(&text);
 }
 
-/* What leaves the machine: with "facts" no source and no compiler's message, with "space" no fact
-   of the device either. */
+/* The share decides what leaves the machine. With "facts" there are no source and no compiler
+   messages, with "space" there are no facts of the device either. */
 static void test_shares(void **state)
 {
     static const struct {
@@ -225,8 +225,8 @@ static void test_shares(void **state)
     f->brief.share = AK_SHARE_SOURCE;
 }
 
-/* The schema allows what can be right and nothing else: values of valid configurations, parents
-   that were shown with a time, as many proposals as were asked for. */
+/* The schema allows only what can be right: values of valid configurations, parents that were shown
+   with a time, and at most as many proposals as were asked for. */
 static void test_answer_contract(void **state)
 {
     (void)state;
@@ -322,9 +322,10 @@ static const char *shape_fact(const ak_brief *brief, const char *name)
     return "";
 }
 
-/* A prompt places the task as the end of a run does: 2 MiB are in the cores' second caches (150
-   GB/s), in their first ones (400 GB/s), in a cache that they share (the memory's 20 GB/s hold, but
-   may be exceeded), or in no cache. Each fact has a name of its own, as an object of JSON needs. */
+/* A prompt places the task on the roofline as the end of a run does. Its 2 MiB fit the cores'
+   second-level caches (150 GB/s), their first-level ones (400 GB/s), a shared cache (the memory's
+   20 GB/s are stated, but may be exceeded), or no cache. All facts have different names, as members
+   of a JSON object must. */
 static void test_place(void **state)
 {
     (void)state;
@@ -370,7 +371,7 @@ static void test_place(void **state)
     }
 }
 
-/* Facts of a space file have names of their own, too. */
+/* The facts of a space file also have names that differ from all others. */
 static void test_facts_are_named(void **state)
 {
     const fixture *f = *state;
@@ -387,8 +388,8 @@ static void test_facts_are_named(void **state)
     json_decref(definition);
 }
 
-/* The aim never lies beyond what the ceilings allow, and a prediction that was far off did not come
-   true, in whichever direction it was off. */
+/* The time to aim for is never less than the ceilings allow. A prediction that was far off, in
+   either direction, is not said to have come true. */
 static void test_honest_bounds(void **state)
 {
     fixture *f = *state;
@@ -476,7 +477,7 @@ static void test_state(void **state)
     ak_buf_free(&text);
 }
 
-/* With another objective the model is told of it, and sees values before times. */
+/* With another objective, the prompt states it and shows values before times. */
 static void test_objective(void **state)
 {
     fixture *f = *state;
@@ -570,7 +571,7 @@ static void test_foreign_text(void **state)
     ak_buf_free(&text);
 }
 
-/* A long source is cut to what depends on parameters, and never beyond its bound. */
+/* A long source is reduced to the lines that depend on parameters, within its limit on bytes. */
 static void test_skeleton(void **state)
 {
     fixture *f = *state;
@@ -597,7 +598,8 @@ static void test_skeleton(void **state)
     ak_buf_free(&text);
 }
 
-/* Of a source with marks the parts between them are shown, and how much lies between those. */
+/* If a source has marks, the parts between them are shown, with the number of lines that are left
+   out. */
 static void test_heart(void **state)
 {
     fixture *f = *state;
@@ -687,8 +689,8 @@ static void test_filling(void **state)
     ak_space_free(space);
 }
 
-/* What all slow trials have and few others is named; untried values have their neighbours; and what
-   was tried is not told if it is hidden. */
+/* The prompt names values that all slow trials and few others have, lists untried values among the
+   tried ones, and says nothing about trials if the history is hidden. */
 static void test_groups(void **state)
 {
     fixture *f = *state;
@@ -751,7 +753,8 @@ static void test_groups(void **state)
     ak_buf_free(&text);
 }
 
-/* A recording holds what it holds: how much that is, and which values it hardly has. */
+/* For a recording, the prompt says how many configurations it holds, and which values are rare in
+   it. */
 static void test_recorded(void **state)
 {
     (void)state;
@@ -785,7 +788,7 @@ static void test_recorded(void **state)
     json_decref(definition);
 }
 
-/* What no single value explains, pairs of values may. */
+/* If no single value explains a group of trials, pairs of values may. */
 static void test_pairs(void **state)
 {
     fixture *f = *state;
@@ -813,8 +816,8 @@ static void test_pairs(void **state)
     ak_buf_free(&text);
 }
 
-/* The first question names the kinds, and asks for a best guess of each; the second asks for those
-   that have hardly been tried, and says how far the trials of a kind lie apart. */
+/* The first question names the kinds and asks for a best guess of each. The second asks for kinds
+   that have hardly been tried, and shows the spread of times within a kind. */
 static void test_kinds(void **state)
 {
     fixture *f = *state;
@@ -859,8 +862,9 @@ static void test_kinds(void **state)
     ak_buf_free(&text);
 }
 
-/* The request follows the phase: wide at first, then also elsewhere while much of the budget is
-   left, and elsewhere above all once the latest trials gained nothing. */
+/* The request depends on the phase. At first it asks for very different proposals, then, while much
+   of the budget is left, also for other regions, and mostly for these once the latest trials gained
+   nothing. */
 static void test_phases(void **state)
 {
     fixture *f = *state;

@@ -1,5 +1,5 @@
-/* test_protocol.c: tests lines and messages of the workers' protocol: whole, in pieces, too
-   long, not JSON; over a pipe, also a broken one. Every message is read back as it was written. */
+/* test_protocol.c: tests lines and messages of the wire protocol: whole, in pieces, too long, or
+   not JSON; over a pipe, also a broken one. Every message is read back as it was written. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,8 @@ static void a_line_has_a_limit(void **state)
     ak_free(piece);
 }
 
-/* The time for a line grows with its length, not with its square: that would be minutes here. */
+/* The time to read a line grows with its length and not with the square of it, which would take
+   minutes here. */
 static void a_long_line_arrives_in_small_pieces(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void half_a_message_is_a_crash(void **state)
     ak_line_reader_free(&reader);
 }
 
-/* SIGPIPE would end this test. */
+/* Writing to a worker that has ended gives an error and not SIGPIPE, which would end this test. */
 static void writing_to_the_dead_is_an_error(void **state)
 {
     (void)state;
@@ -212,7 +213,8 @@ static json_t *parsed(const char *text)
     return object;
 }
 
-/* The times are those of the samples, and a text is one line without control characters. */
+/* Of a reply, the times are computed from the samples, and texts become one line without control
+   characters. */
 static void a_lie_is_not_believed(void **state)
 {
     (void)state;
@@ -241,7 +243,7 @@ static void a_lie_is_not_believed(void **state)
     ak_free(text);
 }
 
-/* A worker whose reply to a job is none is broken, whatever else it says. */
+/* A reply that does not fit the job marks its worker as broken. */
 static void replies_are_checked_as_a_whole(void **state)
 {
     (void)state;
@@ -315,7 +317,7 @@ static void bad_trials_are_refused(void **state)
     }
 }
 
-/* What may begin early is one of the words there are, or not known. */
+/* An unknown word for overlap is read as "not known". */
 static void an_overlap_comes_back(void **state)
 {
     static const char *const bad[] = {"\"\"", "\"soon\"", "1", "[\"none\"]", "true"};

@@ -1,5 +1,5 @@
-/* test_reads.c: tests what a confined process may read for the sake of a tool, in a home of its
-   own. */
+/* test_reads.c: tests which files of the home folder a confined process may read because a tool
+   needs them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,7 +138,7 @@ static void no_folder_is_the_home(void **state)
     assert_false(may_read("letter.txt"));
 }
 
-/* A Python that is installed in ~/.local reads its library and its packages. */
+/* A Python in ~/.local may read its library and packages, but nothing else of the home folder. */
 static void python_opens_no_home(void **state)
 {
     (void)state;

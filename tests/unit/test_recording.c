@@ -1,7 +1,7 @@
 /*
- * test_recording.c: tests recorded spaces: what is read from each format, that everything else is
- * refused in one line, and the statistics. tests/data/recordings/derive.py computes the expected
- * figures of tiny.json.
+ * test_recording.c: tests recordings: what is read from each format, that any other file is refused
+ * in one line, and the statistics. tests/data/recordings/derive.py computes the expected figures of
+ * tiny.json.
  */
 #include "archive_fixture.h"
 
@@ -420,8 +420,8 @@ static void test_begins(void **state)
     assert_false(ak_fs_begins(f->folder, "SQL", 3));
 }
 
-/* Whatever allocation fails, the file is refused with a message, and nothing is lost. (Jansson
-   takes a failure in some places for a mistake in the text.) */
+/* Whichever allocation fails, the file is refused with a message, and nothing leaks. (Jansson
+   reports some failures as errors in the text.) */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static void test_no_memory(void **state)
     }
 }
 
-/* A rank that the file states stands for that of the space file, unless a name is unknown. */
+/* A rank in the recording replaces that of the space file, unless it reads an unknown name. */
 static void test_rank(void **state)
 {
     static const char *const ranks[] = {"2*a", "2*nobody"};

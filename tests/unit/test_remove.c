@@ -1,5 +1,5 @@
-/* test_remove.c: tests that runs and trials are removed with what only they had, and nothing else.
- */
+/* test_remove.c: tests that a removed run or trial takes along what only it needs, and nothing
+   else. */
 #include "archive_fixture.h"
 
 #include "archive/overview.h"
@@ -71,8 +71,8 @@ static void a_run_goes_with_what_only_it_had(void **state)
                    "no run aaaa1");
 }
 
-/* An environment that is known under another hash today has its words there: they stay as long as
-   one of the two is needed. */
+/* If an environment was renamed, its members are stored under the new hash. They stay as long as
+   either hash is needed. */
 static void words_of_todays_hash_stay(void **state)
 {
     fixture *f = fixture_of(state);
@@ -122,7 +122,8 @@ static void a_run_that_goes_on_is_refused(void **state)
     assert_ok(ak_archive_remove(&gone, f->archive, "aaaa1", true, err));
 }
 
-/* The runs of sizes go along, but not one that another run over many sizes names. */
+/* With a run over many sizes, the runs of its sizes are removed, except those that another such run
+   names. */
 static void a_run_over_many_sizes(void **state)
 {
     fixture *f = fixture_of(state);

@@ -1,8 +1,7 @@
 /*
- * test_replay.c: tests searches on recordings: the score, compared with figures of an independent
- * computation (tests/data/recordings/derive.py), the virtual clock, budgets, and that the seed
- * decides everything. With AUTOKERNEL_SPACES it also tests the published recordings and their
- * statistics.
+ * test_replay.c: tests searches on recordings: the score, compared with an independent computation
+ * (tests/data/recordings/derive.py), the virtual clock, budgets, and that equal seeds give equal
+ * results. With AUTOKERNEL_SPACES it also tests the published recordings and their statistics.
  */
 #include "archive_fixture.h"
 
@@ -40,7 +39,8 @@ static void near(double got, double wanted)
     }
 }
 
-/* The traces of one repeat that tries what `first`, `step` and the cut-off leave. */
+/* Makes the trace of one repeat that tries the configurations `first`, `first` + `step`, and so on,
+   up to the cut-off. */
 static ak_trace trace_of(const ak_recording *recording, int64_t first, int64_t step)
 {
     ak_trace trace = {0};
@@ -88,7 +88,7 @@ static void test_score(void **state)
     }
 }
 
-/* Exhaustive search goes by the order of indices, whatever the seed: 19 configurations. */
+/* Exhaustive search tries configurations in the order of their indices, whatever the seed. */
 static void test_exhaustive(void **state)
 {
     (void)state;
@@ -124,8 +124,8 @@ static void same(const ak_simulation *a, const ak_simulation *b, size_t count)
     }
 }
 
-/* The same seed is the same result, with any number of threads; more repeats begin with the same.
- */
+/* Equal seeds give equal results with any number of threads, and further repeats do not change the
+   first ones. */
 static void test_seeds(void **state)
 {
     (void)state;
@@ -148,7 +148,8 @@ static void test_seeds(void **state)
     ak_simulation_clear(&other);
 }
 
-/* Every strategy there is gets through all of a recording, alone and in batches, within budgets. */
+/* Every strategy can try a whole recording, one configuration at a time and in batches, and keeps
+   within budgets. */
 static void test_every_strategy(void **state)
 {
     (void)state;
@@ -299,7 +300,8 @@ static void test_published(void **state)
     ak_free(text);
 }
 
-/* Scores of exhaustive search, one repeat, by the reference that comes with the recordings. */
+/* Scores of one repeat of exhaustive search equal those of the reference implementation that comes
+   with the recordings. */
 static void test_published_scores(void **state)
 {
     (void)state;

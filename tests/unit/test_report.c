@@ -1,5 +1,5 @@
-/* test_report.c: tests that a report says what the run did, in five formats, also for runs with
-   an incomplete record, and that it prints no control character that a terminal would obey. */
+/* test_report.c: tests reports in five formats, also of runs with an incomplete record, and that
+   they contain no control characters that affect a terminal. */
 #include "archive_fixture.h"
 
 #include "archive/overview.h"
@@ -9,10 +9,11 @@
 static const char *const formats[] = {"text", "csv", "json", "md", "html"};
 #define FORMATS (sizeof formats / sizeof formats[0])
 
-/* No report allocates nearly this often, so a loop that gets there would never succeed. */
+/* Limit on the failing allocation: no report makes nearly as many, so a loop that reaches it would
+   never succeed. */
 #define NTH_MAX 100000
 
-/* A run of a dozen trials. The finish prefers the second fastest. */
+/* Fills the archive with a run of a dozen trials whose finish prefers the second fastest. */
 static void fill(ak_archive *archive)
 {
     ak_run run = literal_run("00112233445566aa");
@@ -158,7 +159,7 @@ static void test_model(void **state)
     json_decref(report);
 }
 
-/* A run that was killed has no result: the fastest trial is the best there is. */
+/* A run that was killed has no result, so its best is the fastest trial. */
 static void test_unfinished(void **state)
 {
     fixture *f = fixture_of(state);
@@ -177,8 +178,8 @@ static void test_unfinished(void **state)
     ak_text_free(text);
 }
 
-/* What tune said of the best at its end, every form of the report says too, in the same words; and
-   what a language model cost. */
+/* Every format shows the placement of the best on the roofline in the words of `tune`, and the cost
+   of the language model. */
 static void test_roofline_and_cost(void **state)
 {
     fixture *f = fixture_of(state);
@@ -211,7 +212,7 @@ static void test_roofline_and_cost(void **state)
     json_decref(report);
 }
 
-/* A run over many sizes has made the trials of its sizes' runs, in every format. */
+/* In every format, a run over many sizes counts the trials of the runs of its sizes. */
 static void test_many_sizes(void **state)
 {
     fixture *f = fixture_of(state);
@@ -235,7 +236,7 @@ static void test_many_sizes(void **state)
     json_decref(report);
 }
 
-/* Libraries that are as fast as each other stand side by side in the picture. */
+/* In the picture, libraries with equal speeds are drawn side by side. */
 static void test_alike_libraries(void **state)
 {
     fixture *f = fixture_of(state);
@@ -257,7 +258,7 @@ static void test_alike_libraries(void **state)
     ak_text_free(text);
 }
 
-/* The labels of a slow kernel are no wider than others. */
+/* The labels of the picture fit their column even for very small rates. */
 static void test_small_rates(void **state)
 {
     fixture *f = fixture_of(state);
@@ -313,7 +314,8 @@ static void test_cancelled(void **state)
     ak_text_free(text);
 }
 
-/* Of an imported run neither options nor result nor the words of its environment are known. */
+/* The report of an imported run works without its options, its result and the members of its
+   environment. */
 static void test_imported(void **state)
 {
     static const char *const sources[] = {"csv", "json", "kernels"};
@@ -453,7 +455,7 @@ static void test_csv(void **state)
     ak_text_free(text);
 }
 
-/* The data of a page, between the tags. */
+/* Returns the data of a page, which stand between two tags. */
 static json_t *page_data(const char *page)
 {
     static const char tag[] = "<script type=\"application/json\" id=\"data\">";
@@ -467,7 +469,7 @@ static json_t *page_data(const char *page)
     return data;
 }
 
-/* Nothing that a kernel, a compiler or a model wrote can end the block that it stands in. */
+/* Texts of a kernel, a compiler or a model cannot end the block of data in an HTML page. */
 static void test_html(void **state)
 {
     static const char hostile[] = "</script><script>alert(1)</script><!--";
@@ -498,8 +500,8 @@ static void test_html(void **state)
     ak_text_free(text);
 }
 
-/* What a change is worth: pairs of trials that differ in it alone. */
-/* A page shows all trials up to a limit, and of more than these never more than the limit. */
+/* The worth of a change comes from pairs of trials that differ in this change alone. */
+/* A page shows all trials up to a limit. If there are more, it never shows more than the limit. */
 static void test_limit_of_trials(void **state)
 {
     const size_t most = AK_PAGE_TRIALS_MAX + 10000;
@@ -585,7 +587,7 @@ static void test_changes(void **state)
     ak_text_free(text);
 }
 
-/* The report of a run with one trial. */
+/* Returns the report of `run`, to which one trial is added. */
 static char *report_of_run(fixture *f, const ak_run *run)
 {
     char *text;
@@ -597,7 +599,7 @@ static char *report_of_run(fixture *f, const ak_run *run)
     return text;
 }
 
-/* Puts a text that was broken into lines into one. */
+/* Joins the lines of a text into one. */
 static void unwrap(char *text)
 {
     char *to = text;
@@ -610,7 +612,8 @@ static void unwrap(char *text)
     *to = 0;
 }
 
-/* A difference that is no larger than the control's interval is not decided in words either. */
+/* If a difference is no larger than the control's interval, the sentences also say that it is not
+   decided. */
 static void test_control_in_words(void **state)
 {
     fixture *f = fixture_of(state);
@@ -633,7 +636,8 @@ static void test_control_in_words(void **state)
     ak_text_free(text);
 }
 
-/* On a busy machine the finish decides where enough rounds were quiet, and the words do as well. */
+/* Sentences say what the finish decided, even on a busy machine if enough rounds were
+   undisturbed. */
 static void test_decided_in_words(void **state)
 {
     fixture *f = fixture_of(state);
@@ -660,7 +664,7 @@ static void test_decided_in_words(void **state)
     ak_text_free(text);
 }
 
-/* What the check before the finish found wrong is not called the best. */
+/* A configuration that failed the check before the finish is not reported as the best. */
 static void test_failed_later(void **state)
 {
     fixture *f = fixture_of(state);
@@ -689,7 +693,7 @@ static void test_failed_later(void **state)
     ak_text_free(text);
 }
 
-/* Two runs side by side, in every format. */
+/* Two runs can be compared in every format. */
 static void test_versus(void **state)
 {
     fixture *f = fixture_of(state);
@@ -755,7 +759,7 @@ static void test_versus(void **state)
     ak_text_free(text);
 }
 
-/* The command can be pasted into a shell, whatever is in it. */
+/* The command that repeats a run is quoted so that it can be pasted into a shell. */
 static void test_command_quoting(void **state)
 {
     fixture *f = fixture_of(state);
@@ -801,7 +805,8 @@ static void test_command_quoting(void **state)
     assert_refused(ak_report(&text, f->archive, NULL, "text:x", err), AK_INVALID, "text:x");
 }
 
-/* Trials by device, what the device did in the finish, and the warnings. */
+/* The report shows trials by device, the device's clocks and power in the finish, and the
+   warnings. */
 static void test_devices(void **state)
 {
     static const char *const wanted[] = {
@@ -867,8 +872,8 @@ static char *report_of(ak_archive *archive, const char *run, const char *format)
     return text;
 }
 
-/* Of a recording: its command finds the file, a recorded time has no interval, and the run is the
-   latest though its clock began in 1970. */
+/* In the report of a run on a recording, the command has the path of the file, and times have no
+   interval. The run is the latest although its clock begins in 1970. */
 static void test_recorded(void **state)
 {
     fixture *f = fixture_of(state);
@@ -906,7 +911,8 @@ static void test_recorded(void **state)
     json_decref(report);
 }
 
-/* What another program wrote, or a message with characters that turn lines around. */
+/* Rows that another program wrote, and messages with characters that change the direction of text,
+   do no harm. */
 static void test_hostile_rows(void **state)
 {
     static const char spoil[] = "UPDATE trials SET ms = 9e999, ci_low_ms = -9e999, tflops = 9e999, "
@@ -939,7 +945,7 @@ static void test_hostile_rows(void **state)
     json_decref(report);
 }
 
-/* The stages and the rest are the whole. */
+/* The seconds of all stages and the rest add up to those of the run. */
 static void test_rest(void **state)
 {
     static const char *const stages[] = {"propose", "compile",  "check",
@@ -959,7 +965,7 @@ static void test_rest(void **state)
     ak_text_free(text);
 }
 
-/* Times of different kernels have no ratio. */
+/* No ratio is shown for the times of different tasks. */
 static void test_other_tasks(void **state)
 {
     fixture *f = fixture_of(state);
@@ -982,7 +988,7 @@ static void test_other_tasks(void **state)
     ak_text_free(text);
 }
 
-/* Records may hold any JSON. */
+/* The record of a run may hold any JSON, and reports still work. */
 static void test_odd_records(void **state)
 {
     static const char *const odd[] = {
@@ -1019,7 +1025,8 @@ static void test_odd_records(void **state)
     }
 }
 
-/* Figures that no device has, the least and the greatest that a record can hold. */
+/* Reports work with the least and the greatest figures that a record can hold, which no device
+   has. */
 static void test_wild_figures(void **state)
 {
     static const char *const wild[] = {

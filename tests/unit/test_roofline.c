@@ -23,8 +23,8 @@ static void assert_near(double got, double want, double relative)
 static const ak_ceilings a100 = {.peak_tflops = 312, .copy_gbs = 1939};
 static const ak_ceilings h200 = {.peak_tflops = 989, .copy_gbs = 4200, .triad_gbs = 4300};
 
-/* 2 * 4096^3 flop over 3 * 4096^2 * 2 byte = 4096 / 3 flop/byte. At 1.939e12 byte/s the memory
-   could feed 1365.33 * 1.939 = 2647.4 TFLOP/s; the tensor cores stop at 312. */
+/* 2 * 4096^3 flop over 3 * 4096^2 * 2 byte are 4096 / 3 flop/byte. At 1.939e12 byte/s the memory
+   allows 1365.33 * 1.939 = 2647.4 TFLOP/s; the tensor cores reach 312. */
 static void test_matmul_on_a100(void **state)
 {
     (void)state;
@@ -39,7 +39,8 @@ static void test_matmul_on_a100(void **state)
     assert_near(r.efficiency, 0.881018932, 1e-8);
 }
 
-/* 8192^3 bf16: 8192 / 3 flop/byte, memory limit 2730.67 * 4.3 = 11741.9 TFLOP/s. */
+/* A product of 8192^3 in bf16 has 8192 / 3 flop/byte. The memory allows 2730.67 * 4.3 = 11741.9
+   TFLOP/s. */
 static void test_matmul_on_h200(void **state)
 {
     (void)state;
@@ -50,8 +51,8 @@ static void test_matmul_on_h200(void **state)
     assert_false(r.memory_bound);
 }
 
-/* Softmax 16384 x 4096 f32: 5 flop per 8 byte. 536.9e6 byte at 4300 GB/s take 0.12486 ms; the
-   limit is 0.625 * 4.3 = 2.6875 TFLOP/s. */
+/* A softmax of 16384 x 4096 f32 has 5 flop per 8 byte. 536.9e6 byte at 4300 GB/s take 0.12486 ms,
+   and the limit is 0.625 * 4.3 = 2.6875 TFLOP/s. */
 static void test_softmax_is_memory_bound(void **state)
 {
     (void)state;
@@ -125,8 +126,8 @@ static void test_not_measured(void **state)
     assert_true(r.tflops == 0 && r.gbs == 0 && r.efficiency == 0);
 }
 
-/* Twice the speed of memory is possible when the working set stays in a cache, and is shown as is.
- */
+/* If the working set stays in a cache, twice the bandwidth of the memory is possible and is
+   reported unchanged. */
 static void test_cached_exceeds_one(void **state)
 {
     (void)state;
@@ -142,8 +143,8 @@ static void collect(void *context, const char *name, const char *text)
     (void)snprintf(all + used, 1000 - used, "%s: %s\n", name, text);
 }
 
-/* A product in the middle of the roofline, on ceilings of 1 TFLOP/s and 100 GB/s: 2e9 flop take
-   2 ms, 5e6 byte 0.05 ms; in 4 ms it reaches a half of the one and 1.25 % of the other. */
+/* With ceilings of 1 TFLOP/s and 100 GB/s, 2e9 flop take 2 ms and 5e6 byte take 0.05 ms. A product
+   that takes 4 ms reaches 50 % of the first ceiling and 1.25 % of the second. */
 static void test_placement(void **state)
 {
     (void)state;
@@ -171,7 +172,8 @@ static void test_placement(void **state)
     assert_memory_equal(&p, &again, sizeof p);
 }
 
-/* More than the memory gives is no achievement: the data stay in a cache, and that is said. */
+/* If more than the memory's bandwidth is reached, the placement says that the data stay in a
+   cache. */
 static void test_placement_in_cache(void **state)
 {
     (void)state;
@@ -186,7 +188,7 @@ static void test_placement_in_cache(void **state)
     assert_null(strstr(text, "what this device can do"));
 }
 
-/* Of a trial of the archive only what it says: no ceilings, no limits. */
+/* The placement of an archived trial has only what the trial records, and no ceilings or limits. */
 static void test_placement_of_trial(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@
 
 enum { GOOD = 0, BAD = 1, NOT_HERE = 77 };
 
-/* Exit code of body() in a child; 1000 + signal if it was killed. */
+/* Runs body() in a child process. Returns its exit code, or 1000 + the signal that killed it. */
 static int in_child(int (*body)(void))
 {
     int how = 0;
@@ -176,7 +176,7 @@ static bool is_refused(long result)
 
 static ak_sandbox_plan plan; /* made before the child, whose process id it does not know */
 
-/* Signal 0 only asks whether a process can be signalled. */
+/* Tests signals with signal 0, which only asks whether a process can be signalled. */
 static int plan_signals_body(void)
 {
     const int parent = (int)getppid(), self = (int)getpid();

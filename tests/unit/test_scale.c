@@ -13,7 +13,7 @@
 
 enum { COUNT = 70, MOST = 22 };
 
-/* Returns the fastest so far; `count` if there is none. */
+/* Returns the index of the fastest so far; `count` if there is none. */
 static size_t anchor_of(const double *ms, size_t count)
 {
     size_t anchor = count;
@@ -23,7 +23,8 @@ static size_t anchor_of(const double *ms, size_t count)
     return anchor;
 }
 
-/* Each comparison is slower than the one before it, and who is the fastest lies anywhere. */
+/* Compares all configurations in groups, each on a slower machine than the one before. The fastest
+   may be in any group. */
 static void compare_all(double *ms, const double *truth, size_t count)
 {
     size_t list[MOST + 1], next = 0, of;
@@ -70,8 +71,8 @@ static void what_does_not_work_is_no_scale(void **state)
     assert_int_equal(ak_scale_next(list, &next, 1, 3, MOST), 0);
 }
 
-/* The verdicts have made the second configuration the best of the second size: nothing there has a
-   lower cost, so that no table of the others can look faster than the best. */
+/* If verdicts make the second configuration the winner of the second size, lower costs of others at
+   that size are raised to its cost, so that no table can look faster than the winner. */
 static void nothing_costs_less_than_the_winner(void **state)
 {
     (void)state;

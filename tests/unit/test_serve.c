@@ -1,4 +1,4 @@
-/* test_serve.c: tests which requests the dashboard answers, and what it sees of an archive that
+/* test_serve.c: tests which requests the dashboard answers, and how it follows an archive that
    other processes write. */
 #include "archive_fixture.h"
 
@@ -142,7 +142,7 @@ static ak_guest *enter(ak_guests *guests, ak_guest **leaver)
     return fresh;
 }
 
-/* However many connections say nothing, a new one gets a place; streams are the last to go. */
+/* However many connections are idle, a new one gets a place. Event streams are replaced last. */
 static void test_guests(void **state)
 {
     ak_guests guests = {0};
@@ -184,7 +184,7 @@ static void test_guests(void **state)
     assert_int_equal(guests.count, 0);
 }
 
-/* No text makes a second field or a second event. */
+/* A text with line breaks cannot begin a second field or event. */
 static void test_one_line_a_field(void **state)
 {
     ak_buf out = AK_BUF(4096);
@@ -205,7 +205,7 @@ static void test_one_line_a_field(void **state)
  * -----------------------------------------------------------------
  */
 
-/* Of the runs that changed since a place: how many, and a number of the first. */
+/* Returns how many runs have changed since a place, and a number that is a member of the first. */
 static size_t changed_since(const ak_watch *watch, const char *place, const char *key, double *out)
 {
     json_t *runs = ak_watch_runs(watch, place);
@@ -278,7 +278,7 @@ static void test_watch(void **state)
     ak_watch_close(watch);
 }
 
-/* The archive comes later, and is not made by looking. */
+/* Watching an archive that does not exist does not create it. It is read once it exists. */
 static void test_no_archive_yet(void **state)
 {
     fixture *f = fixture_of(state);
@@ -368,7 +368,7 @@ static void test_studies(void **state)
     ak_watch_close(watch);
 }
 
-/* Rows that another program spoiled do not keep the others from being shown. */
+/* Damaged rows of another program do not keep other rows from being shown. */
 static void test_spoiled_rows(void **state)
 {
     static const char spoil[] =
@@ -433,7 +433,7 @@ static void put_process(ak_archive *archive, const char *note)
     assert_ok(ak_store_execute(archive, sql, err));
 }
 
-/* A run whose process is gone is told to be killed at once, though nothing was written. */
+/* A run whose process has ended is reported as killed at once, although nothing was written. */
 static void test_killed(void **state)
 {
     fixture *f = fixture_of(state);
@@ -486,7 +486,7 @@ static void test_killed(void **state)
     ak_watch_close(watch);
 }
 
-/* Of the response that was made last: what gives its bytes, and what ends it. */
+/* The callbacks of the response that was made last: one gives its bytes, the other ends it. */
 static struct {
     ak_mhd_reader read;
     void (*end)(void *context);
@@ -504,8 +504,8 @@ static struct MHD_Response *take_response(uint64_t bytes, size_t block, ak_mhd_r
     return (struct MHD_Response *)&response;
 }
 
-/* A new stream says all states, which a server before this one may have told otherwise. The place
-   of its end is known only after its last list. */
+/* A new stream begins with all states, because the browser may know others from an earlier server.
+   Only its last list has the new place as its id. */
 static void test_stream_begins(void **state)
 {
     fixture *f = fixture_of(state);
@@ -539,7 +539,7 @@ static size_t devices_of_first(const ak_watch *watch)
     return count;
 }
 
-/* The devices of a run that is no longer among the latest are not shown as they once were. */
+/* If a run is no longer among the latest, its devices are not shown with old data. */
 static void test_devices_of_earlier_runs(void **state)
 {
     fixture *f = fixture_of(state);
@@ -581,8 +581,7 @@ static int count_statement(unsigned kind, void *context, void *statement, void *
     return 0;
 }
 
-/* A poll asks about what is new, however much there is: a thousand runs are answered from memory.
- */
+/* A poll reads only what is new. A thousand runs that have not changed are answered from memory. */
 static void test_many_runs(void **state)
 {
     fixture *f = fixture_of(state);

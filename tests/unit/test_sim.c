@@ -1,6 +1,6 @@
 /*
- * test_sim.c: tests the backend that recalls from a recording: its contract, that it gives each
- * configuration the time that a simulation uses, and that the same seed gives the same bytes. No
+ * test_sim.c: tests the backend `sim`, which takes results from a recording: its contract, that
+ * each configuration has the time that a simulation uses, and that equal seeds give equal bytes. No
  * process is started.
  */
 #include "archive_fixture.h"
@@ -77,7 +77,7 @@ static const char *todays_rank(const ak_task *task)
     return json_string_value(json_object_get(task->implementation->definition, "Rank"));
 }
 
-/* The Rank that a recording states is that of the task, not the one that the kernel has today. */
+/* The task uses the rank in the recording, and not the present one of the kernel. */
 static void test_stated_rank(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void test_refused(void **state)
     }
 }
 
-/* A kernel brings what is known of it: sizes, work, defaults and the rank. */
+/* If the kernel of a recording is known, the task has its sizes, work, defaults and rank. */
 static void test_kernel(void **state)
 {
     (void)state;
@@ -162,7 +162,8 @@ static void test_every_configuration(void **state)
     ak_recording_close(recording);
 }
 
-/* All of the space costs the same in both, and the best of it is the same. */
+/* Tuning on the recording gives the same cost for the whole space, and the same best, as a
+   simulation. */
 static void test_agrees_with_simulation(void **state)
 {
     (void)state;
@@ -226,7 +227,7 @@ static bool keep_trial(void *context, const ak_trial *trial)
     return true;
 }
 
-/* Events and archive of a run, as one text, and its id. */
+/* Returns the events and the archived trials of a run as one text, and its id. */
 static char *run_of(char id[17], fixture *f, const char *strategy, uint64_t seed,
                     const ak_llm_options *llm, bool fresh)
 {
@@ -288,7 +289,7 @@ static void test_same_bytes(void **state)
     }
 }
 
-/* Replies that were recorded take the time that they took, on the same clock. */
+/* Recorded replies of a model take their recorded time on the virtual clock. */
 static void test_replies(void **state)
 {
     fixture *f = fixture_of(state);

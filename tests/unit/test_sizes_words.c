@@ -1,5 +1,5 @@
-/* test_sizes_words.c: tests the sentences about tables of many sizes: what was not decided is no
-   win and no loss. */
+/* test_sizes_words.c: tests the sentences about tables of many sizes: an undecided size is neither
+   a win nor a loss. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "report/headline_sizes.h"
 
-/* Sizes 1, 2, ... with what the table loses and its speed relative to the library, as JSON. */
+/* The JSON of a size: the loss of the table, and its speed relative to the library. */
 #define SIZE(name, loss, verdict, speed, decided)                                                  \
     "{\"size\": \"n=" #name "\", \"ms\": 2, \"library_ms\": 4, \"config\": 0, \"loss\": " #loss    \
     ", \"loss_verdict\": \"" verdict "\", \"config_over_library\": {\"ratio\": " #speed            \

@@ -27,7 +27,7 @@ static size_t below(random_space *r, size_t bound)
     return (size_t)ak_rng_below(&r->rng, bound);
 }
 
-/* A and B ints, C a real, S a text, F a bool. */
+/* Appends a random expression of numbers. A and B are ints, C is a real, S a text, F a bool. */
 static void random_number(random_space *r, ak_buf *out, int depth);
 
 static void random_truth(random_space *r, ak_buf *out, int depth)
@@ -161,7 +161,8 @@ static void random_ints(random_space *r, const char *name)
     ak_buf_puts(&r->json, "]},");
 }
 
-/* Declared in varying order, because the order decides what is found when. */
+/* Makes a random space. Parameters are declared in varying order, because the order affects how
+   configurations are found. */
 static void random_definition(random_space *r, uint64_t seed)
 {
     static const char *const fixed[] = {
@@ -200,8 +201,8 @@ static void random_definition(random_space *r, uint64_t seed)
     ak_buf_puts(&r->json, "]}");
 }
 
-/* The meaning of a space, without any of its machinery: all conditions, one by one. A condition
-   that cannot be evaluated excludes. */
+/* Evaluates all conditions one by one, without code of the space. A condition that cannot be
+   evaluated excludes the configuration. */
 static bool valid_by_force(const random_space *r, const ak_scope *scope)
 {
     for (size_t i = 0; i < r->condition_count; i++) {
@@ -343,8 +344,8 @@ static void test_small_space(void **state)
     ak_space_free(space);
 }
 
-/* MR=6, NR=16 breaks a condition. One change is enough: NR to 8 (one step) rather than 4 (two), and
-   MR to 4 would be two steps. */
+/* The default MR=6, NR=16 breaks a condition. The repair changes NR to 8, which is one step; NR=4
+   and MR=4 would be two steps. */
 static void test_default_is_repaired(void **state)
 {
     (void)state;
@@ -389,7 +390,7 @@ static void test_repair_is_nearest(void **state)
     ak_space_free(space);
 }
 
-/* Costs of a value: a digit of a number that is different for each run. */
+/* Costs of values: digits of a number that differs in each run. */
 typedef struct costs {
     uint64_t run;
 } costs;
@@ -570,7 +571,7 @@ static void tiled_definition(ak_buf *json, bool interleaved)
     ak_buf_puts(json, "\"WI_0*WI_1*WI_2*WI_3 <= 64\",\"RES_0 <= RES_1\"]}");
 }
 
-/* The count, dimension by dimension, by loops of its own. */
+/* Returns the number of configurations by separate loops, dimension by dimension. */
 static uint64_t tiled_count(void)
 {
     uint64_t ways[5][4097] = {{0}}; /* [dimension][product of WI] */
@@ -620,7 +621,7 @@ static void test_billions_of_combinations(void **state)
     }
 }
 
-/* Far too many to be listed: counted, indexed and sampled all the same. */
+/* A space with too many configurations to list can still be counted, indexed and sampled. */
 static void test_more_than_can_be_listed(void **state)
 {
     (void)state;
@@ -705,7 +706,8 @@ static void test_work_limit(void **state)
     json_decref(definition);
 }
 
-/* A file must not buy minutes with a few lines. */
+/* The constant parts of conditions are limited, so that a short file cannot take minutes to
+   read. */
 static void test_constant_parts_limit(void **state)
 {
     (void)state;
@@ -724,7 +726,8 @@ static void test_constant_parts_limit(void **state)
     ak_buf_free(&json);
 }
 
-/* Ranges decide most of it: 4.2e9 combinations of two parameters. */
+/* Intervals of values exclude most of the 4.2e9 combinations of two parameters, so the space is
+   counted quickly. */
 static void test_ranges_prune(void **state)
 {
     (void)state;
@@ -910,7 +913,7 @@ static void test_no_parameters(void **state)
     ak_space_free(space);
 }
 
-/* An outline says of each configuration what the whole space says. */
+/* An outline judges each configuration as the whole space does. */
 static void test_outline(void **state)
 {
     (void)state;
@@ -1073,7 +1076,8 @@ static ak_status build_listed(ak_space **out, const ak_config *configs, size_t c
     return status;
 }
 
-/* Any set of configurations is a space, also what the conditions exclude: A=8 with B=0.5. */
+/* A space may be any list of configurations, also of some that its conditions exclude, such as A=8
+   with B=0.5. */
 static void test_listed(void **state)
 {
     (void)state;
@@ -1129,7 +1133,7 @@ static void test_listed(void **state)
     assert_non_null(strstr(err.text, "holds no configuration"));
 }
 
-/* Builds a space at N. The caller frees both. */
+/* Builds a space for a size N. The caller frees *definition and *facts. */
 static ak_space *build_at(json_t **definition, ak_scope **facts, const char *json, int64_t n,
                           ak_space_spec *spec)
 {
@@ -1146,8 +1150,8 @@ static ak_space *build_at(json_t **definition, ak_scope **facts, const char *jso
     return space;
 }
 
-/* A start of which --fix excludes a value keeps its other values where they are valid beside the
-   fixed one, and else has the next smaller ones that are. */
+/* If --fix excludes a value of a start, its other values are kept if they are valid with the fixed
+   one; otherwise the next smaller valid ones are taken. */
 static void test_starts_under_fix(void **state)
 {
     static const char json[] =
@@ -1185,7 +1189,8 @@ static void test_starts_under_fix(void **state)
     }
 }
 
-/* Starts near, starts for every size in the order of the rank, starts from farther away. */
+/* Starts of a near size come first, then starts for every size in the order of the rank, then
+   starts of sizes farther away. */
 static const char with_starts[] =
     "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, "
     "7],"
@@ -1237,7 +1242,7 @@ static void test_starts(void **state)
     }
 }
 
-/* Families of starts: A of 1 to 4, B of 1, 2, 4, 8 and text C; at most 16 for A*B. */
+/* A space for families of starts: A from 1 to 4, B of 1, 2, 4, 8, a text C, and A*B at most 16. */
 static const char with_family[] =
     "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4]},"
     " {\"Name\": \"B\", \"Type\": \"int\", \"Values\": [1, 2, 4, 8]},"
@@ -1309,7 +1314,8 @@ static void test_families(void **state)
     }
 }
 
-/* A family of 10^7 combinations, of which the last parameter's condition takes all, ends. */
+/* A family of 10^7 combinations ends with an error in a short time, even if only the last
+   parameter's condition excludes them all. */
 static void test_family_ends(void **state)
 {
     static const struct {

@@ -25,8 +25,8 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
 }
 
-/* The fake's zones_kernel, Z = X where X is not negative, else Y; `spills` is a member of the
-   KernelSpecification with its comma, or "". */
+/* Writes a kernel that runs the fake device's zones_kernel: Z is X if X is not negative, else Y.
+   `spills` is a member of the KernelSpecification with its comma, or "". */
 static void write_kernel(const char *spills)
 {
     char text[1500];
@@ -148,7 +148,8 @@ static void rejects_on_cuda(void *context, const char *kernel, const char *descr
     ak_problem_close(problem);
 }
 
-/* What comes with autokernel in CUDA are templates: other configurations of them do without. */
+/* All built-in CUDA kernels reject code that spills, because they are templates with other
+   configurations that do not spill. */
 static void our_own_reject(void **state)
 {
     size_t seen = 0;

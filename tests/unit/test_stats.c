@@ -46,7 +46,7 @@ static void test_nan_spoils_all(void **state)
     assert_int_equal(stats.count, 3);
 }
 
-/* Ranks of the 95 % interval of a median, as printed in tables of the sign test. */
+/* The ranks of the 95 % interval of a median equal those in tables of the sign test. */
 static void test_rank_table(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void test_rank_table(void **state)
     }
 }
 
-/* P(Binomial(n, 1/2) <= k), summed in logarithms so that n may be large. */
+/* Returns P(Binomial(n, 1/2) <= k), summed in logarithms so that n may be large. */
 static double binomial_below(size_t n, size_t k)
 {
     double sum = 0.0;

@@ -17,7 +17,8 @@
 #include "strategy/effects.h"
 #include "strategy/strategy.h"
 
-/* 7 * 5 * 3 * 2 combinations, of which conditions leave some; a text among the parameters. */
+/* A space of 7 * 5 * 3 * 2 combinations, some of which conditions exclude. One parameter is a
+   text. */
 static const char small_text[] =
     "{\"TuningParameters\": ["
     "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 4, 8, 16, 32, 64], \"Default\": 4},"
@@ -32,7 +33,7 @@ static const char small_text[] =
 static const char single_text[] =
     "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [3]}]}";
 
-/* 12 parameters, more than a hundred million configurations. */
+/* A space with 12 parameters and more than a hundred million configurations. */
 static const char large_text[] =
     "{\"TuningParameters\": ["
     "{\"Name\": \"P0\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, 7, 8], \"Default\": 3},"
@@ -108,7 +109,8 @@ static double place(const ak_space *space, const ak_config *config, size_t p)
     return (double)config->at[p] / (double)(ak_space_parameter(space, p)->value_count - 1);
 }
 
-/* Parameters with optima in the middle, two of them coupled; the best is 1. */
+/* Times with the optimum of five parameters in the middle and weak effects of the others; the best
+   is about 1 ms. */
 static bool smooth(double *ms, const ak_space *space, const ak_config *config)
 {
     double sum = 0.0;
@@ -129,7 +131,7 @@ static bool failure(double *ms, const ak_space *space, const ak_config *config)
     return false;
 }
 
-/* A third fails. */
+/* Times of which a third are failures. */
 static bool patchy(double *ms, const ak_space *space, const ak_config *config)
 {
     smooth(ms, space, config);
@@ -172,7 +174,7 @@ static ak_strategy *open_strategy(const ak_strategy_ops *ops, const ak_strategy_
     return strategy;
 }
 
-/* Asks up to `max` times and checks what every proposal has to be. */
+/* Asks for up to `max` proposals and checks what all proposals must fulfil. */
 static size_t propose(ak_strategy *strategy, const ak_space *space, size_t max)
 {
     ak_error err = AK_ERROR_INIT;
@@ -193,8 +195,8 @@ static size_t propose(ak_strategy *strategy, const ak_space *space, size_t max)
     return count;
 }
 
-/* Runs until nothing is left or `limit` are proposed; observations are told `delay` proposals late,
-   the youngest first. Asserts that nothing is proposed twice. */
+/* Runs until nothing is left or `limit` configurations are proposed. The strategy observes results
+   `delay` proposals late, the latest first. Fails the test if a configuration is proposed twice. */
 static void run(history *out, ak_strategy *strategy, const ak_space *space, model times,
                 size_t batch_size, size_t delay, size_t limit)
 {
@@ -444,7 +446,7 @@ static void test_late_and_out_of_order(void **state)
     }
 }
 
-/* Nothing is ever observed: no repeats, no hang, and not more than there are. */
+/* If no result is ever observed, no configuration is proposed twice, and the strategy ends. */
 static void test_no_answers(void **state)
 {
     (void)state;
@@ -506,7 +508,8 @@ static void test_seeded(void **state)
     }
 }
 
-/* Trials of an earlier run are told first; exactly the others are proposed. */
+/* If the trials of an earlier run are observed first, exactly the other configurations are
+   proposed. */
 static void test_resumed(void **state)
 {
     (void)state;
@@ -532,7 +535,8 @@ static void test_resumed(void **state)
     }
 }
 
-/* Told while the run is on, by somebody else (another device, the caller's default). */
+/* During a run, results may be observed that the strategy has not proposed, such as the caller's
+   default. They are not proposed again. */
 static void test_strangers(void **state)
 {
     (void)state;
@@ -566,7 +570,7 @@ static void test_strangers(void **state)
     }
 }
 
-/* Every allocation of a short run fails once; leaks are for the sanitizer to see. */
+/* Every allocation of a short run fails once. The sanitizer finds leaks. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -623,7 +627,7 @@ static void test_exhaustive_is_in_order(void **state)
     }
 }
 
-/* The first proposal is each configuration equally often; so is the tenth. */
+/* Every configuration is equally often the first proposal, and equally often the tenth. */
 static void test_random_is_uniform(void **state)
 {
     (void)state;
@@ -655,7 +659,7 @@ static void test_random_is_uniform(void **state)
     }
 }
 
-/* Runs a strategy with hyper-parameters on the large space. */
+/* Runs a strategy with hyper-parameters, given as text, on the large space. */
 static double run_chosen(history *out, const char *text, uint64_t seed, model times,
                          size_t evaluations)
 {
@@ -704,7 +708,7 @@ static void test_local_starts_at_the_default_and_descends(void **state)
     assert_true(of_parent == best);
 }
 
-/* A step at temperature 0 is never to a slower one; at a high temperature it often is. */
+/* At temperature 0 no step goes to a slower configuration; at a high temperature many do. */
 static void test_anneal_accepts_by_temperature(void **state)
 {
     (void)state;
@@ -724,7 +728,7 @@ static void test_anneal_accepts_by_temperature(void **state)
     }
 }
 
-/* After the first generation every child of two parents has a value of one of them everywhere. */
+/* After the first generation, each value of a child is that of one of its two parents. */
 static void test_genetic_crosses(void **state)
 {
     (void)state;
@@ -747,7 +751,7 @@ static double mean_best(const char *name, size_t evaluations)
     return sum;
 }
 
-/* In a hundred million configurations, within 60 trials. */
+/* Within 60 trials among a hundred million configurations, the heuristic reaches 98 percent. */
 static void test_heuristic_reaches_98_percent(void **state)
 {
     (void)state;
@@ -760,7 +764,8 @@ static void test_heuristic_reaches_98_percent(void **state)
     assert_true(heuristic < local && local < uniform);
 }
 
-/* The best of 200 trials, on average over seeds, in a space that no run sees a part of. */
+/* The best of 200 trials, on average over seeds, is better than that of random search, in a space
+   of which a run sees only a tiny part. */
 static void test_all_beat_random(void **state)
 {
     (void)state;
@@ -852,7 +857,7 @@ static double run_ranked(const char *rank, size_t evaluations)
     return first.best;
 }
 
-/* The formula of `smooth`, in the language of space files, for the parameters that matter. */
+/* The formula of smooth() as an expression of a space file, for the parameters that matter. */
 #define RANK_TERM(p, best) "((" p " - 1)/7 - " best ")**2"
 static const char good_rank[] =
     "2.718281828 ** (" RANK_TERM("P0", "3/7") " + " RANK_TERM("P1", "4/7") " + " RANK_TERM(
@@ -903,7 +908,7 @@ static void test_rank_is_checked(void **state)
 
 /* ---- guided by a model ---- */
 
-/* 10^12 configurations: nothing may list them. */
+/* Strategies with models work in a space of 10^12 configurations, which must not be listed. */
 static void test_models_in_a_huge_space(void **state)
 {
     (void)state;
@@ -931,7 +936,7 @@ static void test_models_in_a_huge_space(void **state)
     ak_space_free(huge);
 }
 
-/* Whatever has D = 1 fails. */
+/* Times of which all with D = 1 are failures. */
 static bool half_fails(double *ms, const ak_space *space, const ak_config *config)
 {
     smooth(ms, space, config);
@@ -952,7 +957,8 @@ static void test_models_learn_from_failures(void **state)
     }
 }
 
-/* More trials than the model has rows, told at once and then one by one. */
+/* A model with fewer rows than there are trials works, if trials are observed all at once and then
+   one by one. */
 static void test_models_with_few_rows(void **state)
 {
     (void)state;

@@ -69,7 +69,8 @@ static double number_of(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-/* Curves never fall, intervals contain the mean, and with all evaluations the optimum is found. */
+/* Checks that a curve never falls, that intervals contain the mean, and that all evaluations find
+   the optimum. */
 static void check_curve(const json_t *arm, const char *axis)
 {
     const json_t *step;
@@ -269,7 +270,7 @@ static void test_recorded(void **state)
     json_decref(reworded);
 }
 
-/* Returns whether one of the requests that a server got has this text. */
+/* Returns whether one of the requests to a server contains this text. */
 static bool was_told(const server *s, size_t asked, const char *text)
 {
     for (size_t i = 0; i < asked && i < SERVER_REQUESTS_MAX; i++) {
@@ -280,8 +281,8 @@ static bool was_told(const server *s, size_t asked, const char *text)
     return false;
 }
 
-/* Arms show what history and facts are worth: without history the model is told no trial and can
-   name none as a parent, without facts nothing about the device. */
+/* Arms without history tell the model about no trial, so that it can name none as a parent. Arms
+   without facts tell it nothing about the device. */
 static void test_arms_are_told(void **state)
 {
     (void)state;
@@ -311,7 +312,7 @@ static void test_arms_are_told(void **state)
     }
 }
 
-/* An arm never lives on its fallback. */
+/* The results of a fallback strategy do not count for an arm whose model fails. */
 static void test_dead_model(void **state)
 {
     (void)state;

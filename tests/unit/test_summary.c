@@ -58,7 +58,7 @@ static void the_default_and_a_library(void **state)
     assert_words(&d, DEFAULT, "nothing faster than the default was found");
 }
 
-/* The reason is the one that tables and JSON give, whatever else the machine did. */
+/* The sentence gives the same reason for an undecided verdict as tables and JSON. */
 static void what_is_not_decided_says_why(void **state)
 {
     (void)state;

@@ -170,7 +170,7 @@ static void test_shape(void **state)
     ak_task_close(task);
 }
 
-/* What an argument is filled with may follow from sizes and choices. */
+/* The fill of an argument may depend on sizes and options. */
 static void test_fill(void **state)
 {
     (void)state;
@@ -188,8 +188,8 @@ static void test_fill(void **state)
     ak_task_close(task);
 }
 
-/* An option chooses the dtype of an argument, and with it bytes, tolerance and what limits the
-   task. */
+/* An option may choose the dtype of an argument, on which its bytes, its tolerance and the bound of
+   the task depend. */
 static void test_dtypes_by_option(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void test_json_faults(void **state)
     }
 }
 
-/* The same kernel gives the same hash, another source another one. */
+/* Equal kernels have equal hashes, and another source gives another hash. */
 static void test_source_hash(void **state)
 {
     (void)state;
@@ -432,7 +432,7 @@ static void test_defines_of_parameters(void **state)
     ak_task_close(task);
 }
 
-/* Choices that are numbers, rows that do not adjoin, macros of the task: matmul has them. */
+/* Options that are numbers, gaps between rows, and macros of the task work; matmul has them all. */
 static void test_numbers(void **state)
 {
     static const struct {
@@ -511,7 +511,7 @@ static void test_numbers(void **state)
     ak_task_close(task);
 }
 
-/* The work of packed sequences is that of their lengths, here 0, 2, 4 and 6. */
+/* The work of packed sequences follows from their lengths, here 0, 2, 4 and 6. */
 static void test_packed_work(void **state)
 {
     (void)state;
@@ -532,8 +532,8 @@ static void test_packed_work(void **state)
     }
 }
 
-/* The longer the sums of a kernel, the more its results in f32 may err; each pair of sizes differs
-   in the length of one sum. No tolerance is as wide as an error of a thousandth. */
+/* The tolerance of f32 results grows with the length of a kernel's sums. The sizes of each pair
+   differ in the length of one sum. All tolerances are below a thousandth. */
 static void test_tolerances_know_their_sums(void **state)
 {
     (void)state;

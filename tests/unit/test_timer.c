@@ -1,5 +1,4 @@
-/* test_timer.c: tests measuring sessions on invented times, which are a function of the number
-   of the call. */
+/* test_timer.c: tests the timer on invented times, each a function of the number of the call. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +12,7 @@
 
 typedef double (*series)(size_t batch, ak_rng *rng); /* ms per iteration */
 
-/* Runs a session to its end; *batches counts the calls. */
+/* Runs the timer to its end; *batches counts the batches. */
 static void run(ak_timer *timer, size_t *batches, const ak_timer_plan *plan, series cost)
 {
     ak_rng rng;

@@ -1,6 +1,6 @@
 /*
- * test_triton.c: tests that Triton kernels are compiled without a GPU, and that a launch takes
- * from the artifact what only the compiler knows. Without a Python that has Triton the test skips
+ * test_triton.c: tests that Triton kernels are compiled without a GPU, and that a launch reads from
+ * the artifact what only the compiler knows. Without a Python that has Triton the test skips
  * itself.
  */
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static ak_task *bind(const char *kernel, const char *dtype, const char *size, co
     return task;
 }
 
-/* Compiles a configuration; the artifact's path is `artifact`. */
+/* Compiles a configuration, and writes the path of its artifact. */
 static void compile(ak_compile_result *out, char artifact[AK_PATH_MAX], const ak_task *task,
                     const char *config, bool own_size)
 {
@@ -76,7 +76,7 @@ static void compile(ak_compile_result *out, char artifact[AK_PATH_MAX], const ak
     ak_buf_free(&text);
 }
 
-/* The plan of a launch as the CUDA backend makes it; fails as that does. */
+/* Makes the plan of a launch as the CUDA backend does, with the same failures. */
 static ak_status plan_of(ak_launch_plan *plan, ak_triton_artifact *artifact, char **bytes,
                          const char *path, const ak_task *task, const ak_shape *shape,
                          const char *config, ak_error *err)
@@ -153,8 +153,8 @@ static void test_sample_compiles(void **state)
     }
 }
 
-/* Code that was compiled for the task's own size runs at others of the same class only; code for
-   every size has a second variant for the rest. */
+/* Code for the task's own size runs only at other sizes of the same class. Code for every size has
+   a second variant for the remaining sizes. */
 static void test_other_sizes(void **state)
 {
     static const struct {
@@ -189,7 +189,7 @@ static void test_other_sizes(void **state)
     ak_task_close(task);
 }
 
-/* The Python process costs one configuration if it is killed. */
+/* If the Python process is killed, only one configuration fails. */
 static void test_killed(void **state)
 {
     char path[AK_PATH_MAX];
@@ -218,8 +218,8 @@ static void test_damaged(void **state)
     assert_int_not_equal(ak_triton_read(&artifact, "{\n", 2, NULL), AK_OK);
 }
 
-/* What the target lacks is named with the target and what to do: by Triton itself, and by ptxas,
-   whose words Triton hides below its own. */
+/* If the target lacks a feature, the message names the target and gives advice, for errors of
+   Triton itself and of ptxas, whose messages follow those of Triton. */
 static void test_lacking(void **state)
 {
     static const char head[] = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"

@@ -1,7 +1,7 @@
 /*
- * test_tuner.c: tests the loop end to end on a small kernel that the test makes: every trial is
- * archived and reported, budgets, resume, cancellation, a target, failures of candidates, the
- * tester, and the comparison.
+ * test_tuner.c: tests tuning from end to end on a small kernel that the test makes: every trial is
+ * archived and reported. It also tests budgets, resume, cancellation, a target, failures of
+ * candidates, the tester, and the comparison.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 
-/* Seconds for which a finish measures each candidate: nothing here depends on how exactly. */
+/* Seconds for which a finish measures each candidate. No test depends on its precision. */
 #define FINISH 0.1
 
 typedef struct fixture {
@@ -69,7 +69,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What came through the event stream. */
+/* The events that were received. */
 typedef struct heard {
     size_t start, trial, end, phase, warning;
     int64_t seed;      /* in the start event */
@@ -141,7 +141,7 @@ static bool take_ms(void *context, const ak_trial *trial)
     return true;
 }
 
-/* Skips the test if there is no compiler. */
+/* Returns the fixture; skips the test if there is no compiler. */
 static fixture *need(void **state)
 {
     if (*state == NULL) {
@@ -279,7 +279,7 @@ static void test_cancel_keeps_what_there_is(void **state)
     ak_tune_result_clear(&result);
 }
 
-/* What was measured of many sizes is kept, and no table is made of half of it. */
+/* Seconds that were spent before the call (spent_seconds) count against the time. */
 static void test_time_that_is_spent_counts(void **state)
 {
     fixture *f = need(state);
@@ -296,6 +296,8 @@ static void test_time_that_is_spent_counts(void **state)
     ak_tune_result_clear(&result);
 }
 
+/* If a run over many sizes is cancelled, its trials are kept, but no table is made of a part of the
+   sizes. */
 static void test_many_sizes_can_be_cancelled(void **state)
 {
     fixture *f = need(state);
@@ -362,8 +364,8 @@ static void test_a_tester_can_be_cancelled(void **state)
     assert_int_equal(ak_compare(&comparison, f->task, &options, &err), AK_CANCELLED);
 }
 
-/* Tasks of other sizes are not compared with this one; the default of the task itself, given as
-   that of another task of the same implementation, is. */
+/* A comparison refuses configurations of tasks with other sizes. The task's default may be given
+   again as a configuration of another task of the same implementation. */
 static void test_comparisons_are_of_one_task(void **state)
 {
     fixture *f = need(state);
@@ -424,9 +426,9 @@ static void write_kernel(fixture *f, const char *text)
     assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
 }
 
-/* The fastest configuration that passed all its checks, by its time in the search. On a busy
-   machine times are stretched by any factor, and a kernel that cannot be judged there has none, so
-   only the archive knows which one it is. */
+/* The fastest configuration, by its time in the search, that passed all its checks. Which one it is
+   must be read from the archive, because a busy machine stretches times, or leaves a kernel without
+   a time. */
 typedef struct next_best {
     char config[32];
     double ms;
@@ -443,7 +445,7 @@ static bool take_next_best(void *context, const ak_trial *trial)
     return true;
 }
 
-/* How often SLOW=1 has not been judged, and what else became of it than to be wrong. */
+/* How often SLOW=1 could not be judged, and any outcome of it other than a wrong result. */
 typedef struct fates {
     int not_judged;
     char other[256];
@@ -461,7 +463,7 @@ static bool take_fate(void *context, const ak_trial *trial)
     return true;
 }
 
-/* One that the check of the finish finds wrong makes room for the next best. */
+/* A finalist that fails the check before the finish is replaced by the next best configuration. */
 static void test_a_wrong_finalist_is_replaced(void **state)
 {
     fixture *f = need(state);
@@ -632,8 +634,7 @@ static void test_the_impossible_is_rejected(void **state)
     ak_tester_close(tester);
 }
 
-/* The attainable time over what a trial took is its efficiency; so its rates over that are the
-   limits that it was held against. */
+/* Returns the ceiling against which a trial was placed: its rate divided by its efficiency. */
 static double limit_of(const ak_trial *trial)
 {
     assert_true(trial->efficiency > 0 && trial->bound != NULL);
@@ -658,8 +659,8 @@ static double measure_limit(fixture *f)
     return limit;
 }
 
-/* Every figure of the file `factor` times as high, as if it had been measured on an idle machine.
- */
+/* Multiplies every kept ceiling by `factor`, as if it had been measured on a faster, idle
+   machine. */
 static void change_kept_ceilings(const fixture *f, double factor)
 {
     char path[AK_PATH_MAX], *text = NULL;

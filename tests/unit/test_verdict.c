@@ -1,7 +1,7 @@
 /*
- * test_verdict.c: tests the verdicts of comparisons: noise is never shown as faster or slower,
- * and a real difference is found. The times are invented, with the faults of real ones: processes
- * that differ, and load that stays.
+ * test_verdict.c: tests the verdicts of comparisons: noise is never shown as faster or slower, and
+ * a real difference is found. The times are invented, with the disturbances of real ones:
+ * differences between processes, and lasting load.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -38,7 +38,8 @@ static bool chance(ak_rng *rng, double part)
     return (double)ak_rng_below(rng, 1000000) < part * 1e6;
 }
 
-/* Three candidates, the second `speed` times as fast as the first, the third the first again. */
+/* Makes the times of three candidates. The second is `speed` times as fast as the first, and the
+   third equals the first. */
 static void measure(double ms[3][ROUNDS], bool disturbed[ROUNDS], ak_rng *rng, const machine *m,
                     double speed)
 {
@@ -92,7 +93,7 @@ static counts study(const machine *m, double speed, bool told)
 static const machine quiet = {.process = 0.005, .load = 0.01, .batch = 0.004, .hits = 0};
 static const machine busy = {.process = 0.02, .load = 0.2, .batch = 0.1, .hits = 0.3};
 
-/* With intervals of single rounds, as they were once, every third of these was a win. */
+/* Noise gives almost no wins. Intervals over single rounds instead of groups would give many. */
 static void noise_is_never_a_win(void **state)
 {
     (void)state;
@@ -112,7 +113,7 @@ static void what_is_faster_is_found(void **state)
     assert_int_equal(study(&quiet, 1 / 1.1, false).of[AK_SPEED_SLOWER], RUNS);
 }
 
-/* On a machine that now and then does something else, the rounds in which it did are known. */
+/* If the machine is disturbed now and then, the disturbed rounds are known and left out. */
 static void disturbed_rounds_are_left_out(void **state)
 {
     (void)state;
@@ -123,7 +124,8 @@ static void disturbed_rounds_are_left_out(void **state)
     assert_true(study(&m, 1, true).of[AK_SPEED_FASTER] <= RUNS / 100);
 }
 
-/* Where no round was undisturbed, identical code can differ more than the control shows. */
+/* If all rounds were disturbed, nothing is decided, because identical code can differ by more than
+   the control shows. */
 static void nothing_is_won_among_disturbed_rounds(void **state)
 {
     (void)state;

@@ -114,7 +114,7 @@ static int on_commit(void *context, sqlite3 *db, const char *database, int pages
     return SQLITE_OK;
 }
 
-/* Trials that are there together: one commit, or all of them wait. */
+/* Trials that are added together are committed together, or all of them wait. */
 static void trials_share_a_commit(void **state)
 {
     enum { COUNT = 5 };
@@ -169,7 +169,8 @@ static void trials_share_a_commit(void **state)
     }
 }
 
-/* Two runs on one archive: what one has written while the other waited keeps its place. */
+/* With two runs on one archive, trials that one adds while the other waits come before the waiting
+   ones. */
 static void others_may_write_meanwhile(void **state)
 {
     fixture *f = fixture_of(state);
@@ -244,7 +245,8 @@ static void what_still_waits_goes_to_a_file(void **state)
     assert_int_equal(o.parent, o.latest - 1);
 }
 
-/* Where no file can be written either, what is lost is named, also if it is only the end. */
+/* If no file can be written either, the error says what is lost, even if it is only the end of a
+   run. */
 static void what_is_lost_is_named(void **state)
 {
     fixture *f = fixture_of(state);
@@ -266,7 +268,7 @@ static void what_is_lost_is_named(void **state)
     unlock(db);
 }
 
-/* A program that ends without settling. */
+/* If a program closes the archive without settling, waiting trials are kept in a file. */
 static void closing_keeps_what_waits(void **state)
 {
     fixture *f = fixture_of(state);
@@ -283,7 +285,7 @@ static void closing_keeps_what_waits(void **state)
     assert_true(ak_fs_is_file(path));
 }
 
-/* Who does not ask for patience is told, in one line. */
+/* Without ak_archive_defer, a locked archive is an error of one line. */
 static void without_patience_a_lock_is_an_error(void **state)
 {
     fixture *f = fixture_of(state);

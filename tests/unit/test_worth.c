@@ -1,20 +1,20 @@
-/* test_worth.c: tests the figures of what language models contributed, and what conversations say
-   of each prediction. Times come from the finish or, without one, from when the search measured
-   again, so that one trial on a busy machine does not distort them. */
+/* test_worth.c: tests the figures of what language models contributed, and the outcome of each
+   prediction in conversations. Times come from the finish or, without one, from the repeated
+   measurements of the search, so that one trial on a busy machine does not distort them. */
 #include "archive_fixture.h"
 
 #include "base/json.h"
 
 static const char run_id[] = "00000000000000aa";
 
-/* The default had a bad moment in the search, 1463 ms; beside the others it took 1.5. */
+/* The default took 1463 ms in the search, because of a disturbance, and 1.5 ms in the finish. */
 static const char result[] =
     "{\"contestants\": ["
     "{\"name\": \"tuned\", \"config\": {\"A\": 2}, \"ms\": 1.0, \"ci_ms\": [0.99, 1.01]},"
     "{\"name\": \"default\", \"config\": {\"A\": 1}, \"ms\": 1.5, \"ci_ms\": [1.48, 1.52]},"
     "{\"name\": \"OpenBLAS\", \"config\": null, \"ms\": 1.2, \"ci_ms\": [1.1, 1.3]}]}";
 
-/* A run that was interrupted: the search had measured the default again. */
+/* The result of a run that was interrupted after the search had measured the default again. */
 static const char interrupted[] =
     "{\"contestants\": [], \"again\": ["
     "{\"config\": {\"A\": 1}, \"ms\": 1.02, \"ci_ms\": [1.01, 1.03]}]}";
@@ -108,7 +108,8 @@ static void the_finish_counts(void **state)
     json_decref(worth);
 }
 
-/* The trials of an older archive that is added later have higher ids and earlier times. */
+/* Trials of an older archive that is merged later, with higher ids and earlier times, change no
+   figure. */
 static void older_trials_change_nothing(void **state)
 {
     fixture *f = fixture_of(state);
@@ -121,7 +122,7 @@ static void older_trials_change_nothing(void **state)
     json_decref(worth);
 }
 
-/* A run that was cut off has nothing but its trials, with their intervals. */
+/* For a run without a finish, the times and intervals of its trials count. */
 static void without_a_finish_trials_count(void **state)
 {
     json_t *worth = worth_of(fixture_of(state), NULL);
@@ -131,7 +132,8 @@ static void without_a_finish_trials_count(void **state)
     json_decref(worth);
 }
 
-/* llm show goes by the same times as stats, and says where they are from and what is open. */
+/* `llm show` uses the same times as `stats`. It says where they come from and what is not
+   decided. */
 static void conversations_say_the_same(void **state)
 {
     static const struct {

@@ -1,9 +1,9 @@
 /*
- * test_zones.c: tests that every write outside of the arguments is noticed: a correct kernel, and
- * the same kernel with each of the writes of tests/fakes/zones.h, on the host and on the fake
- * CUDA device, in every dtype, with outputs that are only written and outputs that are also read,
- * with rows that adjoin and rows at a distance. Worker processes are real. What a turn may have
- * damaged in the place of others is tested without any.
+ * test_zones.c: tests that every write outside of the arguments is noticed. A correct kernel, and
+ * the same kernel with each of the writes of tests/fakes/zones.h, run on the host and on the fake
+ * CUDA device, in every dtype, with outputs that are only written or also read, and with or without
+ * gaps between rows. Worker processes are real. Damage that one candidate does to the memory of
+ * others is tested without processes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static void write_problem(const setting *s)
                              "        z[i] = __builtin_signbit(x[i]) ? y[i] : x[i];\n    }\n}\n");
 }
 
-/* The same for both; `language` is what is particular to one. */
+/* Writes a space file for one of the two backends; `language` is the part that differs. */
 static void write_space(const char *name, const char *language, const setting *s)
 {
     char text[2048];
@@ -144,7 +144,7 @@ static void write_kernel(const setting *s)
     ak_free(whole);
 }
 
-/* What must become of it, and what the reason must say. */
+/* The expected status of each write, and a part of the reason. */
 static const struct {
     ak_trial_status status;
     const char *reason;
@@ -237,8 +237,9 @@ static void try_dtypes(const char *device, bool in_place)
     }
 }
 
-/* In place on the host: one type of each width and kind. A compilation for each write takes most of
-   this test's time, and the fake device, which compiles nothing, has them all. */
+/* On the host, outputs that are also read are tried with one dtype of each width and kind only,
+   because each write needs a compilation. The fake device, which compiles nothing, tries all
+   dtypes. */
 static void try_some_in_place(void)
 {
     static const char *const some[] = {"bf16", "f64", "i32"};
@@ -286,7 +287,7 @@ static void rows_at_a_distance_are_watched(void **state)
     }
 }
 
-/* A trial looks as a check does, before and after what it times. */
+/* A trial checks red zones as a check does, before and after it measures. */
 static void trials_look_too(void **state)
 {
     static const char *const devices[] = {"host", "cuda:0"};
@@ -297,7 +298,7 @@ static void trials_look_too(void **state)
     }
 }
 
-/* Two sets of inputs in memory of the test's own. */
+/* Plans two sets of inputs in memory that the test owns. */
 static void plan_sets(ak_evaluator *e, ak_task *task)
 {
     size_t base = 0;
@@ -318,8 +319,8 @@ static void plan_sets(ak_evaluator *e, ak_task *task)
     e->memory.bytes = ak_alloc(base, 1);
 }
 
-/* What a turn has left, where `changed` bytes from its first byte on one argument of a set is not
-   as it was. */
+/* Returns the outcome of a turn after which one byte, `changed` bytes from the start of an argument
+   of a set, has been altered. */
 static ak_outcome end_turn(ak_evaluator *e, int set, int argument, int changed)
 {
     ak_error err = AK_ERROR_INIT;
@@ -343,8 +344,8 @@ static ak_outcome end_turn(ak_evaluator *e, int set, int argument, int changed)
     return wrong;
 }
 
-/* Candidates share the memory of all sets: who wrote where another will run is found in its turn.
- */
+/* Candidates share the memory of all sets. A candidate that writes into any set is found at the end
+   of its turn. */
 static void a_turn_is_answered_for_everywhere(void **state)
 {
     (void)state;

@@ -81,7 +81,7 @@ static const char fixture_reference[] = "void ak_reference(const ak_host_call *c
                                         "    }\n"
                                         "}\n";
 
-/* In the order of enum mode. */
+/* The source of the kernel. Its cases are in the order of enum mode. */
 static const char fixture_source[] =
     "#include <stdlib.h>\n"
     "#include <string.h>\n"
@@ -265,7 +265,7 @@ __attribute__((unused)) static ak_config fixture_config(const ak_task *task, int
     return config;
 }
 
-/* True if this process was started as a worker; then *code is what main returns. */
+/* Returns true if this process was started as a worker; main must then return *code. */
 static bool fixture_main(int *code, int argc, char **argv)
 {
     static char self[AK_PATH_MAX];

@@ -1,6 +1,6 @@
 /* A convolution: each element of the result is the sum of a window of 5 x 5 elements of the source,
-   times a filter. The source has 4 rows and columns more than the result. A plain function with two
-   macros.
+   times a filter. The source has 4 rows and columns more than the result. It is an ordinary C
+   function with two macros.
        gcc -O3 -march=native -DSTRIP=64 -DROWS=2 -c convolution.c */
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-"""Layer normalisation of each row in Triton, forward, as in a network: one program a row, the row in pieces of
-BLOCK_SIZE. Nothing of autokernel is in this file; layer_norm.json says sizes, arguments and grid."""
+"""Layer normalisation of each row in Triton (forward only). One program normalises one row, in pieces of BLOCK_SIZE.
+This file does not depend on autokernel; layer_norm.json describes sizes, arguments and grid."""
 import triton
 import triton.language as tl
 

@@ -1,4 +1,4 @@
-"""The same in NumPy: what every configuration is compared with. Arrays are in double."""
+"""Layer normalisation in NumPy, against which every configuration is checked. Arrays are in double precision."""
 import numpy as np
 
 

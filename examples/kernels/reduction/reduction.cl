@@ -1,4 +1,4 @@
-// reduction.cl: sums of the rows of a matrix, a work-group a row.
+// reduction.cl: sums the rows of a matrix. One work-group sums one row.
 #ifndef THREADS
 #define THREADS 256
 #endif

@@ -1,4 +1,4 @@
-// reduction.cu: sums of the rows of a matrix, a block a row.
+// reduction.cu: sums the rows of a matrix. One block sums one row.
 #ifndef THREADS
 #define THREADS 256
 #endif

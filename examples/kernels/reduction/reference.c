@@ -1,4 +1,4 @@
-/* The right result, in double. */
+/* Computes the right result in double precision. */
 void ak_reference(const ak_host_call *call)
 {
     const int64_t rows = call->size[0], cols = call->size[1];

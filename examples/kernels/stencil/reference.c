@@ -1,4 +1,4 @@
-/* The right result, in double. */
+/* Computes the right result in double precision. */
 void ak_reference(const ak_host_call *call)
 {
     const int64_t height = call->size[0], width = call->size[1];

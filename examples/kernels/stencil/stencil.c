@@ -1,5 +1,6 @@
-/* One step of heat flow: each inner point becomes a mean of itself and its four neighbours; the
-   border stays. A plain function: the arrays have height x width elements.
+/* One step of heat flow: each inner point becomes a weighted mean of itself and its four
+   neighbours. The border stays. It is an ordinary C function; the arrays have height x width
+   elements.
        gcc -O3 -march=native -DTILE_X=256 -DTILE_Y=16 -c stencil.c */
 #include <stdint.h>
 

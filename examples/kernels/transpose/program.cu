@@ -1,4 +1,4 @@
-// program.cu: transposes a matrix by tiles in shared memory, and says how fast.
+// program.cu: transposes a matrix by tiles in shared memory, and prints the speed.
 //   nvcc -O3 program.cu -o transpose && ./transpose 4096 4096
 #include <cstdio>
 #include <cstdlib>

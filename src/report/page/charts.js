@@ -1,13 +1,15 @@
-/* charts.js: the charts of a run. `run` is what run.js makes of the data: columns of trials and who
-   knows what they mean. Each function appends to `host`; it returns nothing unless it says so. */
+/* charts.js: the charts of a run. `run` is the object that ak.run_of in run.js makes of the data.
+   Each function in ak.draw_run appends a chart to the element `host`. It returns nothing unless its
+   comment says so. */
 "use strict";
 
 ak.draw_run = {};
 
-/* ---- convergence --------------------------------------------------------------------------------
- */
+/* ---- convergence ----------------------------------------------------------------------------- */
 
-/* Points in the order of evaluation, and the best so far at each. */
+/* Returns the steps of the best time so far, in the order of evaluation: [x, ms, row]. `x(row)` is
+   the horizontal position of a trial. The last step repeats the best at the largest x, so that the
+   line reaches the end. */
 function best_so_far(run, x) {
     const steps = [];
     let best = Infinity, last = 0;
@@ -25,7 +27,8 @@ function best_so_far(run, x) {
     return steps;
 }
 
-/* Libraries by their times, those that are closer than a line of text together. */
+/* Returns the libraries by their times, as [{ms, name}]. A library within 5 % of the one before
+   shares its label, because the two texts would overlap. */
 function levels(run) {
     const list = run.candidates.filter((c) => c.library).sort((a, b) => a.ms - b.ms);
     const groups = [];
@@ -40,7 +43,7 @@ function levels(run) {
     return groups;
 }
 
-/* With its version where two have the same name. */
+/* Returns the name of a library, with its version if two libraries have the same name. */
 function library_name(run, one) {
     return run.candidates.filter((c) => c.name === one.name).length > 1
         ? `${one.name} ${one.version || ""}`.trim() : one.name;
@@ -96,10 +99,9 @@ ak.draw_run.convergence = function (host, run) {
     }
 };
 
-/* ---- roofline ----------------------------------------------------------------------------------
- */
+/* ---- roofline -------------------------------------------------------------------------------- */
 
-/* Rates of memory and caches, slowest first: [{name, gbs, binds}]. */
+/* Returns the bandwidths of memory and caches, slowest first: [{name, gbs}]. */
 function bandwidths(roof) {
     const list = [["memory", roof.memory_gbs], ["last private cache", roof.cache_gbs],
         ["first cache", roof.l1_gbs]]
@@ -111,7 +113,8 @@ function bandwidths(roof) {
     return list.sort((a, b) => a.gbs - b.gbs);
 }
 
-/* What is marked by a sign of its own: libraries, the default, the best. */
+/* Returns what has a symbol of its own in a chart, as [name, candidate]: the libraries, the default
+   and the best. */
 function marks(run) {
     const list = run.candidates.filter((c) => c.library).map((c) => [library_name(run, c), c]);
     const fallback = run.candidates.find((c) => c.name === "default");
@@ -214,7 +217,7 @@ ak.draw_run.roofline = function (host, run) {
         `measured on this device.`));
 };
 
-/* A kernel without arithmetic has no roof, only the bandwidth. */
+/* Draws the bandwidth instead of the roofline, for a kernel without arithmetic. */
 function draw_bandwidth(host, run, roof) {
     const shown = marks(run).filter(([, c]) => ak.known(c.gbs)).reverse();
     if (shown.length === 0) {
@@ -239,8 +242,7 @@ function draw_bandwidth(host, run, roof) {
     }));
 }
 
-/* ---- importance --------------------------------------------------------------------------------
- */
+/* ---- importance ------------------------------------------------------------------------------ */
 
 ak.draw_run.importance = function (host, run) {
     const impact = run.report.impact;
@@ -274,8 +276,7 @@ ak.draw_run.importance = function (host, run) {
     }));
 };
 
-/* ---- failures ----------------------------------------------------------------------------------
- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 ak.draw_run.failures = function (host, run) {
     const failed = Object.entries(run.report.trials.failed).sort((a, b) => a[1] - b[1]);
@@ -299,10 +300,9 @@ ak.draw_run.failures = function (host, run) {
         }));
 };
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
-/* The rest is outside of trials: starting, making the reference, the finish. */
+/* "rest" is the time outside of trials: starting, making the reference, the finish. */
 const STAGES = ["propose", "compile", "check", "measure", "overhead", "rest"];
 
 ak.draw_run.time = function (host, run) {
@@ -333,8 +333,7 @@ ak.draw_run.time = function (host, run) {
     host.append(ak.el("p", {class: "note"}, wall));
 };
 
-/* ---- clocks, power, temperature ------------------------------------------------------------------
- */
+/* ---- clocks, power, temperature -------------------------------------------------------------- */
 
 ak.draw_run.conditions = function (host, run) {
     const shown = [["sm_clock_mhz", "SM clock, MHz"], ["memory_clock_mhz", "memory clock, MHz"],
@@ -363,10 +362,10 @@ ak.draw_run.conditions = function (host, run) {
     }));
 };
 
-/* ---- many sizes --------------------------------------------------------------------------------
- */
+/* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* A row for each size, on one logarithmic axis: times of sizes are decades apart. */
+/* Draws a row for each size. The axis of times is logarithmic, because times at different sizes may
+   differ by powers of ten. */
 ak.draw_run.sizes = function (host, run) {
     const sizes = run.report.sizes.sizes.filter((s) => ak.known(s.ms));
     if (sizes.length === 0) {

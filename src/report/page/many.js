@@ -1,14 +1,15 @@
-/* many.js: charts with marks for each of thousands of trials. ECharts draws their axes and knows
-   what is selected; the marks are painted on a canvas of their own, because an object for each
+/* many.js: charts with a mark for each of thousands of trials. ECharts draws the axes and handles
+   selections. The marks are painted on a separate canvas, because one ECharts object for each mark
    would take seconds. */
 "use strict";
 
-/* Puts a layer under a chart that was just drawn: `marks` has
+/* Puts a layer, a canvas with marks, under a chart that was just drawn. `marks` has
+       count                           the number of marks
        paint(context, width, height)   paints all marks
-       count, place(k)                 how many there are, and where the hover of one stands
-       pick(x, y)                      which mark is there; -1: none
-       facts(k)                        what its hover shows
-       click(k)                        what a click or Enter does */
+       place(k)                        returns the pixel [x, y] of the tooltip of mark k
+       pick(x, y)                      returns the mark at a pixel; -1: none
+       facts(k)                        returns the element that the tooltip of mark k shows
+       click(k)                        is called when mark k is clicked, or chosen with Enter */
 function add_layer(entry, marks) {
     const {chart, box} = entry, canvas = ak.el("canvas", {class: "layer"});
     box.prepend(canvas);
@@ -43,7 +44,8 @@ function add_layer(entry, marks) {
             marks.click(k);
         }
     });
-    /* Printed pages leave the canvas of marks out, so they go under what the chart's own shows. */
+    /* Browsers do not print the canvas of marks, so its image is copied to the chart's own canvas,
+       under what that shows. */
     function print() {
         const context = chart.getZr().painter.getLayer(0).ctx;
         context.save();
@@ -56,15 +58,14 @@ function add_layer(entry, marks) {
     paint();
 }
 
-/* The hover of a chart whose layer says what is under the pointer. */
+/* The tooltip options of a chart with a layer, which finds the mark under the pointer itself. */
 const layer_hover = (colors) => ({...ak.hover(colors, () => null), triggerOn: "none"});
 
-/* ---- parallel coordinates ------------------------------------------------------------------------
- */
+/* ---- parallel coordinates -------------------------------------------------------------------- */
 
 const BANDS = 24, LINES_OF_A_PATH = 40, NEAR_PIXELS = 6;
 
-/* "#rrggbb" at `part` of the way through a scale of colours. */
+/* Returns the colour, as "#rrggbb", at the fraction `part` (0 to 1) of a scale of colours. */
 function blend(scale, part) {
     const at = Math.min(Math.max(part, 0), 1) * (scale.length - 1), k = Math.min(Math.floor(at),
         scale.length - 2);
@@ -74,20 +75,22 @@ function blend(scale, part) {
         .join("");
 }
 
-/* `chosen(rows or null)` is called when axes are brushed. Returns a function that lights rows, null
-   for all. */
+/* Draws parallel coordinates. When axes are brushed, it calls chosen() with the selected rows, or
+   null for all. Returns a function that highlights the rows it is given; null: all. */
 ak.draw_run.parallel = function (host, run, chosen) {
     const varied = run.varied.slice(0, 24);
     const rows = run.rows.filter(run.ok);
     if (varied.length === 0 || rows.length < 2) {
         return () => {};
     }
-    /* The fastest are painted last, above the others. */
+    /* Rows from slow to fast, so that the fastest are painted last, above the others. */
     const order = rows.slice().sort((a, b) => run.ms(b) - run.ms(a));
     const times = order.map(run.ms), low = times[times.length - 1];
-    const high = times[Math.floor(times.length / 10)]; /* the slowest tenth has one colour */
+    /* The slowest tenth of the rows share the last colour. */
+    const high = times[Math.floor(times.length / 10)];
     const values = varied.map(run.ordered);
-    /* The place of each value on its axis; -1: the configuration has no such parameter. */
+    /* For each parameter and row: the index of the value on the axis; -1: the configuration lacks
+       the parameter. */
     const at = varied.map((p, dim) => {
         const index = new Map(values[dim].map((value, k) => [value, k]));
         return order.map((i) => index.has(run.value(i, p)) ? index.get(run.value(i, p)) : -1);
@@ -98,7 +101,8 @@ ak.draw_run.parallel = function (host, run, chosen) {
     scroll.append(wide);
     host.append(scroll);
 
-    /* Marks of a drawing: `lines[k]` holds x and y of each corner of line k. */
+    /* Makes the `marks` of add_layer. `lines[k]` holds x and y of each corner of line k, in
+       pixels. */
     function marks_of(chart, colors) {
         let lines = [], active = null;
         const axes = () => chart.getModel().queryComponents({mainType: "parallelAxis"});
@@ -147,8 +151,8 @@ ak.draw_run.parallel = function (host, run, chosen) {
                     context.globalAlpha = opacity;
                     context.stroke();
                 };
-                /* Neighbours of one colour share a path; its lines do not darken each other, so
-                   that a path has few. */
+                /* Neighbours of one colour are stroked as one path, which is faster. Lines within a
+                   path do not add up where they cross, so a path has few lines. */
                 const limit = order.length > 1000 ? LINES_OF_A_PATH : 1;
                 const thin = order.length > 1000 ? 0.6 : 1.2;
                 for (let k = 0, end; k < order.length; k = end) {
@@ -187,7 +191,8 @@ ak.draw_run.parallel = function (host, run, chosen) {
         tooltip: layer_hover(colors),
         visualMap: {show: true, type: "continuous", min: low, max: Math.max(high, low * 1.0001),
             inRange: {color: colors.scale}, orient: "horizontal", hoverLink: false,
-            /* Where it is seen before anything is scrolled. */
+            /* If the chart is wider than the screen, the scale stands at the left, where it is
+               visible without scrolling. */
             left: wide.clientWidth > scroll.clientWidth ? 34 : "center", bottom: 0, itemHeight: 120, itemWidth: 12, calculable: false,
             text: [ak.ms(high, 3), ak.ms(low, 3)], textStyle: {color: colors.dim}},
         parallel: {left: 34, right: 54, top: 52, bottom: 64,
@@ -199,10 +204,10 @@ ak.draw_run.parallel = function (host, run, chosen) {
                 areaSelectStyle: {width: 18, color: colors.accent, opacity: 0.25}}},
         parallelAxis: [...varied.map((p, dim) => ({dim, name: run.parameters[p].name,
             nameGap: dim % 2 ? 26 : 10, type: "category", data: values[dim],
-            /* The first has no room to its left. */
+            /* The first axis has no room to its left, so a long name is aligned there. */
             ...(dim === 0 && run.parameters[p].name.length > 8 ? {nameTruncate: {maxWidth: 92}, nameTextStyle: {color: colors.text,
                 fontSize: 11, align: "left", padding: [0, 0, 0, -28]}} : {}),
-            /* Up to the next axis. */
+            /* Labels may be as wide as the distance to the next axis. */
             axisLabel: {width: wide.clientWidth / (varied.length + 1) - 14, overflow: "truncate"}})),
         {...ak.time_axis(colors, low, times[0]), min: low, max: times[0], splitLine: undefined,
             dim: varied.length, nameGap: varied.length % 2 ? 26 : 10, inverse: true,
@@ -216,8 +221,9 @@ ak.draw_run.parallel = function (host, run, chosen) {
             chosen(marks.selected());
         });
     });
-    entry.lit = () => lit; /* the rows that the filter of the table found; null: all */
-    /* The filter of the table lights the same configurations here; it works by keyboard. */
+    entry.lit = () => lit; /* the rows that are highlighted; null: all */
+    /* The filter of the table calls this, so that the configurations it finds are highlighted here.
+       The filter works by keyboard, unlike brushing. */
     return (found) => {
         lit = found === null ? null : new Set(found);
         clearTimeout(wait);
@@ -225,13 +231,14 @@ ak.draw_run.parallel = function (host, run, chosen) {
     };
 };
 
-/* ---- the timeline --------------------------------------------------------------------------------
- */
+/* ---- the timeline ---------------------------------------------------------------------------- */
 
-/* What each compile worker and each device did when: [lane, from, to, kind, row]. */
+/* Returns {lanes, list}: the names of the lanes (compile workers, then devices) and what happened
+   in each, as [lane, from, to, kind, row] with times in seconds and `kind` as an index into
+   SPANS. */
 function spans(run) {
     const devices = run.data.trials.devices || [run.report.run.device], list = [];
-    /* A lane for each worker that compiled, whatever its number is. */
+    /* Compile workers that compiled nothing have no lane. */
     const numbers = run.has("compile_worker") ? [...new Set(run.rows.map((i) =>
         run.column("compile_worker", i)))].filter((k) => k > 0).sort((a, b) => a - b) : [];
     const lane_of = new Map(numbers.map((k, at) => [k, at])), workers = numbers.length;
@@ -279,7 +286,8 @@ ak.draw_run.timeline = function (host, run) {
 
     function marks_of(chart, colors) {
         const off = new Set();
-        /* Pixels of a time and of a lane: both axes are linear. */
+        /* Returns the pixel of a time and a lane. Both axes are linear, so x_of() need not ask
+           ECharts again. */
         const point = (x, lane) => chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [x, lane]);
         let zero = 0, scale = 0;
         const x_of = (seconds) => zero + scale * seconds;
@@ -324,7 +332,7 @@ ak.draw_run.timeline = function (host, run) {
             yAxis: ak.axis(colors, {type: "category", data: lanes, inverse: true,
                 axisLabel: {color: colors.text, width: narrow ? 90 : 220, overflow: "truncate",
                     hideOverlap: false}}),
-            /* These have only the names of the legend. */
+            /* These series have no data and only give the legend its names and colours. */
             series: shown.map((name) => ({name, type: "scatter", data: [], silent: true,
                 itemStyle: {color: color_of(colors, SPANS.indexOf(name)),
                     opacity: name === SPANS[3] ? 0.35 : 1}})),

@@ -1,11 +1,10 @@
-/* run.js: the page of one run: its data with names, and its sections in the order of the questions
-   that people ask. */
+/* run.js: the page of one run: an object with named access to its data, and its sections, of which
+   those that most readers look for come first. */
 "use strict";
 
-/* ---- the data ----------------------------------------------------------------------------------
- */
+/* ---- the data -------------------------------------------------------------------------------- */
 
-/* Numbers first and in their order, then texts by the alphabet. */
+/* Returns the values sorted: numbers by value, then texts in alphabetical order. */
 function ordered_values(values) {
     return values.slice().sort((a, b) => {
         const x = Number(a), y = Number(b), numbers = [a, b].filter((v) => v !== "" && !Number.isNaN(+v));
@@ -14,7 +13,8 @@ function ordered_values(values) {
     });
 }
 
-/* Rows are numbered from 0 in the order of evaluation. */
+/* Makes the object `run`, which all drawing functions of this page take, from the page's data. Rows
+   are trials, numbered from 0 in the order of evaluation. */
 ak.run_of = function (data) {
     const trials = data.trials, report = data.report, count = trials.shown;
     const column = (name, i) => trials[name] ? trials[name][i] : undefined;
@@ -37,7 +37,8 @@ ak.run_of = function (data) {
     run.ordered = (p) => ordered_values(run.parameters[p].values);
     run.varied = run.parameters.map((_, p) => p).filter((p) => run.parameters[p].values.length > 1);
 
-    /* Seconds since the beginning: by the clock, else by what the trials cost one after another. */
+    /* When each trial ended, in seconds since the run began. Without recorded times, the costs of
+       the trials are added up, as if they had run one after another. */
     const clock = run.has("end_s") && trials.end_s[count - 1] > 0;
     let sum = 0;
     const ends = clock ? trials.end_s : run.rows.map((i) => {
@@ -70,8 +71,7 @@ ak.run_of = function (data) {
     return run;
 };
 
-/* ---- the table of configurations -----------------------------------------------------------------
- */
+/* ---- the table of configurations ------------------------------------------------------------- */
 
 function config_table(run, changed) {
     const memory = run.report.roofline && run.report.roofline.bound === "memory";
@@ -102,7 +102,7 @@ function config_table(run, changed) {
         figure("compile_s", "compile", ak.seconds), figure("measure_s", "measure", ak.seconds),
     ].filter((column) => column !== null);
     const best = run.best ? run.best.config : null;
-    /* Filters know all parameters, though those that never change have no column. */
+    /* The filter also accepts parameters that never change, which have no column. */
     const others = new Map(run.parameters.map((p, k) => [ak.filter_name(p.name), k]));
     return ak.table(columns, run.rows, {
         caption: "All configurations that were tried, fastest first",
@@ -115,10 +115,9 @@ function config_table(run, changed) {
     });
 }
 
-/* ---- the sections --------------------------------------------------------------------------------
- */
+/* ---- the sections ---------------------------------------------------------------------------- */
 
-/* Sections of the report that this page shows in another way. */
+/* Sections of the report that this page draws as charts or tables of its own. */
 const DRAWN = new Set(["In words", "Convergence", "Fastest configurations", "Failures", "Best",
     "What the best changes"]);
 
@@ -156,7 +155,8 @@ function title_of(run) {
         `on ${r.device.replace(/^sim:.*\//, "sim:")}`].filter(Boolean);
 }
 
-/* Adds "id", a heading and what `fill` appends; nothing if that appends nothing. */
+/* Adds a section with this id, a heading and what fill() appends, and its line in the contents.
+   Adds nothing if fill() appends nothing. */
 function section(parent, contents, id, title, fill) {
     const element = ak.el("section", {id, "aria-label": title}, ak.el("h2", null, title));
     parent.append(element);
@@ -175,7 +175,7 @@ function header(run, contents) {
             ak.el("span", null, " " + rest.join(" "))), ak.theme_button()),
         ak.el("p", {class: "dim"}, `run ${r.id}, ${r.implementation || "no implementation"}, ` +
             `${r.strategy || (run.report.sizes ? "many sizes" : "strategy not recorded")}, ` +
-            /* The clock of a recording begins in 1970. */
+            /* The clock of a recording begins in 1970, so its times are not shown. */
             (r.device.startsWith("sim:") ? "on a recording" : `started ${ak.when(r.started)} UTC`) +
             ({running: ", still running", killed: ", killed", unknown: ", not ended"}[r.state] || "")),
         contents);
@@ -309,7 +309,7 @@ ak.draw_page.run = function (main, data) {
     return run;
 };
 
-/* Compile times by the parameter that chooses the compiler, where there is one. */
+/* Shows compile times for each compiler, if a parameter chooses the compiler. */
 function compile_by(host, run) {
     const p = run.parameters.findIndex((one) => /^(compiler|cc)$/i.test(one.name));
     if (p < 0 || !run.has("compile_s") || run.parameters[p].values.length < 2) {

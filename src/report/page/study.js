@@ -3,7 +3,8 @@
 
 const AXES = {evaluations: "evaluations", seconds: "seconds", usd: "US dollars"};
 
-/* The mean quality of each arm with its 95 % interval, against what was spent. */
+/* Draws the mean quality of each arm, with its 95 % interval, over the evaluations, seconds or
+   dollars spent. */
 function draw_quality(host, study) {
     const known = Object.keys(AXES).filter((axis) =>
         study.arms.some((arm) => (arm.quality[axis] || []).length > 0));
@@ -120,8 +121,7 @@ ak.draw_page.study = function (main, page) {
     repeat_section(add, page);
 };
 
-/* ---- simulations ---------------------------------------------------------------------------------
- */
+/* ---- simulations ----------------------------------------------------------------------------- */
 
 const base_name = (path) => path.replace(/^.*\//, "");
 

@@ -1,13 +1,15 @@
-/* table.js: tables that sort by a click on a header and that a line of words filters. */
+/* table.js: tables that are sorted by a click on a header and filtered by words in a search
+   field. */
 "use strict";
 
-/* ---- filters ----------------------------------------------------------------------------------
- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
-/* Of names with blanks and signs: "proposed by" is written proposed_by. */
+/* Returns how a name is written in a filter, where it must be one word: "proposed by" is
+   proposed_by. */
 ak.filter_name = (name) => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_|_$/g, "");
 
-/* Why a word is no filter; null: it is one. */
+/* Returns why a word of a filter cannot be applied; null: it can. `parts` is the word's match
+   [word, name, sign, value], or null for a word without a sign. */
 function fault_of(word, parts, names) {
     if (parts === null) {
         return /[=<>]/.test(word) ? `${word} does not begin with a name` : null;
@@ -23,9 +25,11 @@ function fault_of(word, parts, names) {
     return /[<>]/.test(sign) && !Number.isFinite(Number(wanted)) ? `${wanted} is no number` : null;
 }
 
-/* Words that must all hold: NAME=value, NAME!=value, NAME>=number and so on; any other word must
-   stand somewhere in the row. `names` are those that the rows have. Returns `test` of (value of a
-   name, text of the whole row), and why words are left out, `faults`. */
+/* Parses the words of a filter, all of which a row must fulfil: NAME=value, NAME!=value,
+   NAME>=number and so on. Any other word must occur in the row's text. `names` are the names that
+   rows have. Returns {test, faults}: test(value_of, text) says whether a row passes, where
+   value_of(name) and text() return its values and its whole text; `faults` says why words were left
+   out. */
 ak.filter = function (line, names) {
     const words = line.trim().toLowerCase().split(/\s+/).filter((word) => word !== "")
         .map((word) => [word, /^([^=<>!]+)(>=|<=|!=|=|<|>)(.*)$/.exec(word)]);
@@ -52,15 +56,15 @@ ak.filter = function (line, names) {
         faults: faults.filter((fault) => fault !== null)};
 };
 
-/* ---- the table ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 const ROWS_SHOWN = 25;
 
-/* Of each table's element what a reader has chosen, for a page that is drawn again. */
+/* From the element of a table to what the reader has chosen in it. A page that is drawn again
+   restores this. */
 ak.tables = new WeakMap();
 
-/* The number that a cell begins with; a text without one sorts as a text. */
+/* Returns the number that a text begins with or, if it begins with none, the text in lower case. */
 ak.sort_value = function (text) {
     const number = parseFloat(String(text).replace(/\u202f/g, ""));
     return Number.isNaN(number) ? String(text).toLowerCase() : number;
@@ -77,11 +81,25 @@ function compare(a, b) {
     return typeof a === "number" ? -1 : 1;
 }
 
-/* columns: [{name, right, keep, kind, below, value(row), cell(row), hint}], value for sorting and filters,
-   cell what is shown; what is `below` stands in a line of its own under the row. rows: anything. options: caption, filter (a label: there is a line for filters), sort
-   [column, descending], shown, changed(rows or null) when the filter selects others, names and
-   value_of(row, name) of what filters know beside the columns, text(row) that words are looked for in,
-   beside the columns. Has `element`, `select(rows or null, why)` and `set_filter(text)`. */
+/* Makes a table and returns {element, select(rows or null, why), set_filter(text)}. `rows` may be
+   values of any type. `columns` is a list of
+       name, hint      the header and its tooltip
+       value(row)      the value, for sorting and filters
+       cell(row)       what is shown; without it, the value
+       right           aligns to the right
+       keep            does not break lines
+       kind            a class for the style
+       below           shows the cell in a line of its own under the row
+   `options` has
+       caption         the title
+       filter          the label of the search field; without it, there is none
+       placeholder     the text in the empty search field
+       sort            [index of the column, descending]
+       shown           how many rows are shown at first
+       changed(rows)   is called when the filter selects other rows; null: all
+       names, value_of(row, name)    names beside the columns that the filter accepts, and values
+       text(row)       text beside the columns in which words are looked for
+       row_class(row)  a class for the row */
 ak.table = function (columns, rows, options = {}) {
     const state = {sort: options.sort || null, filter: "", selected: null, why: "",
         shown: options.shown || ROWS_SHOWN};
@@ -189,7 +207,7 @@ ak.table = function (columns, rows, options = {}) {
     };
 };
 
-/* A section of the report: pairs, or a table with headers. */
+/* Returns a section of the report as an element: a list of pairs, or a table with headers. */
 ak.section_table = function (section) {
     const width = section.headers === null ? 2 : section.headers.length;
     const rows = [];

@@ -1,7 +1,8 @@
-/* talk.js: what was said to a language model and what came of it. */
+/* talk.js: the conversation with a language model, and the outcomes of its proposals. */
 "use strict";
 
-/* Predictions of gains of speed against what was measured. */
+/* Draws the gains of speed that a model predicted against the gains that were measured, both in
+   %. */
 function draw_predictions(host, calls) {
     const points = [];
     for (const call of calls) {

@@ -1,16 +1,16 @@
 /* tools.js: what all pages share: elements, numbers with units, colours, charts.
  *
- * Whatever is shown comes from kernels, compilers and language models, so nothing here or in the
- * files after it makes markup of a text: elements are made one by one, and texts become text nodes.
+ * The texts of a page come from kernels, compilers and language models and are not trusted. So no
+ * script interprets a text as markup: elements are created one by one, and texts become text nodes.
  */
 "use strict";
 
 const ak = {};
 
-/* ---- elements ---------------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
-/* el("td", {class: "right", onclick: f}, "text", element, null): null children are left out. */
+/* Makes an element: el("td", {class: "right", onclick: f}, "text", element, null). Children that
+   are null are left out. */
 ak.el = function (tag, properties, ...children) {
     const element = document.createElement(tag);
     for (const [key, value] of Object.entries(properties || {})) {
@@ -31,15 +31,17 @@ ak.el = function (tag, properties, ...children) {
     return element;
 };
 
-/* A configuration, which may break into lines after its commas. */
+/* Returns the children for a configuration, whose lines may break after commas. */
 ak.config = (text) => String(text).split(",").flatMap((part, k) => k === 0 ? [part]
     : [",", ak.el("wbr"), part]);
 
-/* A command, which breaks into lines between its words only: "--name" is no place to break. */
+/* Returns the children for a command, whose lines break between words only and not within
+   "--name". */
 ak.command = (text) => String(text).split(" ").flatMap((word, k) => [k === 0 ? "" : " ",
     ak.el("span", {class: "word"}, word)]);
 
-/* A part of a page: what one cannot draw does not take the others with it. */
+/* Calls draw(). If it throws, returns a message instead, so that the other parts of the page are
+   still drawn. */
 ak.part = function (draw) {
     try {
         return draw();
@@ -53,7 +55,8 @@ ak.details = function (summary, ...children) {
     return ak.el("details", null, ak.el("summary", null, summary), ...children);
 };
 
-/* Buttons of which one is on: choices [[value, label]]; `change` is called with the value. */
+/* Returns a group of buttons of which one is pressed. `choices` is [[value, label]]; change() is
+   called with the value of a button that is clicked. */
 ak.choice = function (label, choices, value, change) {
     const group = ak.el("div", {class: "choice", role: "group", "aria-label": label});
     const buttons = choices.map(([key, text]) => ak.el("button", {
@@ -67,16 +70,17 @@ ak.choice = function (label, choices, value, change) {
     return group;
 };
 
-/* Reads JSON. Characters that turn the order of a line around, with which a name can look like another
-   one (Unicode's Bidi_Control), and line ends that are none are replaced: C writes them as escapes. */
+/* Parses JSON and replaces two kinds of characters by U+FFFD, which the server writes as escapes:
+   those that change the direction of text (Unicode's Bidi_Control), with which a name could look
+   like another, and the separators of lines and paragraphs (U+2028, U+2029). */
 ak.parse = (text) => JSON.parse(text.replace(/\\u(?:061c|200[ef]|202[89a-e]|206[6-9])/g, "\\ufffd"));
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 ak.known = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;
 
-/* The rule of base/number.h: so many significant digits, written out below 10^15. */
+/* Writes a number as base/number.h does: with `digits` significant digits, and without an exponent
+   below 10^15. */
 ak.number = function (value, digits = 4) {
     if (typeof value !== "number" || !Number.isFinite(value)) {
         return "-";
@@ -93,7 +97,7 @@ ak.number = function (value, digits = 4) {
         all.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 };
 
-/* A ratio of speeds: thousandths, and tenths from 10 on. */
+/* Writes a ratio of speeds with three decimals, or one decimal from 10 on. */
 ak.ratio = (value) => !ak.known(value) ? "-" : value >= 0.1 && value < 1e6
     ? value.toFixed(value < 10 ? 3 : 1) : ak.number(value, 3);
 
@@ -105,7 +109,7 @@ ak.ms = function (value, digits = 4) {
         : value < 0.1 ? ak.number(value * 1000, digits) + " µs" : ak.number(value, digits) + " ms";
 };
 
-/* A time and its interval in one unit: "1.234 ms (1.230 to 1.238)". */
+/* Writes a time and its interval in one unit: "1.234 ms (1.230 to 1.238)". */
 ak.interval = function (value, low, high) {
     if (!ak.known(low) || !(high > low)) {
         return ak.ms(value);
@@ -128,31 +132,32 @@ ak.seconds = function (value) {
         : `${Math.floor(whole / 3600)}:${rest} h`;
 };
 
-/* Labels of an axis of seconds, without the zeros of figures. */
+/* Writes the label of an axis of seconds, without trailing zeros. */
 ak.seconds_tick = (value) => value < 100 ? `${+value.toPrecision(3)} s` : ak.seconds(value);
 
 ak.percent = (fraction, digits = 1) =>
     typeof fraction === "number" && Number.isFinite(fraction)
         ? (fraction * 100).toFixed(digits) + " %" : "-";
 
-/* "2026-11-22 20:52:18" of the archive's times. */
+/* Writes a time of the archive as "2026-11-22 20:52:18". */
 ak.when = (text) => (text || "").replace("T", " ").replace(/(:\d\d)\.\d+Z$/, "$1");
 
-/* A whole number, its thousands apart. */
+/* Writes a whole number with thin spaces between groups of three digits. */
 ak.count = (count) => String(count).replace(/^-?\d+/, (whole) =>
     whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
 ak.plural = (count, word) => `${ak.count(count)} ${word}${count === 1 ? "" : "s"}`;
 
-/* Short labels of an axis with a logarithmic scale. */
+/* Writes a short label for an axis with a logarithmic scale. */
 ak.tick = (value) => value >= 1e6 || (value > 0 && value < 1e-4)
     ? (+value.toPrecision(3)).toExponential().replace("e+", "e") : ak.count(+value.toPrecision(3));
 
-/* The unit that times of this size are shown in: [factor from ms, name]. */
+/* Returns the unit in which a time like this one is shown: [factor from ms, name]. */
 ak.unit_of = (ms) => ms >= 1000 ? [0.001, "s"] : ms < 0.1 ? [1000, "µs"] : [1, "ms"];
 
-/* Where a logarithmic axis has its labels: at the fewest of these digits of each power of ten that
-   give four labels, at every nth power if there are many. */
+/* The labels of a logarithmic axis. Each power of ten has labels at the digits of one of these
+   lists: the shortest list that gives at least LOG_LABELS[0] labels. If the axis has more than
+   LOG_LABELS[1] powers of ten, only every nth has labels. */
 const LOG_DIGITS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 8],
     Array.from({length: 18}, (_, k) => 1 + k / 2), Array.from({length: 90}, (_, k) => 1 + k / 10)];
 const LOG_LABELS = [4, 10];
@@ -174,11 +179,10 @@ ak.log_ticks = function (low, high) {
     return all.length > 1 ? all : [low, high].map((value) => +value.toPrecision(3));
 };
 
-/* ---- colours ----------------------------------------------------------------------------------
- */
+/* ---- colours --------------------------------------------------------------------------------- */
 
-/* Series are told apart by colours that the colour-blind can tell apart, too (Okabe and Ito, 2008),
-   lighter ones on a dark ground. */
+/* Colours of series that colour-blind readers can distinguish (Okabe and Ito, 2008). On a dark
+   ground they are lighter. */
 const SERIES_LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a5195",
     "#6b6b6b"];
 const SERIES_DARK = ["#56b4e9", "#ff9640", "#2fc99a", "#e8a3c9", "#f0e442", "#9ec9ff", "#c4a1e0",
@@ -197,20 +201,20 @@ ak.colors = function () {
         text: read("--text"), dim: read("--dim"), line: read("--line"), ground: read("--ground"),
         accent: read("--accent"), good: read("--good"), bad: read("--bad"),
         series: ak.is_dark() ? SERIES_DARK : SERIES_LIGHT,
-        /* From fast to slow: light on dark, dark on light. */
+        /* Colours from fast to slow. Fast ones stand out most from the ground, light or dark. */
         scale: ak.is_dark() ? ["#ffe066", "#5fb3a1", "#3d5a80"] : ["#b8500c", "#5f9ea0", "#c3d4e6"],
     };
 };
 
-/* ---- charts -----------------------------------------------------------------------------------
- */
+/* ---- charts ---------------------------------------------------------------------------------- */
 
 ak.charts = [];
 
-/* A chart in `host`: `make(colors, width)` gives the option for ECharts, and is asked again when
-   the colours or the width class change. `ready(chart, entry, colors)` may attach events and a
-   layer (many.js), once a drawing. A chart is drawn when it comes near the screen, or by
-   ak.draw_rest. */
+/* Adds a chart to `host` and returns its entry in ak.charts. make(colors, narrow) returns the
+   options for ECharts. It is called for each drawing: the first, and again when the colours change
+   or the chart becomes narrow or wide. ready(chart, entry, colors) is called after each drawing and
+   may attach events and a layer (many.js). A chart is drawn when it is scrolled near the screen, or
+   by ak.draw_rest. */
 ak.chart = function (host, height, label, make, ready) {
     const box = ak.el("div", {class: "chart", role: "img", "aria-label": label, tabindex: "0"});
     box.style.height = height + "px";
@@ -242,23 +246,24 @@ const near = new IntersectionObserver((seen) => seen.filter((one) => one.isInter
 
 const waits = (entry) => entry.chart === null && entry.box.isConnected && entry.box.clientWidth > 0;
 
-/* Draws the charts that are on the screen now, before the browser shows it. */
+/* Draws the charts that are on the screen at once, so that no empty chart is shown. */
 ak.draw_visible = () => ak.charts.filter(waits).filter((entry) => {
     const at = entry.box.getBoundingClientRect();
     return at.bottom > 0 && at.top < innerHeight;
 }).forEach(ak.draw);
 
-/* Draws all charts that are not drawn yet: for paper, and for who looks at the whole page. */
+/* Draws all charts that are not drawn yet, for printing and for tools that read the whole page. */
 ak.draw_rest = () => ak.charts.filter(waits).forEach(ak.draw);
 
-/* Draws them one by one whenever the browser has nothing else to do, then calls `done`. */
+/* Draws the charts that are not drawn yet, one by one when the browser is idle, and then calls
+   done(). */
 ak.draw_idly = function (done) {
     const next = ak.charts.find(waits);
     if (next === undefined) {
         done();
         return;
     }
-    const idly = window.requestIdleCallback || ((draw) => setTimeout(draw, 1)); /* Safari has none */
+    const idly = window.requestIdleCallback || ((draw) => setTimeout(draw, 1)); /* Safari lacks it */
     idly(() => {
         if (waits(next)) {
             ak.draw(next);
@@ -267,7 +272,7 @@ ak.draw_idly = function (done) {
     }, {timeout: 1000});
 };
 
-/* Shows what a hover of a point of the chart shows. */
+/* Shows the tooltip of a point of the chart, or of a mark of its layer. */
 function show_point(entry, point) {
     if (entry.layer !== null) {
         entry.layer.show(point);
@@ -276,14 +281,15 @@ function show_point(entry, point) {
     }
 }
 
-/* What arrows walk through: marks of the layer, or points of the series. */
+/* Returns the points that the arrow keys visit: the marks of the layer, or the points of all
+   series. */
 const points_of = (entry) => entry.layer !== null
     ? Array.from({length: entry.layer.count}, (_, k) => k)
     : entry.chart.getOption().series.flatMap((one, s) => one.silent || !Array.isArray(one.data) ? []
         : one.data.map((_, k) => ({seriesIndex: s, dataIndex: k})));
 
-/* By keyboard: arrows go from point to point of a focused chart and show what a hover shows, Enter
-   does what a click does, Escape ends it. */
+/* Handles keys in a focused chart: arrows move from point to point and show tooltips, Enter does
+   what a click does, and Escape hides the tooltip. */
 function walk(entry, event) {
     const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
     const chart = entry.chart;
@@ -312,7 +318,7 @@ function walk(entry, event) {
     show_point(entry, points[entry.at]);
 }
 
-/* A chart that was drawn again, at the point where the reader was. */
+/* Shows point number `at` again after a chart was drawn again. */
 ak.walk_on = function (entry, at) {
     const point = points_of(entry)[at];
     if (point !== undefined) {
@@ -342,12 +348,12 @@ ak.draw = function (entry) {
 
 ak.redraw = () => ak.charts.filter((e) => e.box.isConnected && e.chart !== null).forEach(ak.draw);
 
-/* A scatter chart of so many points. Thousands are drawn at once, as squares: below 4 pixels ECharts
-   does that fast. */
+/* Returns the options of a scatter series of `count` points. From 1000 on, ECharts draws them in
+   one go ("large"), as squares, which is fast if they are smaller than 4 pixels. */
 ak.scatter = (count, size) => ({type: "scatter", large: count > 1000, largeThreshold: 1000,
     symbolSize: count > 1000 ? 3.5 : count > 500 ? Math.min(size, 4) : size});
 
-/* What every axis and every hover has in common. */
+/* Returns the options of an axis, with `more` added. */
 ak.axis = (colors, more) => ({
     axisLine: {lineStyle: {color: colors.line}}, axisTick: {lineStyle: {color: colors.line}},
     axisLabel: {color: colors.dim, hideOverlap: true, ...(more && more.axisLabel)},
@@ -355,7 +361,8 @@ ak.axis = (colors, more) => ({
     ...Object.fromEntries(Object.entries(more || {}).filter(([key]) => key !== "axisLabel")),
 });
 
-/* A logarithmic axis from `low` to `high`, with labels that `show` makes of their values. */
+/* Returns the options of a logarithmic axis from `low` to `high`; show(value) returns the text of a
+   label. */
 ak.log_axis = function (colors, low, high, show, more) {
     const ticks = ak.log_ticks(low, high);
     return ak.axis(colors, {type: "log", min: low, max: high, ...more,
@@ -363,8 +370,8 @@ ak.log_axis = function (colors, low, high, show, more) {
         axisLabel: {customValues: ticks, formatter: show}});
 };
 
-/* An axis of times in milliseconds, named and labelled in the unit that fits: logarithmic if they
-   spread far. */
+/* Returns the options of an axis of times from `low` to `high` ms, labelled in s, ms or µs. It is
+   logarithmic if `high` is more than four times `low`. */
 ak.time_axis = function (colors, low, high, more) {
     const [factor, unit] = ak.unit_of(high < 1 && low < 0.05 ? low : high);
     const digits = Math.ceil(Math.log10(high / Math.max(high - low, high * 1e-6))) + 2;
@@ -379,13 +386,13 @@ ak.time_axis = function (colors, low, high, more) {
         ...more, axisLabel: {formatter: show, showMinLabel: false, showMaxLabel: false}});
 };
 
-/* `content` gives an element, or null for none. */
+/* Returns the options of a tooltip; content(p) returns its element, or null for no tooltip. */
 ak.hover = (colors, content) => ({
     trigger: "item", confine: true, backgroundColor: colors.ground, borderColor: colors.line,
     textStyle: {color: colors.text, fontSize: 12}, transitionDuration: 0, formatter: content,
 });
 
-/* Rows [label, text] as an element for a hover. */
+/* Returns an element for a tooltip: a title and rows [label, text]. */
 ak.facts = (title, rows) => ak.el("div", {class: "facts"}, ak.el("strong", null, title),
     ak.el("table", null, rows.filter(([, text]) => text !== "-" && text !== "").map(([name, text]) =>
         ak.el("tr", null, ak.el("th", null, name), ak.el("td", null, text)))));
@@ -395,13 +402,12 @@ ak.legend = (colors, more) => ({
     itemWidth: 10, itemHeight: 10, pageTextStyle: {color: colors.dim}, ...more,
 });
 
-/* ---- light and dark, paper ----------------------------------------------------------------------
- */
+/* ---- light and dark, paper ------------------------------------------------------------------- */
 
 ak.theme_button = function () {
     const names = {auto: "system colours", light: "light", dark: "dark"};
     const order = ["auto", "light", "dark"];
-    /* A page that is drawn again keeps what was chosen. */
+    /* A page that is drawn again keeps the colours that the reader has chosen. */
     let at = Math.max(order.indexOf(document.documentElement.dataset.theme), 0);
     const button = ak.el("button", {
         type: "button", class: "theme",
@@ -415,7 +421,8 @@ ak.theme_button = function () {
     return button;
 };
 
-/* Browsers tell the width of the paper too late to draw for it; this fits A4 and letter. */
+/* Browsers report the width of the paper too late to draw charts for it. This width fits A4 and
+   letter. */
 const PAPER_WIDTH = "680px";
 
 ak.watch_theme = function () {
@@ -437,7 +444,7 @@ ak.watch_theme = function () {
     });
 };
 
-/* Copies a text; says so on the button for a moment. */
+/* Returns a button that copies a text and says so for a moment. */
 ak.copy_button = function (text) {
     const button = ak.el("button", {
         type: "button",

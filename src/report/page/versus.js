@@ -3,7 +3,8 @@
 
 function draw_both(host, page) {
     const sides = [["A", page.a], ["B", page.b]].filter(([, side]) => side.steps.length > 0);
-    if (sides.length === 0 || page.why_not) { /* times of other tasks do not compare */
+    /* `why_not`: the tasks differ, so their times cannot be compared. */
+    if (sides.length === 0 || page.why_not) {
         return;
     }
     const times = sides.flatMap(([, side]) => side.steps.map((step) => step[1]));
@@ -70,8 +71,7 @@ ak.draw_page.versus = function (main, page) {
     });
 };
 
-/* ---- versions of a kernel ------------------------------------------------------------------------
- */
+/* ---- versions of a kernel -------------------------------------------------------------------- */
 
 function draw_versions(host, page) {
     const list = page.versions.map((v, k) => ({...v, at: k + 1}));
@@ -115,7 +115,8 @@ function draw_versions(host, page) {
     }));
 }
 
-/* Lines that went and came, each in its colour, with its sign for who sees no colour. */
+/* Returns a table of the lines that were removed and added. Each has a colour and, for readers who
+   cannot see it, a sign. */
 function draw_lines(s) {
     const rows = [];
     for (let i = 0; i < s.cells.length; i += 4) {

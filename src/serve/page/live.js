@@ -1,5 +1,5 @@
-/* live.js: the pages of the dashboard: the runs of the archive and the page of one run, both brought
-   up to date by the server's events. The browser comes back by itself when the server was gone. */
+/* live.js: the pages of the dashboard: the list of runs and the page of one run. The server's
+   events keep both up to date. If the server stops, the page connects again when it is back. */
 "use strict";
 
 ak.live = {runs: new Map(), studies: new Map(), fleets: [], killed: new Set(), state: null, place: null};
@@ -14,12 +14,13 @@ async function ask(address) {
     return ak.parse(await reply.text());
 }
 
-/* ---- what a reader has set, kept when the page is drawn again ------------------------------------
- */
+/* ---- what a reader has set, kept when the page is drawn again -------------------------------- */
 
 const FOCUSABLE = "a[href], button, input, select, summary, [tabindex]";
 
-/* What has the focus, by its section and its name: its place among all changes as rows come. */
+/* Returns a description by which the focused element is found after the page is drawn again: its
+   section, tag and name, and its index among elements with the same. Its index on the whole page
+   would change as rows are added. */
 function focused() {
     const one = document.activeElement;
     if (!one || !one.matches(FOCUSABLE)) {
@@ -32,7 +33,7 @@ function focused() {
         point: chart ? chart.at : null, caret: one.tagName === "INPUT" ? one.selectionStart : null};
 }
 
-/* The names of charts tell what they show, which changes. */
+/* The label of a chart contains figures that change, so it is no name. */
 const name_of = (one) => one.matches(".chart") ? "chart" : one.getAttribute("href") ||
     one.getAttribute("aria-label") || one.textContent;
 
@@ -55,7 +56,7 @@ function focus_again(was) {
     }
 }
 
-/* Tables are told apart by what they are called; those of a page have names of their own. */
+/* Tables are identified by their captions, which differ within a page. */
 const caption_of = (table) => table.querySelector("caption")?.textContent || "";
 
 function settings_of(table) {
@@ -103,7 +104,7 @@ function restore(was) {
     focus_again(was.focus);
 }
 
-/* Draws a page anew in place of what is there. */
+/* Draws the page again and restores what the reader has set. */
 function redraw(draw) {
     const was = remember();
     ak.charts.forEach((entry) => entry.chart && entry.chart.dispose());
@@ -115,30 +116,29 @@ function redraw(draw) {
         0));
 }
 
-/* ---- words about a run --------------------------------------------------------------------------
- */
+/* ---- words about a run ----------------------------------------------------------------------- */
 
-/* The server knows of its own machine which runs were killed. */
+/* The server knows which runs were killed, but only of runs on its own machine. */
 const is_killed = (run) => !run.ended && ak.live.killed.has(run.id);
 const is_running = (run) => !run.ended && !run.imported && !is_killed(run);
-/* Of a recording the file, without its folder. */
+/* For a recording, the name of its file without the folder. */
 const device_of = (run) => run.device.replace(/^sim:.*\//, "sim:");
 const task_of = (run) => [run.kernel, run.size, run.dtype, run.choices, device_of(run)]
     .filter(Boolean).join(" · ");
 const age_s = (run) => (Date.now() - Date.parse(run.started)) / 1000;
 
-/* Seconds since the last sign of life: a trial, or the beginning. */
+/* Returns the seconds since the run's latest trial or, without trials, since it began. */
 const silent_s = (run) => Math.min(age_s(run), ...(run.devices || []).map((d) =>
     (Date.now() - Date.parse(d.ended)) / 1000));
 
-/* Why a run ended, in words. */
+/* From "stopped_by" to words that say why a run ended. */
 const ENDS = {evaluations: "all evaluations made", time: "time is up", converged: "nothing better for long",
     target: "target reached", exhausted: "all configurations tried", cancelled: "interrupted",
     generations: "all proposals tried", stalled: "nothing gained for long",
     satisfied: "nothing better expected", fault: "the machine failed"};
 
-/* A run that was killed never ends. On another machine only silence tells: one that is at work has a
-   trial now and then. */
+/* Returns the state of a run in words. A run that was killed records no end. If it ran on another
+   machine, this shows only in its silence: a run at work records a trial now and then. */
 function state_of(run) {
     return run.imported ? "imported" : is_killed(run) ? "killed"
         : run.ended ? ENDS[run.stopped_by] || (run.stopped_by || "ended").replace(/_/g, " ")
@@ -147,16 +147,15 @@ function state_of(run) {
 
 const states = () => [...ak.live.runs.values()].filter(is_running).map(state_of).join();
 
-/* ---- the runs -----------------------------------------------------------------------------------
- */
+/* ---- the runs -------------------------------------------------------------------------------- */
 
-/* What most people look for stands first: a narrow screen shows only that. */
+/* The columns that most readers look for come first, because a narrow screen shows only these. */
 function run_columns() {
     return [
         {name: "kernel", value: (r) => r.kernel,
             cell: (r) => ak.el("a", {href: `/run/${encodeURIComponent(r.id)}`}, r.kernel)},
         {name: "size", kind: "size", value: (r) => r.size,
-            cell: (r) => r.size.replace(/([,;])/g, "$1\u200b")}, /* a place to break the line */
+            cell: (r) => r.size.replace(/([,;])/g, "$1\u200b")}, /* the line may break there */
         {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
         {name: "roofline", right: true, value: (r) => r.efficiency,
             cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
@@ -172,7 +171,7 @@ function run_columns() {
         {name: "dtype", value: (r) => r.dtype},
         {name: "found", below: true, value: (r) => r.summary || "-"},
         {name: "strategy", keep: true, value: (r) => r.strategy || "-"},
-        /* The clock of a recording begins in 1970. */
+        /* The clock of a recording begins in 1970, so its times are not shown. */
         {name: "started (UTC)", keep: true, value: (r) => r.started,
             cell: (r) => r.device.startsWith("sim:") ? "on a recording" : ak.when(r.started)},
     ];
@@ -181,11 +180,11 @@ function run_columns() {
 const span = (values) => [values.reduce((a, b) => Math.min(a, b)),
     values.reduce((a, b) => Math.max(a, b))];
 
-/* The best of every run of a task, over time. */
+/* Draws the best time of each run of a task over the dates of the runs. */
 function draw_history(host, runs) {
     const tasks = new Map();
     for (const run of runs) {
-        /* A recording has a clock of its own, which begins in 1970. */
+        /* Recordings are left out, because their clocks begin in 1970. */
         if (ak.known(run.best_ms) && !run.many_sizes && !run.device.startsWith("sim:")) {
             const name = task_of(run);
             tasks.set(name, [...(tasks.get(name) || []), run]);
@@ -230,7 +229,8 @@ function draw_history(host, runs) {
     }));
 }
 
-/* What each device of the runs under way has done and did last. */
+/* Returns a table of the devices of the running runs: how many trials each has made, and its
+   latest. null: there are none. */
 function device_table(running) {
     const rows = running.flatMap((run) => (run.devices || []).map((d) => ({...d, run})));
     if (rows.length === 0) {
@@ -258,10 +258,12 @@ function device_table(running) {
     ], rows, {caption: "What the devices of the runs under way do"}).element;
 }
 
-/* A tuner tells every ten seconds what its workers do; one that has not for so long was killed. */
+/* A tuner reports every ten seconds what its workers do. After SILENT_S seconds without a report it
+   counts as killed, and after FORGOTTEN_S seconds its workers are not shown. */
 const SILENT_S = 60, FORGOTTEN_S = 86400;
 
-/* The workers on other machines: which wait in a queue, start, work or are lost. */
+/* Returns a table of the workers on other machines and their states: waiting in a queue, starting,
+   at work, lost. null: there are none. */
 function worker_table(fleets) {
     const age = (time) => (Date.now() - Date.parse(time)) / 1000;
     const rows = fleets.filter((fleet) => age(fleet.seen) < FORGOTTEN_S)
@@ -272,7 +274,8 @@ function worker_table(fleets) {
     const state = (r) => age(r.fleet.seen) < SILENT_S ? r.state : "silent: the tuner was killed";
     const counts = new Map();
     rows.forEach((r) => counts.set(state(r), (counts.get(state(r)) || 0) + 1));
-    /* A machine compiles while its worker only prepares, but not when the tuner is gone. */
+    /* The compile workers of a machine count from the start of its worker, but not if the tuner was
+       killed. */
     const share = (r) => age(r.fleet.seen) < SILENT_S ? r.compile_workers : 0;
     const compilers = rows.reduce((sum, r) => sum + share(r), 0);
     const run_of = (r) => ak.live.runs.has(r.fleet.run) ? task_of(ak.live.runs.get(r.fleet.run))
@@ -282,7 +285,7 @@ function worker_table(fleets) {
         (compilers > 0 ? `; ${ak.plural(compilers, "compile worker")} on their machines` : "")),
     ak.table([
         {name: "worker", right: true, value: (r) => r.seat},
-        /* Before it has said hello, only the launcher knows where it will be. */
+        /* Until a worker sends its first message, only the launcher knows its machine. */
         {name: "device", keep: true, value: (r) => r.name.includes("@") || !r.host ? r.name
             : `${r.name}@${r.host}`},
         {name: "state", keep: true, value: state, cell: (r) => ak.el("span",
@@ -324,8 +327,8 @@ const leader = (study) => study.arms.filter((arm) => typeof arm.value === "numbe
 
 function draw_runs() {
     const main = document.getElementById("page"), live = ak.live;
-    const runs = [...live.runs.values()].reverse(); /* the latest first */
-    /* At work: not ended, and begun within two days; what is older was killed. */
+    const runs = [...live.runs.values()].reverse(); /* latest first */
+    /* Runs that have not ended and began within two days. Older ones were probably killed. */
     const running = runs.filter((r) => is_running(r) && age_s(r) < 2 * 86400);
     const section = (id, title, ...children) => ak.el("section", {id, "aria-label": title},
         ak.el("h2", null, title), ...children);
@@ -353,12 +356,11 @@ function draw_runs() {
     document.title = running.length > 0 ? `(${running.length}) autokernel` : "autokernel";
 }
 
-/* ---- one run ------------------------------------------------------------------------------------
- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 let page_timer = null, page_busy = false, page_again = false, page_cost_ms = 0;
 
-/* The page of a study, which never changes. */
+/* Draws the page of a study. It is drawn once, because a study never changes. */
 async function draw_study(id) {
     const main = document.getElementById("page");
     try {
@@ -404,7 +406,8 @@ async function draw_one(id) {
     }
 }
 
-/* A page that is dear to draw is drawn more rarely: a tenth of the time at most. */
+/* Draws the page of a run again soon. If drawing takes long, it is done less often, so that it
+   takes a tenth of the time at most. */
 function draw_one_soon(id) {
     if (page_busy) {
         page_again = true;
@@ -416,8 +419,7 @@ function draw_one_soon(id) {
     }
 }
 
-/* ---- events -------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 function listen(changed) {
     const events = new EventSource(`/events?since=${encodeURIComponent(ak.live.place)}`);
@@ -482,8 +484,8 @@ ak.live.start = async function () {
     }
 };
 
-/* How long ago something was, told again every few seconds. A run that was killed sends no event, so
-   its silence is noticed here. */
+/* Every five seconds, updates the texts that say how long ago something was. A run that was killed
+   sends no event, so its changed state is also noticed here. */
 setInterval(() => {
     document.querySelectorAll("[data-since]").forEach((one) => {
         one.textContent = ak.ago(one.dataset.since);
