@@ -159,10 +159,10 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* If the archive has an environment under the hash `former`, notes that its hash and words are
-   `hash` and `words` today, because environments are hashed in another way since. Its trials and
-   runs do not change; a query for either hash gets those of both. Sets *out to whether the archive
-   has the former hash. */
+/* If the archive has an environment under the hash `former`, notes that this version gives the same
+   environment the hash `hash` and the words `words`: older versions hashed environments in another
+   way. The trials and runs of the environment do not change. A query for either hash gets the
+   trials and runs of both. Sets *out to whether the archive has the former hash. */
 ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,
                                         const char *hash, const char *words, ak_error *err);
 /* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value

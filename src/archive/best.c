@@ -2,10 +2,11 @@
  * best.c: finds the best configuration of a task.
  *
  * The lowest of many noisy medians is partly luck, and its time is too good. A run therefore ends
- * by measuring its best candidates again, interleaved with the baseline, and the winner of that
- * comparison counts more than any single trial. Trials of other tasks or of another environment
- * never compete. A configuration with a failed check never competes, even if an earlier trial
- * passed: the finish checks more sizes than the search.
+ * with a finish, which measures the best candidates again beside the default and the libraries. The
+ * winner of that comparison counts more than any single trial. Trials of other tasks or of another
+ * environment never compete. A configuration with a failed check never competes, even if an earlier
+ * trial passed: the finish checks more sizes than the search.
+ *
  */
 #include "archive/archive.h"
 
@@ -112,9 +113,9 @@ typedef struct winner {
 } winner;
 
 /* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
-   over that size alone (a new reference), or NULL if it names none. That winner is the best of the
-   elites of all sizes, which were measured side by side at `size`. The member "beside" names the
-   run of that size alone, whose winner was one of these elites. */
+   over that size alone, or NULL if it names none. The caller releases it with json_decref. That
+   winner is the best of the elites of all sizes, which were measured side by side at `size`. The
+   member "beside" names the run of that size alone, whose winner was one of these elites. */
 static json_t *best_at(const json_t *result, const char *size)
 {
     size_t i;
@@ -192,7 +193,7 @@ static bool was_judged(const so_far *s, const char *run)
     return s->judged.length > 0 && strstr(s->judged.data, id) != NULL;
 }
 
-/* Takes the conditions of the device while the winner was measured. */
+/* Copies the conditions of the device while the winner was measured to the trial. */
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
 {
     const char *throttle = json_string_value(json_object_get(conditions, "throttle"));
@@ -274,7 +275,8 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
             ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
             status = take_winner(s, &trial, &won, err);
         }
-        if (status == AK_OK && !many_sizes) { /* this run also has the baseline of these figures */
+        if (status == AK_OK && !many_sizes) { /* the result of this run also has the times with
+                                                 which these figures are compared */
             status = ak_trial_set(&s->best->run, run, err);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;

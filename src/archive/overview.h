@@ -91,8 +91,9 @@ void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
    object of the options' names and absolute paths. Neither is part of the record. A failure is not
    reported. */
 void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths);
-/* Gives both; NULL if nothing is known, for example of a run that began in another archive. The
-   caller frees *process with ak_free and *paths with json_decref. */
+/* Gives the process and the paths that ak_archive_note_whereabouts has noted, or NULL if nothing is
+   known, for example of a run that began in another archive. The caller frees *process with ak_free
+   and *paths with json_decref. */
 ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
                                  const char *run, ak_error *err);
 

@@ -299,8 +299,8 @@ static const struct {
     {" AND environment IN " AK_STORE_ENVIRONMENTS("?"), offsetof(ak_archive_filter, environment)},
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
-/* Replaces the last of them for filter->winner: also selects trials that the results of these runs
-   name as their best. */
+/* Replaces the last of these conditions if filter->winner is set: it also selects the trials that
+   the results of these runs name as their best. */
 static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUNS(
     "?") " SELECT id FROM trials WHERE run IN of "
          "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "

@@ -9,7 +9,7 @@
 
 #include "archive/field.h"
 
-/* Version 2 adds conversations with language models. */
+/* Version 2 adds conversations with language models, and to each trial its hypothesis. */
 #define CALLS                                                                                      \
     "CREATE TABLE calls (\n"                                                                       \
     "  id INTEGER PRIMARY KEY,\n"                                                                  \
@@ -88,7 +88,8 @@
 /* Version 8 adds to each trial a hash of the code that was judged. */
 #define CODE ADD("code_hash TEXT")
 
-/* Version 9 adds to each environment under which hash it is known today; NULL: under its own. */
+/* Version 9 adds to each environment the hash that it has today (ak_archive_rename_environment);
+   NULL: its own. */
 #define IDENTITY "ALTER TABLE environments ADD COLUMN same_as TEXT;\n"
 
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {

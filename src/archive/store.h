@@ -11,7 +11,8 @@
 
 struct ak_archive {
     bool empty;  /* opened for reading, but there is no file: in memory */
-    bool copied; /* opened for reading where nothing can be written: a copy in memory */
+    bool copied; /* a copy of the file in memory, by ak_archive_open_copy or because the file cannot
+                    be written */
     sqlite3 *db;
     char *path;
     sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
@@ -53,10 +54,10 @@ bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text)
 /* Prepares a statement and binds texts to its first parameters, or gives NULL and fails. */
 ak_status ak_store_query(sqlite3_stmt **out, ak_archive *archive, const char *sql,
                          const char *const *texts, int count, ak_error *err);
-/* Runs such a statement, which returns no row. */
+/* Binds texts as ak_store_query does, and runs a statement that returns no row. */
 ak_status ak_store_change(ak_archive *archive, const char *sql, const char *const *texts, int count,
                           ak_error *err);
-/* Finds out whether such a statement, which reads, gives a row. */
+/* Binds texts as ak_store_query does, and finds out whether the statement returns a row. */
 ak_status ak_store_has(bool *out, ak_archive *archive, const char *sql, const char *const *texts,
                        int count, ak_error *err);
 ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, ak_error *err);
@@ -64,10 +65,10 @@ ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, a
    already, and if the row cannot be read, which *status then says. */
 bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err);
 /* Takes the next row in the same way, and copies of its first `count` columns, which are texts. The
-   copies of the row before are freed; `texts` begins as NULLs. */
+   copies of the previous row are freed; all `texts` must be NULL before the first call. */
 bool ak_store_next_texts(ak_status *status, char **texts, int count, const ak_archive *archive,
                          sqlite3_stmt *rows, ak_error *err);
-/* Ends such a visit: frees the texts and the statement, and returns `status`. */
+/* Ends the use of ak_store_next_texts: frees the texts and the statement, and returns `status`. */
 ak_status ak_store_end(ak_status status, char **texts, int count, sqlite3_stmt *rows);
 /* Runs a statement and resets it for its next use: *out is the first column of its row, 0 if there
    is none. If `bound` is false, fails instead: there was no memory for its values. */
@@ -80,7 +81,7 @@ ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_erro
 /* Begins a transaction. It takes the write lock at once, so that no other writer can make the
    commit fail. */
 ak_status ak_store_begin(ak_archive *archive, ak_error *err);
-/* Rolls back if it fails. */
+/* Commits the transaction, or rolls it back if that fails. */
 ak_status ak_store_commit(ak_archive *archive, ak_error *err);
 void ak_store_rollback(ak_archive *archive);
 /* Ends a transaction in which something had this status: commits if that is AK_OK, else rolls back
@@ -142,7 +143,7 @@ ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_er
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err);
 
 /* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not
-   in the archive, adds that, marked as imported. */
+   in the archive, adds the run, too, marked as imported. */
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 #endif

@@ -516,7 +516,7 @@ bool ak_fs_which(char out[AK_PATH_MAX], const char *name)
     }
     const char *path = ak_env("PATH");
     if (path == NULL) {
-        path = "/usr/local/bin:/usr/bin:/bin"; /* as shells do */
+        path = "/usr/local/bin:/usr/bin:/bin"; /* the usual path of a shell if PATH is not set */
     }
     while (path != NULL && *path != 0) {
         size_t length = strcspn(path, ":");

@@ -472,7 +472,7 @@ ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
 
 double ak_json_number_at(const json_t *object, const char *key)
 {
-    /* Jansson returns 0 if it is not a number */
+    /* Jansson returns 0 if the member is missing or not a number. */
     return json_number_value(json_object_get(object, key));
 }
 

@@ -327,7 +327,7 @@ static bool narrow(size_t *widths, const size_t *least, const ak_layout *table, 
 
 /* Finds widths at which the table fits. Columns of texts become narrower first, then headers of
    figures, then intervals are broken (*loose), then the words of texts. Returns false if it does
-   not fit even so. */
+   not fit even then. */
 static bool choose_widths(size_t *widths, bool *loose, const ak_layout *table)
 {
     sizing s;

@@ -40,9 +40,9 @@
    that set is timed again. */
 #define SET_TIMES 1.3
 
-/* If tasks waited for a processor for more than BUSY of the time, the data of other programs fill
-   the caches when a call alone begins. The limit of a call alone then grows by the time in which
-   its arguments come from memory at COLD_BYTES_PER_NS. */
+/* If tasks waited for a processor for more than this share of the time, the data of other programs
+   fill the caches when a call alone begins. The limit of a call alone then grows by the time in
+   which its arguments come from memory at COLD_BYTES_PER_NS. */
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
 

@@ -20,7 +20,7 @@
 
 /* At most this many calls are made on inputs that were seen before. */
 #define AK_ALONE_CALLS 48
-/* At least this many, if calls on unseen inputs are compared with them. */
+/* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24
 
 /* The times of some calls, in nanoseconds. Begins as {0}. */

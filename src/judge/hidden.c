@@ -33,7 +33,7 @@ typedef struct listed {
     const ak_task *task;
     size_t shapes, sizes;
     int64_t low[AK_SIZES_MAX], high[AK_SIZES_MAX], divisor[AK_SIZES_MAX];
-    int64_t next[AK_SIZES_MAX];                /* the smallest above 1; 0: none */
+    int64_t next[AK_SIZES_MAX];                /* the smallest listed size above 1; 0: none */
     bool multiple[AK_SIZES_MAX][AK_SIZES_MAX]; /* the first is a multiple of the second */
     bool at_most[AK_SIZES_MAX][AK_SIZES_MAX];
 } listed;

@@ -39,7 +39,7 @@ struct ak_evaluator {
     /* Contents for the place of own[0], prepared when needed. */
     ak_stage fresh[AK_FRESH_MAX];
     size_t fresh_count;
-    uint64_t refreshed; /* how often one of them got other contents */
+    uint64_t refreshed; /* how often a fresh stage got new contents */
     ak_stage *edge_cases;
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];
@@ -132,7 +132,8 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
    needed, and sets r->unseen_times. Returns false, with nothing changed, if there are no such times
    or if their median is not longer. */
 bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches);
-/* Sets *out to a note that these times count, if they do; the caller frees it with ak_free. */
+/* If the times of calls on unseen inputs count, sets *out to a note that says so, which the caller
+   frees with ak_free. */
 ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);
 
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
@@ -146,8 +147,8 @@ ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *
 /* Plans the hidden shapes, in the place of the edge-case shapes at `base` (hidden_check.c). Raises
    the end of the block so far, *end. */
 ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *err);
-/* Checks a candidate at those that its conditions allow and, if the far one is not among them, at
-   one that is drawn for it, if one is found. */
+/* Checks a candidate at the hidden shapes that its conditions allow. If the far one is not among
+   them, draws a far shape for this candidate and, if one is found, checks it there. */
 ak_status ak_hidden_check(ak_loaded *r, ak_error *err);
 
 /* Plans a stage that shares the place at `base` with others (evaluate.c). */
