@@ -309,7 +309,8 @@ AK_API const char *ak_trial_status_text(ak_trial_status status);
 AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
 
 /* The `strategy` of trials that record a failed check of finalists: the configuration was right in
-   the search, but not at all edge-case sizes. Such a configuration is never the best. */
+   the search, but failed the check before the finish, which covers more sizes. Such a configuration
+   is never the best. */
 #define AK_FINALISTS "check of the finalists"
 
 /* The outcome of one configuration. Texts are owned by the trial or NULL. A time that was not
@@ -324,7 +325,7 @@ typedef struct ak_trial {
     char *size;
     char *dtype;
     char *choices;
-    char *config;      /* canonical text: the identity */
+    char *config;      /* canonical text, which identifies the configuration */
     char *environment; /* hash of device, compilers, source and library versions */
     /* Who proposed it. */
     char *strategy; /* AK_FINALISTS: it failed the check of the finalists */
@@ -343,7 +344,8 @@ typedef struct ak_trial {
     double max_error;                        /* largest error as a fraction of what is allowed */
     int registers, shared_bytes, spill_bytes;
     double occupancy;
-    double tflops, gbs, efficiency; /* efficiency: fraction of the roofline, 0..1 */
+    double tflops, gbs, efficiency; /* efficiency: fraction of the roofline; above 1 if the data
+                                       stay in a cache */
     char *bound;                    /* "compute" or "memory" */
     /* Where it was measured: several devices may share a run. */
     char *measured_on; /* "cuda:1"; NULL: not recorded */
@@ -446,7 +448,8 @@ typedef struct ak_archive_filter {
     bool ok_only;
     bool winner;     /* include the winner of `run` if --resume took it over from another run */
     bool simulated;  /* include trials on recordings */
-    bool best_first; /* order by median; default: by time stamp, oldest first */
+    bool best_first; /* order by cost, which is the median in ms unless the objective is another,
+                        with failed trials last; default: by time stamp, oldest first */
     size_t limit;
 } ak_archive_filter;
 
@@ -468,9 +471,9 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
                                  ak_trial_visitor visit, void *context, ak_error *err);
 
 /* Adds a trial, which is durable when the call returns. Sets trial->id and, if it is NULL,
-   trial->timestamp. The run, if the trial has one, must be in the archive. In a reason or model,
-   bytes that are not UTF-8 are replaced by U+FFFD, because a compiler may print anything; other
-   texts must be UTF-8. */
+   trial->timestamp. The run, if the trial has one, must be in the archive. In a reason, model or
+   hypothesis, bytes that are not UTF-8 are replaced by U+FFFD, because a compiler may print
+   anything; other texts must be UTF-8. */
 AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
@@ -573,7 +576,8 @@ AK_API bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester,
 /* Calls `waiting` about every two seconds while a configuration is run or checked. */
 AK_API void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
                               void *context);
-/* Only checks results, over the problem's edge-case sizes and the task's own. */
+/* Checks the results of a configuration at the task's own size, at the problem's edge-case sizes
+   and at sizes drawn at random; measures nothing. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
                                  ak_error *err);
 /* With `on`, ak_tester_check also builds each configuration that passes with AddressSanitizer and

@@ -159,7 +159,7 @@ bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *
                             size_t argument, const ak_compare_result *result);
 /* Writes the reason "at M=7,N=33,K=1: ..."; `text` may be the reason so far. */
 void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text);
-/* Marks the result as wrong, with such a reason. */
+/* Marks the result as wrong, with a reason as ak_stage_say writes it. */
 void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);
 /* Writes the sizes, such as "M=7,N=33,K=1". */
 void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);

@@ -94,7 +94,8 @@ typedef struct ak_pool_worker {
     int64_t deadline; /* for the current request */
     int deaths;       /* deaths in a row, without a finished request between them */
     int64_t request;  /* id of the current request */
-    int number;       /* of a compile worker: from 1, by the order of first units; 0 before */
+    int number;       /* of a compile worker, from 1 in the order in which they get their first
+                         unit; 0 before that */
     /* Only for a worker on another machine (relay.h): */
     bool linked;
     bool stands;      /* the connection works, also if the device worker has died */
@@ -152,7 +153,8 @@ typedef struct ak_pool_device {
     bool *has;                /* by unit: its artifact is there */
     size_t has_capacity;
     bool fit; /* it has opened the task over this connection, so its environment is the tuner's */
-    char place[AK_CORES_PLACE_BYTES]; /* where its cores are: equal texts share their cores */
+    char place[AK_CORES_PLACE_BYTES]; /* where its cores are; devices with equal texts share their
+                                         cores */
     ak_pool_core *cores;
     size_t core_count;
     size_t share;           /* how many of `cores` may be used now */

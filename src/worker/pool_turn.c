@@ -386,7 +386,7 @@ bool ak_pool_take(ak_result *out, ak_pool *pool)
     return true;
 }
 
-/* Frees the devices whose results the caller has handled for their next jobs. */
+/* Lets the devices whose results the caller has handled begin their next jobs. */
 static void release(ak_pool *pool)
 {
     for (size_t i = 0; i < pool->device_count; i++) {
