@@ -225,8 +225,8 @@ typedef struct ak_task ak_task;
 AK_API ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err);
 AK_API void ak_task_close(ak_task *task);
 /* Testers and comparisons of this task end with AK_CANCELLED once *cancel is not zero: within a
-   fraction of a second and without leaving a process behind. A signal handler may set it. It must
-   outlive them. (ak_tune has an option of its own.) */
+   fraction of a second and without leaving a process behind. A signal handler may set the variable,
+   which must outlive the testers and comparisons. (ak_tune has an option of its own.) */
 AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
@@ -251,8 +251,8 @@ AK_API const char *ak_task_unused(const ak_task *task);
 /* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
    the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);
-/* Gives on how many of them a configuration is checked: "Needs" and the conditions with "EverySize"
-   may exclude some, or all. */
+/* Gives on how many edge-case sizes a configuration is checked: "Needs" and the conditions with
+   "EverySize" may exclude some, or all. */
 AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const ak_config *config,
                                        ak_error *err);
 /* The sizes at which a configuration can be checked: the task's own, those that the problem lists,
@@ -260,7 +260,7 @@ AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const a
 typedef enum ak_checked_sizes {
     AK_CHECKED_OWN,    /* the task's own only */
     AK_CHECKED_LISTED, /* some of the edge-case sizes, too */
-    AK_CHECKED_DRAWN   /* and at least one that is drawn */
+    AK_CHECKED_DRAWN   /* at least one size that is drawn, too */
 } ak_checked_sizes;
 /* Gives how far the checks of a configuration reach. Conditions may exclude sizes, a problem may
    list none or leave none between those that it lists, and inputs from files exist at one size
@@ -336,7 +336,8 @@ typedef struct ak_trial {
     char *hypothesis;      /* the model's reason, one line; NULL: none */
     /* What became of it. */
     ak_trial_status status;
-    char *reason; /* one line; NULL when ok and nothing is to be said of the time */
+    char *reason; /* why the trial failed, or what is to be known of its time, in one line; NULL:
+                     nothing */
     int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
     double *samples_ms;
     size_t sample_count;
@@ -367,12 +368,13 @@ typedef struct ak_trial {
        objective, or its reciprocal if more is better; 0: the objective is the time. */
     double cost, cost_low, cost_high;
     char *code_hash; /* of the machine code that was judged; NULL: not known */
-    /* Of a trial whose time is that of a finish (ak_archive_best): how many candidates took part,
-       and the seconds that were planned for them, as in ak_noise; 0: not known, or of a search. */
+    /* If the time is from the finish of a run (ak_archive_best): how many candidates took part in
+       it, and the seconds that were planned for them, as in ak_noise. 0: not known, or the time is
+       from a search. */
     size_t finish_candidates;
     double finish_seconds;
-    /* Of such a trial: what the search had measured, in batches too short for a power limit to act,
-       and the clock meanwhile; 0: not known. */
+    /* If the time is from the finish of a run: the time that the search had measured, in batches
+       too short for a power limit to act, and the clock meanwhile. 0: not known. */
     double search_ms, search_clock_mhz;
 } ak_trial;
 /* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
@@ -636,14 +638,14 @@ typedef struct ak_tune_options {
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
-       `cancel` replaces its own. If the model cannot be reached, the run reports it (the event
-       "warning") and continues with "portfolio". Options that can never work are refused, such as a
-       strategy of these without a model, or a budget for a model without a price. */
+       `cancel` replaces that of `llm`. If the model cannot be reached, the run reports it (the
+       event "warning") and continues with "portfolio". Options that can never work are refused,
+       such as one of these strategies without a model, or a budget for a model without a price. */
     const struct ak_llm_options *llm;
-    bool
-        llm_must_ask; /* AK_INVALID if the strategy asks no model; false: warning if `llm` is set */
-    int generations;  /* questions to the model; 0: the strategy's default; 1: one shot */
-    size_t batch;     /* proposals for each question; 0: what the budget leaves for each */
+    bool llm_must_ask; /* true: AK_INVALID if the strategy asks no model; false: a warning if `llm`
+                          is set */
+    int generations;   /* questions to the model; 0: the strategy's default; 1: one shot */
+    size_t batch;      /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* What a run asked a language model. Questions that a limit refused are not counted. */
@@ -713,8 +715,8 @@ typedef struct ak_noise {
     double pressure_before, pressure, pressure_after; /* before, during and after the comparison */
     size_t rounds, disturbed; /* disturbed: rounds in which a candidate waited for a processor */
     bool extended;            /* the machine was busy, so more rounds were made than planned */
-    size_t candidates;        /* that took part, the control and libraries included */
-    double seconds;           /* that were planned for all of them */
+    size_t candidates;        /* number of candidates, the control and libraries included */
+    double seconds;           /* measuring time that was planned for all of them */
 } ak_noise;
 
 /* A candidate of a comparison: a configuration or a library. */
@@ -804,10 +806,10 @@ AK_API void ak_tune_result_clear(ak_tune_result *result);
 AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result,
                                      const ak_task *task, ak_error *err);
 
-/* Many sizes. Each size is tuned by itself. The best configurations of all sizes are then measured
-   at every size, interleaved, and the few are chosen that together lose least against tuning each
-   size (geometric mean of the ratios of times or, with another objective, of costs). Their loss is
-   measured once more, so that the figure does not profit from the choice. */
+/* ak_tune_sizes tunes each of many sizes by itself. The best configurations of all sizes are then
+   measured at every size, interleaved, and the few are chosen that together lose least against
+   tuning each size (geometric mean of the ratios of times or, with another objective, of costs).
+   Their loss is measured once more, so that the figure does not profit from the choice. */
 #define AK_TUNE_SIZES_MAX 64
 
 /* The result for one size. Indices point into `configs` of the result. */
@@ -822,16 +824,16 @@ typedef struct ak_size_result {
     char *library;          /* the best library, measured beside it; NULL if there is none */
     char *library_name;     /* its name in --libraries */
     double library_ms;
-    ak_speed over_library; /* of the winner, paired; ratio 0 without a library */
-    /* What winner and library were chosen by, and the value that it stands for under the objective:
-       the times by default; 0: not known. */
+    ak_speed over_library; /* speed of the winner, paired by rounds; ratio 0 without a library */
+    /* The costs by which winner and library were chosen, and the values that they stand for under
+       the objective. By default all are the times. 0: not known. */
     double cost, value, library_cost, library_value;
     size_t config; /* the configuration that the table assigns to this size */
-    double loss;   /* its cost relative to the winner's, paired and measured again; 1 if it is the
-                      winner */
+    double loss;   /* cost of `config` relative to the winner's, paired and measured again; 1 if it
+                      is the winner */
     double loss_low, loss_high;   /* 95 % interval of `loss` */
     ak_speed_verdict verdict;     /* of `config` against the winner; NONE if it is the winner */
-    ak_speed config_over_library; /* of the configuration that the table assigns */
+    ak_speed config_over_library; /* speed of `config` relative to the library */
 } ak_size_result;
 
 /* What a set of configurations loses over all sizes, if each size uses the best of the set. */
@@ -839,7 +841,7 @@ typedef struct ak_sizes_loss {
     size_t configs;
     double geomean, worst; /* 0: the set does not serve every size, or nothing was decided */
     size_t worst_size;     /* index in `sizes` */
-    size_t open;           /* sizes whose loss is not decided; they are in no figure */
+    size_t open;           /* number of sizes whose loss is not decided; no figure counts them */
 } ak_sizes_loss;
 
 typedef struct ak_sizes_result {
@@ -1064,7 +1066,8 @@ AK_API ak_status ak_fleet_size(size_t *out, const char *launcher, const char *wo
 
 /* Writes the skeleton of a new kernel into the folder `path`, which must not exist. */
 AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
-/* Does the same, with an implementation for CUDA devices beside the one for the CPU. */
+/* Does what ak_kernel_new does, with an implementation for CUDA devices beside the one for the
+   CPU. */
 AK_API ak_status ak_kernel_new_cuda(const char *path, ak_error *err);
 /* Writes a Triton kernel, NAME.py, and its settings, NAME.json, into the folder `path`, which must
    not exist and whose name is NAME. */
@@ -1122,7 +1125,8 @@ typedef struct ak_recording_facts {
     double seconds_median;  /* median cost of one configuration */
     double seconds_each;    /* mean cost of a successful one, with the failures on the way to it */
     double target;          /* objective at the cut-off: 95 % of the way from median to optimum */
-    size_t evaluations;     /* expected number that random search needs for it */
+    size_t evaluations;     /* expected number of evaluations that random search needs to reach
+                               `target` */
     double first_seconds, last_seconds; /* cut-offs at 1 % and 95 %; the score is taken between
                                            them */
 } ak_recording_facts;
@@ -1218,7 +1222,8 @@ AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive 
    of several strategies. A member "command" says how to repeat it. */
 AK_API ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
                                       ak_error *err);
-/* Gives an HTML page that shows such a result. Free with ak_text_free. */
+/* Gives an HTML page that shows a result that ak_archive_add_study can keep. Free with
+   ak_text_free. */
 AK_API ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err);
 
 /* ---- 12. bundles: results that run where autokernel is not ---------------------------------- */
@@ -1233,7 +1238,7 @@ typedef struct ak_bundle_request {
                                         best */
     bool table; /* ship the table of the latest run over many sizes, which serves each of them */
     /* (optional) Gets a line for each variant that was checked at fewer sizes than usual, or that
-       serves fewer because of that. */
+       serves fewer sizes because of that. */
     void (*note)(void *context, const char *line);
     void *context;
 } ak_bundle_request;

@@ -97,7 +97,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 
 /* Limit for the text of so_far.judged, in bytes. */
 #define JUDGED_MAX (16u << 20)
-/* Longest id that is looked for; ours have 16 digits. */
+/* Longest id of a run that is looked for, in bytes. Our own ids have 16. */
 #define RUN_MAX 100
 
 #define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
@@ -105,7 +105,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 
 /* The winner of a run's finish. */
 typedef struct winner {
-    const char *config; /* borrowed from the document */
+    const char *config; /* borrowed from the result */
     double ms, low, high, tflops, gbs, efficiency, joules;
     double cost, cost_low, cost_high; /* 0 if the objective is the time */
     const json_t *conditions;         /* the winner's entry in the finish; NULL: not known */
@@ -174,9 +174,9 @@ static bool read_winner(winner *out, const json_t *result)
     return out->config != NULL && out->ms > 0;
 }
 
-/* The best trial so far, and the cost by which it won a run; 0: it has won none. `judged` has the
-   ids, each between blanks, of the runs of one size whose winner a run over many sizes has measured
-   again. */
+/* The best trial so far. `cost` is the cost with which it won a run, or 0 if it has won none.
+   `judged` has the ids, each between blanks, of the runs of one size whose winner a run over many
+   sizes has measured again. */
 typedef struct so_far {
     ak_archive *archive;
     const ak_archive_filter *filter; /* of the trials that may be the best */
@@ -331,7 +331,8 @@ bool ak_trial_refutes(const ak_trial *trial)
             !ak_trial_not_judged(trial));
 }
 
-/* Selects the fastest trial of a configuration that no trial refutes (ak_trial_refutes). */
+/* FASTEST_RIGHT selects the fastest trial of a configuration that no trial refutes
+   (ak_trial_refutes). */
 #define SAME_ENVIRONMENT                                                                           \
     AK_STORE_IDENTITY("w.environment") " IS " AK_STORE_IDENTITY("trials.environment")
 #define FASTEST_RIGHT                                                                              \

@@ -126,7 +126,7 @@ const char ak_schema_sql[] =
     ") STRICT, WITHOUT ROWID;\n"
 
     "CREATE TABLE runs (\n"
-    "  number INTEGER PRIMARY KEY,\n" /* order in which runs were started */
+    "  number INTEGER PRIMARY KEY,\n" /* order in which runs were added */
     "  id TEXT NOT NULL UNIQUE,\n"
     "  started TEXT NOT NULL,\n"
     "  ended TEXT,\n"

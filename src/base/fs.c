@@ -345,8 +345,8 @@ const char *ak_env(const char *name)
 #define TEMP_PREFIX "autokernel-"
 #define TEMP_RANDOM "XXXXXX"
 #define OWNER_FILE  ".owner"
-/* The most stale folders that one start removes, because each takes time; later starts remove the
-   rest. */
+/* At most this many stale folders are removed when a folder is opened, because each takes time. The
+   rest is removed later. */
 #define STALE_MAX 32
 
 static const char *temp_root(void)

@@ -348,7 +348,7 @@ static void print_value(ak_buf *out, const json_t *value, bool indented, size_t 
 
 void ak_json_print(ak_buf *out, const json_t *value, bool indented)
 {
-    if (value == NULL) { /* the call that should have made it had no memory */
+    if (value == NULL) { /* the call that should have made the value had no memory */
         out->failed = out->failed == AK_OK ? AK_NO_MEMORY : out->failed;
         return;
     }

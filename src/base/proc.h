@@ -1,8 +1,9 @@
 /*
  * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
  * process group of its own, which is killed as a whole, and is killed when its parent ends
- * (PR_SET_PDEATHSIG). A child starts with the usual signals, whatever its parent ignores or blocks,
- * and with no open files of its parent but those that its spec passes on.
+ * (PR_SET_PDEATHSIG). A child inherits neither ignored nor blocked signals, except an ignored
+ * SIGHUP (nohup), and no open files of its parent but those that its spec passes on.
+ *
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H

@@ -6,9 +6,11 @@
  * library may ignore SIGCHLD, so that the kernel reaps children, or may wait for every child
  * itself. In such a program ak_proc_run therefore starts a guard: a copy of the process that starts
  * the program, waits for it and ends as it did. The guard is made by clone() without a signal to
- * its parent, so that neither the kernel nor a wait for every child reaps it (wait(2), __WALL).
- * This holds until a process executes a program, and the guard executes none. The guard lives no
- * longer than the call, because a copy keeps the memory of its parent from being released.
+ * its parent, so that neither the kernel nor a wait for every child reaps it (wait(2), __WALL). If
+ * the guard executed a program, the kernel would give it back that signal, but it executes none.
+ * The guard lives no longer than the call, because a copy keeps the memory of its parent from being
+ * released.
+ *
  */
 #include "base/proc_child.h"
 

@@ -249,7 +249,7 @@ typedef struct suspicion {
     char reason[sizeof((ak_outcome *)NULL)->reason];
 } suspicion;
 
-/* Makes the calls and decides. */
+/* Makes the calls of one look and decides by their times. */
 static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t iterations, bool renewed,
                       ak_error *err)
 {

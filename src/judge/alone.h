@@ -50,8 +50,8 @@ typedef struct ak_alone_limits {
     bool batches;   /* the batches had more than one call */
 } ak_alone_limits;
 
-/* The times behind a finding: of the calls that it is about, and of those that they are compared
-   with. */
+/* The times behind a finding: of the calls that it is about (alone_ns), and of the calls that they
+   are compared with (other_ns). */
 typedef struct ak_alone_evidence {
     double alone_ns, other_ns;
 } ak_alone_evidence;

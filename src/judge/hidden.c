@@ -1,9 +1,10 @@
 /*
- * hidden.c: draws shapes that no candidate can know, to check a candidate before it is promoted. A
- * problem does not say which sizes it allows; it only lists some: the task's own shape and the
- * edge-case shapes. So a hidden shape keeps what all listed shapes have in common: the range and
- * the common divisor of each size and, for each pair of sizes, that one is a multiple of the other
- * or at most as large as the other.
+ * hidden.c: draws shapes that no candidate can know, to check a candidate whose result is to be
+ * reported. A problem does not say which sizes it allows; it only lists some: the task's own shape
+ * and the edge-case shapes. So a hidden shape keeps what all listed shapes have in common: the
+ * range and the common divisor of each size and, for each pair of sizes, that one is a multiple of
+ * the other or at most as large as the other.
+ *
  */
 #include "judge/hidden.h"
 

@@ -44,12 +44,12 @@ struct ak_evaluator {
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];
     size_t hidden_count;
-    const ak_stage *far; /* the far one of them, or NULL */
+    const ak_stage *far; /* the far one of `hidden`, or NULL */
     /* A shape that was drawn for the conditions of the latest candidate, which exclude the far one.
        It lies in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
     ak_stage fitting;
     size_t fitting_count, apart, apart_bytes;
-    uint64_t fittings; /* how many were drawn */
+    uint64_t fittings; /* how many fitting shapes were drawn */
     /* The first stream of inputs that no candidate's author can compute; the others follow. */
     uint64_t secret;
     ak_stage_times preparation;
@@ -81,7 +81,7 @@ typedef struct ak_loaded {
        (alone.c); none if batches count. */
     double unseen_ms[AK_UNSEEN_MAX];
     size_t unseen_count;
-    double unseen_times; /* their median over that of the batches; 0: batches count */
+    double unseen_times; /* median of unseen_ms over that of the batches; 0: batches count */
 } ak_loaded;
 
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned

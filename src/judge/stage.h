@@ -146,7 +146,7 @@ static inline void ak_stage_spoilt(ak_stage_memory *memory)
    argument that is read, which gets the values. */
 ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
                                uint64_t stream, ak_error *err);
-/* Returns the bytes of an argument's elements alone, without the gaps between its rows. */
+/* Returns how many bytes an argument's elements take, without the gaps between its rows. */
 size_t ak_stage_tight_bytes(const ak_stage *stage, size_t argument);
 /* Return where the gaps between the rows of an argument lie, and what the stage's current pattern
    paints into them. The gaps of an argument that is only read are painted once, when its inputs are

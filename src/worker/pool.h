@@ -49,7 +49,7 @@ typedef struct ak_pool_options {
     /* A compiled file and the entry `symbol` in it, which the pool uses for every configuration
        instead of compiling. NULL: the pool compiles configurations. Both must outlive the pool. */
     const char *artifact, *symbol;
-    /* That file serves only the sizes of the task, so it is checked at no other. */
+    /* The file `artifact` serves only the sizes of the task, so it is checked at no other. */
     bool own_sizes;
     /* As in ak_task_spec; NULL: the workers are processes of this machine. Both must outlive the
        pool. */
