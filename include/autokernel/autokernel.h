@@ -345,8 +345,8 @@ typedef struct ak_trial {
     double max_error;                        /* largest error as a fraction of what is allowed */
     int registers, shared_bytes, spill_bytes;
     double occupancy;
-    double tflops, gbs, efficiency; /* efficiency: fraction of the roofline; above 1 if the data
-                                       stay in a cache */
+    double tflops, gbs, efficiency; /* efficiency: fraction of the roofline; it can exceed 1, such
+                                       as for data that stay in a cache */
     char *bound;                    /* "compute" or "memory" */
     /* Where it was measured: several devices may share a run. */
     char *measured_on; /* "cuda:1"; NULL: not recorded */
@@ -400,7 +400,7 @@ typedef struct ak_placement {
                                      binds */
     bool memory_bound;
     double tflops, gbs, efficiency; /* reached; efficiency: fraction of the limit that binds */
-    double compute_utilisation, bandwidth_utilisation; /* of each ceiling, 0..1 */
+    double compute_utilisation, bandwidth_utilisation; /* fractions of each ceiling; 1: all of it */
 } ak_placement;
 
 /* Calls the visitor for each fact that is known, with a name and a text: "intensity", "170.7

@@ -21,7 +21,7 @@
  *out with json_decref. */
 ak_status ak_json_parse(json_t **out, const char *text, size_t length, const char *origin,
                         ak_error *err);
-/* Parses a text that ends in a 0 in the same way; *out is NULL if `text` is. */
+/* Parses a text that ends in a 0 in the same way. If `text` is NULL, *out is NULL. */
 ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin, ak_error *err);
 /* Reads and parses a file. */
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err);

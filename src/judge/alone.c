@@ -51,7 +51,7 @@
 #define LOOKS_MAX 6
 #define LOOKS_NS  (20 * AK_SECOND_NS)
 #define PAUSE_NS  (50 * AK_MS_NS)
-/* A candidate is rejected for its times, or is given those on unseen contents, only after this many
+/* A candidate is rejected for its times, or gets its times on unseen contents, only after this many
    suspicious looks. */
 #define SUSPICIONS 2
 /* Which times count is decided by at least UNSEEN_LEAST calls on unseen contents; more, up to

@@ -36,7 +36,7 @@ struct ak_evaluator {
     ak_stage_memory memory;
     ak_stage own[AK_STAGE_SETS];
     size_t sets;
-    /* Contents for the place of own[0], prepared when needed. */
+    /* Stages with other inputs for the place of own[0], which are prepared when they are needed. */
     ak_stage fresh[AK_FRESH_MAX];
     size_t fresh_count;
     uint64_t refreshed; /* how often a fresh stage got new contents */
