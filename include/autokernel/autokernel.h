@@ -225,8 +225,8 @@ typedef struct ak_task ak_task;
 AK_API ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err);
 AK_API void ak_task_close(ak_task *task);
 /* Testers and comparisons of this task end with AK_CANCELLED once *cancel is not zero: within a
-   fraction of a second and without leaving a process behind. A signal handler may set it. It must
-   outlive them. (ak_tune has an option of its own.) */
+   fraction of a second and without leaving a process behind. A signal handler may set the variable,
+   which must outlive the testers and comparisons. (ak_tune has an option of its own.) */
 AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
@@ -251,8 +251,8 @@ AK_API const char *ak_task_unused(const ak_task *task);
 /* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
    the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);
-/* Gives on how many of them a configuration is checked: "Needs" and the conditions with "EverySize"
-   may exclude some, or all. */
+/* Gives on how many edge-case sizes a configuration is checked: "Needs" and the conditions with
+   "EverySize" may exclude some, or all. */
 AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const ak_config *config,
                                        ak_error *err);
 /* The sizes at which a configuration can be checked: the task's own, those that the problem lists,
@@ -260,7 +260,7 @@ AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const a
 typedef enum ak_checked_sizes {
     AK_CHECKED_OWN,    /* the task's own only */
     AK_CHECKED_LISTED, /* some of the edge-case sizes, too */
-    AK_CHECKED_DRAWN   /* and at least one that is drawn */
+    AK_CHECKED_DRAWN   /* at least one size that is drawn, too */
 } ak_checked_sizes;
 /* Gives how far the checks of a configuration reach. Conditions may exclude sizes, a problem may
    list none or leave none between those that it lists, and inputs from files exist at one size
@@ -309,7 +309,8 @@ AK_API const char *ak_trial_status_text(ak_trial_status status);
 AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
 
 /* The `strategy` of trials that record a failed check of finalists: the configuration was right in
-   the search, but not at all edge-case sizes. Such a configuration is never the best. */
+   the search, but failed the check before the finish, which covers more sizes. Such a configuration
+   is never the best. */
 #define AK_FINALISTS "check of the finalists"
 
 /* What lists of trials say of one with `same_code`. */
@@ -327,7 +328,7 @@ typedef struct ak_trial {
     char *size;
     char *dtype;
     char *choices;
-    char *config;      /* canonical text: the identity */
+    char *config;      /* canonical text, which identifies the configuration */
     char *environment; /* hash of device, compilers, source and library versions */
     /* Who proposed it. */
     char *strategy; /* AK_FINALISTS: it failed the check of the finalists */
@@ -338,7 +339,8 @@ typedef struct ak_trial {
     char *hypothesis;      /* the model's reason, one line; NULL: none */
     /* What became of it. */
     ak_trial_status status;
-    char *reason; /* one line; NULL when ok and nothing is to be said of the time */
+    char *reason; /* why the trial failed, or what is to be known of its time, in one line; NULL:
+                     nothing */
     int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
     double *samples_ms;
     size_t sample_count;
@@ -346,7 +348,8 @@ typedef struct ak_trial {
     double max_error;                        /* largest error as a fraction of what is allowed */
     int registers, shared_bytes, spill_bytes;
     double occupancy;
-    double tflops, gbs, efficiency; /* efficiency: fraction of the roofline, 0..1 */
+    double tflops, gbs, efficiency; /* efficiency: fraction of the roofline; it can exceed 1, such
+                                       as for data that stay in a cache */
     char *bound;                    /* "compute" or "memory" */
     /* Where it was measured: several devices may share a run. */
     char *measured_on; /* "cuda:1"; NULL: not recorded */
@@ -371,12 +374,13 @@ typedef struct ak_trial {
     /* 1: it was not measured, because it is the same code as an earlier trial of the run and runs
        in the same way: outcome, time and samples are those of that trial. */
     int same_code;
-    /* Of a trial whose time is that of a finish (ak_archive_best): how many candidates took part,
-       and the seconds that were planned for them, as in ak_noise; 0: not known, or of a search. */
+    /* If the time is from the finish of a run (ak_archive_best): how many candidates took part in
+       it, and the seconds that were planned for them, as in ak_noise. 0: not known, or the time is
+       from a search. */
     size_t finish_candidates;
     double finish_seconds;
-    /* Of such a trial: what the search had measured, in batches too short for a power limit to act,
-       and the clock meanwhile; 0: not known. */
+    /* If the time is from the finish of a run: the time that the search had measured, in batches
+       too short for a power limit to act, and the clock meanwhile. 0: not known. */
     double search_ms, search_clock_mhz;
 } ak_trial;
 /* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
@@ -402,7 +406,7 @@ typedef struct ak_placement {
                                      binds */
     bool memory_bound;
     double tflops, gbs, efficiency; /* reached; efficiency: fraction of the limit that binds */
-    double compute_utilisation, bandwidth_utilisation; /* of each ceiling, 0..1 */
+    double compute_utilisation, bandwidth_utilisation; /* fractions of each ceiling; 1: all of it */
 } ak_placement;
 
 /* Calls the visitor for each fact that is known, with a name and a text: "intensity", "170.7
@@ -452,7 +456,8 @@ typedef struct ak_archive_filter {
     bool ok_only;
     bool winner;     /* include the winner of `run` if --resume took it over from another run */
     bool simulated;  /* include trials on recordings */
-    bool best_first; /* order by median; default: by time stamp, oldest first */
+    bool best_first; /* order by cost, which is the median in ms unless the objective is another,
+                        with failed trials last; default: by time stamp, oldest first */
     size_t limit;
 } ak_archive_filter;
 
@@ -474,9 +479,9 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
                                  ak_trial_visitor visit, void *context, ak_error *err);
 
 /* Adds a trial, which is durable when the call returns. Sets trial->id and, if it is NULL,
-   trial->timestamp. The run, if the trial has one, must be in the archive. In a reason or model,
-   bytes that are not UTF-8 are replaced by U+FFFD, because a compiler may print anything; other
-   texts must be UTF-8. */
+   trial->timestamp. The run, if the trial has one, must be in the archive. In a reason, model or
+   hypothesis, bytes that are not UTF-8 are replaced by U+FFFD, because a compiler may print
+   anything; other texts must be UTF-8. */
 AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
@@ -579,7 +584,8 @@ AK_API bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester,
 /* Calls `waiting` about every two seconds while a configuration is run or checked. */
 AK_API void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
                               void *context);
-/* Only checks results, over the problem's edge-case sizes and the task's own. */
+/* Checks the results of a configuration at the task's own size, at the problem's edge-case sizes
+   and at sizes drawn at random; measures nothing. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
                                  ak_error *err);
 /* With `on`, ak_tester_check also builds each configuration that passes with AddressSanitizer and
@@ -638,14 +644,14 @@ typedef struct ak_tune_options {
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
-       `cancel` replaces its own. If the model cannot be reached, the run reports it (the event
-       "warning") and continues with "portfolio". Options that can never work are refused, such as a
-       strategy of these without a model, or a budget for a model without a price. */
+       `cancel` replaces that of `llm`. If the model cannot be reached, the run reports it (the
+       event "warning") and continues with "portfolio". Options that can never work are refused,
+       such as one of these strategies without a model, or a budget for a model without a price. */
     const struct ak_llm_options *llm;
-    bool
-        llm_must_ask; /* AK_INVALID if the strategy asks no model; false: warning if `llm` is set */
-    int generations;  /* questions to the model; 0: the strategy's default; 1: one shot */
-    size_t batch;     /* proposals for each question; 0: what the budget leaves for each */
+    bool llm_must_ask; /* true: AK_INVALID if the strategy asks no model; false: a warning if `llm`
+                          is set */
+    int generations;   /* questions to the model; 0: the strategy's default; 1: one shot */
+    size_t batch;      /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* What a run asked a language model. Questions that a limit refused are not counted. */
@@ -715,8 +721,8 @@ typedef struct ak_noise {
     double pressure_before, pressure, pressure_after; /* before, during and after the comparison */
     size_t rounds, disturbed; /* disturbed: rounds in which a candidate waited for a processor */
     bool extended;            /* the machine was busy, so more rounds were made than planned */
-    size_t candidates;        /* that took part, the control and libraries included */
-    double seconds;           /* that were planned for all of them */
+    size_t candidates;        /* number of candidates, the control and libraries included */
+    double seconds;           /* measuring time that was planned for all of them */
 } ak_noise;
 
 /* A candidate of a comparison: a configuration or a library. */
@@ -806,10 +812,10 @@ AK_API void ak_tune_result_clear(ak_tune_result *result);
 AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result,
                                      const ak_task *task, ak_error *err);
 
-/* Many sizes. Each size is tuned by itself. The best configurations of all sizes are then measured
-   at every size, interleaved, and the few are chosen that together lose least against tuning each
-   size (geometric mean of the ratios of times or, with another objective, of costs). Their loss is
-   measured once more, so that the figure does not profit from the choice. */
+/* ak_tune_sizes tunes each of many sizes by itself. The best configurations of all sizes are then
+   measured at every size, interleaved, and the few are chosen that together lose least against
+   tuning each size (geometric mean of the ratios of times or, with another objective, of costs).
+   Their loss is measured once more, so that the figure does not profit from the choice. */
 #define AK_TUNE_SIZES_MAX 64
 
 /* The result for one size. Indices point into `configs` of the result. */
@@ -824,16 +830,16 @@ typedef struct ak_size_result {
     char *library;          /* the best library, measured beside it; NULL if there is none */
     char *library_name;     /* its name in --libraries */
     double library_ms;
-    ak_speed over_library; /* of the winner, paired; ratio 0 without a library */
-    /* What winner and library were chosen by, and the value that it stands for under the objective:
-       the times by default; 0: not known. */
+    ak_speed over_library; /* speed of the winner, paired by rounds; ratio 0 without a library */
+    /* The costs by which winner and library were chosen, and the values that they stand for under
+       the objective. By default all are the times. 0: not known. */
     double cost, value, library_cost, library_value;
     size_t config; /* the configuration that the table assigns to this size */
-    double loss;   /* its cost relative to the winner's, paired and measured again; 1 if it is the
-                      winner */
+    double loss;   /* cost of `config` relative to the winner's, paired and measured again; 1 if it
+                      is the winner */
     double loss_low, loss_high;   /* 95 % interval of `loss` */
     ak_speed_verdict verdict;     /* of `config` against the winner; NONE if it is the winner */
-    ak_speed config_over_library; /* of the configuration that the table assigns */
+    ak_speed config_over_library; /* speed of `config` relative to the library */
 } ak_size_result;
 
 /* What a set of configurations loses over all sizes, if each size uses the best of the set. */
@@ -841,7 +847,7 @@ typedef struct ak_sizes_loss {
     size_t configs;
     double geomean, worst; /* 0: the set does not serve every size, or nothing was decided */
     size_t worst_size;     /* index in `sizes` */
-    size_t open;           /* sizes whose loss is not decided; they are in no figure */
+    size_t open;           /* number of sizes whose loss is not decided; no figure counts them */
 } ak_sizes_loss;
 
 typedef struct ak_sizes_result {
@@ -1066,7 +1072,8 @@ AK_API ak_status ak_fleet_size(size_t *out, const char *launcher, const char *wo
 
 /* Writes the skeleton of a new kernel into the folder `path`, which must not exist. */
 AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
-/* Does the same, with an implementation for CUDA devices beside the one for the CPU. */
+/* Does what ak_kernel_new does, with an implementation for CUDA devices beside the one for the
+   CPU. */
 AK_API ak_status ak_kernel_new_cuda(const char *path, ak_error *err);
 /* Writes a Triton kernel, NAME.py, and its settings, NAME.json, into the folder `path`, which must
    not exist and whose name is NAME. */
@@ -1124,7 +1131,8 @@ typedef struct ak_recording_facts {
     double seconds_median;  /* median cost of one configuration */
     double seconds_each;    /* mean cost of a successful one, with the failures on the way to it */
     double target;          /* objective at the cut-off: 95 % of the way from median to optimum */
-    size_t evaluations;     /* expected number that random search needs for it */
+    size_t evaluations;     /* expected number of evaluations that random search needs to reach
+                               `target` */
     double first_seconds, last_seconds; /* cut-offs at 1 % and 95 %; the score is taken between
                                            them */
 } ak_recording_facts;
@@ -1220,7 +1228,8 @@ AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive 
    of several strategies. A member "command" says how to repeat it. */
 AK_API ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
                                       ak_error *err);
-/* Gives an HTML page that shows such a result. Free with ak_text_free. */
+/* Gives an HTML page that shows a result that ak_archive_add_study can keep. Free with
+   ak_text_free. */
 AK_API ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err);
 
 /* ---- 12. bundles: results that run where autokernel is not ---------------------------------- */
@@ -1235,7 +1244,7 @@ typedef struct ak_bundle_request {
                                         best */
     bool table; /* ship the table of the latest run over many sizes, which serves each of them */
     /* (optional) Gets a line for each variant that was checked at fewer sizes than usual, or that
-       serves fewer because of that. */
+       serves fewer sizes because of that. */
     void (*note)(void *context, const char *line);
     /* (optional) Is called for each file before any is written. A failure ends the export. `folder`
        is NULL if `name` is the path. */

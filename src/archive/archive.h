@@ -41,8 +41,8 @@ void ak_run_clear(ak_run *run);
 
 /* Returns whether the file begins as every SQLite file does, and so every archive. */
 bool ak_archive_is_at(const char *path);
-/* Opens a copy of an archive in memory, so that a file of others is not changed by reading it:
-   ak_archive_open_existing brings the schema of a file that can be written up to date. */
+/* Opens a copy of an archive in memory, so that reading does not change the file.
+   (ak_archive_open_existing brings the schema of a file that can be written up to date.) */
 ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);
 
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
@@ -104,8 +104,8 @@ void ak_call_clear(ak_call *call);
 /* Returns false if a limit set by the user (on calls, tokens or dollars) refused the question
    before it was sent. */
 bool ak_call_was_asked(const ak_call *call);
-/* Returns whether the tokens are known: some were reported, or nothing was sent. Of a question that
-   failed nobody knows whether the model worked on it. */
+/* Returns whether the tokens are known: some were reported, or nothing was sent. If a question
+   failed, nobody knows whether the model worked on it. */
 bool ak_call_tokens_known(const ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
 /* Visits the calls of a run, oldest first. For a run over many sizes, visits the calls of the runs
@@ -159,10 +159,10 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* If the archive has an environment under the hash `former`, notes that its hash and words are
-   `hash` and `words` today, because environments are hashed in another way since. Its trials and
-   runs do not change; a query for either hash gets those of both. Sets *out to whether the archive
-   has the former hash. */
+/* If the archive has an environment under the hash `former`, notes that this version gives the same
+   environment the hash `hash` and the words `words`: older versions hashed environments in another
+   way. The trials and runs of the environment do not change. A query for either hash gets the
+   trials and runs of both. Sets *out to whether the archive has the former hash. */
 ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,
                                         const char *hash, const char *words, ak_error *err);
 /* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value

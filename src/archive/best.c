@@ -2,10 +2,11 @@
  * best.c: finds the best configuration of a task.
  *
  * The lowest of many noisy medians is partly luck, and its time is too good. A run therefore ends
- * by measuring its best candidates again, interleaved with the baseline, and the winner of that
- * comparison counts more than any single trial. Trials of other tasks or of another environment
- * never compete. A configuration with a failed check never competes, even if an earlier trial
- * passed: the finish checks more sizes than the search.
+ * with a finish, which measures the best candidates again beside the default and the libraries. The
+ * winner of that comparison counts more than any single trial. Trials of other tasks or of another
+ * environment never compete. A configuration with a failed check never competes, even if an earlier
+ * trial passed: the finish checks more sizes than the search.
+ *
  */
 #include "archive/archive.h"
 
@@ -96,7 +97,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 
 /* Limit for the text of so_far.judged, in bytes. */
 #define JUDGED_MAX (16u << 20)
-/* Longest id that is looked for; ours have 16 digits. */
+/* Longest id of a run that is looked for, in bytes. Our own ids have 16. */
 #define RUN_MAX 100
 
 #define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
@@ -104,7 +105,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 
 /* The winner of a run's finish. */
 typedef struct winner {
-    const char *config; /* borrowed from the document */
+    const char *config; /* borrowed from the result */
     double ms, low, high, tflops, gbs, efficiency, joules;
     double cost, cost_low, cost_high; /* 0 if the objective is the time */
     const json_t *conditions;         /* the winner's entry in the finish; NULL: not known */
@@ -112,9 +113,9 @@ typedef struct winner {
 } winner;
 
 /* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
-   over that size alone (a new reference), or NULL if it names none. That winner is the best of the
-   elites of all sizes, which were measured side by side at `size`. The member "beside" names the
-   run of that size alone, whose winner was one of these elites. */
+   over that size alone, or NULL if it names none. The caller releases it with json_decref. That
+   winner is the best of the elites of all sizes, which were measured side by side at `size`. The
+   member "beside" names the run of that size alone, whose winner was one of these elites. */
 static json_t *best_at(const json_t *result, const char *size)
 {
     size_t i;
@@ -173,9 +174,9 @@ static bool read_winner(winner *out, const json_t *result)
     return out->config != NULL && out->ms > 0;
 }
 
-/* The best trial so far, and the cost by which it won a run; 0: it has won none. `judged` has the
-   ids, each between blanks, of the runs of one size whose winner a run over many sizes has measured
-   again. */
+/* The best trial so far. `cost` is the cost with which it won a run, or 0 if it has won none.
+   `judged` has the ids, each between blanks, of the runs of one size whose winner a run over many
+   sizes has measured again. */
 typedef struct so_far {
     ak_archive *archive;
     const ak_archive_filter *filter; /* of the trials that may be the best */
@@ -192,7 +193,7 @@ static bool was_judged(const so_far *s, const char *run)
     return s->judged.length > 0 && strstr(s->judged.data, id) != NULL;
 }
 
-/* Takes the conditions of the device while the winner was measured. */
+/* Copies the conditions of the device while the winner was measured to the trial. */
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
 {
     const char *throttle = json_string_value(json_object_get(conditions, "throttle"));
@@ -274,7 +275,8 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
             ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
             status = take_winner(s, &trial, &won, err);
         }
-        if (status == AK_OK && !many_sizes) { /* this run also has the baseline of these figures */
+        if (status == AK_OK && !many_sizes) {
+            /* The result of this run also has the times with which these figures are compared. */
             status = ak_trial_set_text(&s->best->run, run, err);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;
@@ -329,7 +331,8 @@ bool ak_trial_refutes(const ak_trial *trial)
             !ak_trial_not_judged(trial));
 }
 
-/* Selects the fastest trial of a configuration that no trial refutes (ak_trial_refutes). */
+/* FASTEST_RIGHT selects the fastest trial of a configuration that no trial refutes
+   (ak_trial_refutes). */
 #define SAME_ENVIRONMENT                                                                           \
     AK_STORE_IDENTITY("w.environment") " IS " AK_STORE_IDENTITY("trials.environment")
 #define FASTEST_RIGHT                                                                              \

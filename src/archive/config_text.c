@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "base/alloc.h"
 
-/* Other programs have names with letters that are not ASCII. */
+/* Parameters of other programs may have names with letters that are not ASCII. */
 static bool name_starts(char c)
 {
     return ak_ascii_is_letter(c) || c == '_' || (unsigned char)c >= 0x80;
@@ -120,7 +120,7 @@ static ak_status print_value(ak_buf *out, const json_t *value, const char *name,
     } else if (json_is_real(value)) {
         ak_buf_real(out, json_real_value(value));
         if (out->failed == AK_OK && strpbrk(out->data + before, ".e") == NULL) {
-            ak_buf_puts(out, ".0"); /* so that it is read as a real again */
+            ak_buf_puts(out, ".0"); /* so that the value is read as a real again */
         }
     } else if (json_is_boolean(value)) {
         ak_buf_puts(out, json_is_true(value) ? "True" : "False");

@@ -82,7 +82,7 @@ typedef enum ak_field_kind {
     AK_FIELD_SAMPLES    /* samples_ms and sample_count */
 } ak_field_kind;
 
-/* Who sets a field. A set of these is their sum. */
+/* Who sets a field. The values are bits, so that their sum is a set of them. */
 typedef enum ak_field_by {
     AK_FIELD_BY_RUN = 1,   /* the tuner, the compile worker, or a computation from other fields */
     AK_FIELD_BY_JUDGE = 2, /* the device worker: results of the configuration */
@@ -115,8 +115,8 @@ double *ak_field_real(const ak_trial *trial, const ak_field *field);
 char **ak_trial_text(const ak_trial *trial, const char *name);
 /* The names of the texts that say which task a trial is of, "kernel" first, NULL-terminated. */
 extern const char *const ak_task_texts[];
-/* Returns the first of these in which two trials differ (NULL counts as ""); NULL: they are of one
-   task. */
+/* Returns the first of ak_task_texts in which two trials differ (NULL counts as ""), or NULL if the
+   trials are of one task. */
 const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b);
 
 /* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones) and within their
@@ -129,8 +129,9 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
 int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy. */
 ak_status ak_trial_set_text(char **member, const char *text, ak_error *err);
-/* Replace the fields that are set by one of `by`, a set of ak_field_by: by copies, or by moving
-   texts and samples out of `from`. A move leaves a text that `from` lacks as it is. */
+/* Replace the fields of `out` that are set by one of `by`, a set of ak_field_by, by those of
+   `from`. ak_trial_copy_fields copies texts and samples. ak_trial_move_fields takes them out of
+   `from`, and keeps a text of `out` if `from` has none. */
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err);
 void ak_trial_move_fields(ak_trial *out, ak_trial *from, unsigned by);
 

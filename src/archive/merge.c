@@ -4,8 +4,9 @@
  *
  * A run keeps its id. If the id belongs to another run here, the run gets a hash of its fields as
  * id, so that it gets the same id when it is merged again. Trials get new ids; parents and the ids
- * in results are translated. A run that is here already is completed by trials and calls that came
- * since then, and by its end.
+ * in results are translated. A run that is here already gets the trials and calls that it lacks,
+ * and its end.
+ *
  */
 #include "archive/archive.h"
 
@@ -408,7 +409,7 @@ static ak_status copy_all(merge *m, ak_error *err)
     return copy_calls(m, err);
 }
 
-/* Opens the archive to read from. */
+/* Opens the archive to read from, and refuses the archive that is written to. */
 static ak_status open_other(merge *m, const char *path, ak_error *err)
 {
     struct stat here, there;

@@ -15,7 +15,7 @@
     "CASE WHEN json_valid(result) THEN result ELSE '{}' END AS r, "                                \
     "CASE WHEN json_valid(options) THEN options ELSE '{}' END AS o FROM " runs ") "
 
-enum { TEXTS = 12 }; /* they come first in a row */
+enum { TEXTS = 12 }; /* number of columns with texts, which come first in a row */
 
 /* Visits the rows and ends the statement. */
 static ak_status visit_runs(ak_archive *archive, sqlite3_stmt *rows, ak_overview_visitor visit,

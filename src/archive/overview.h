@@ -12,7 +12,7 @@
    call. NULL and 0 mean "not known". If the run has no result, only the fields of its row are set,
    and the caller counts the trials itself (ak_archive_count_trials). */
 typedef struct ak_overview_run {
-    int64_t number; /* order in which runs were begun */
+    int64_t number; /* order in which runs were added to the archive */
     const char *id, *started, *ended, *kernel, *implementation, *device, *size, *dtype, *choices;
     const char *strategy, *summary, *stopped_by;
     bool imported, has_result, many_sizes;
@@ -68,7 +68,7 @@ typedef struct ak_overview_study {
     const char *ended, *kind, *result_json;
 } ak_overview_study;
 typedef bool (*ak_overview_study_visitor)(void *context, const ak_overview_study *study);
-/* Visits the results with a higher id, oldest first. */
+/* Visits the results with a higher id than this one, oldest first. */
 ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_study_visitor visit,
                                    void *context, ak_error *err);
 
@@ -87,12 +87,13 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
    the caller: the next report replaces this one, and no result depends on it. */
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
 
-/* Notes which process a run is (base/alive.h) and where the files lie that its options name: an
-   object of the options' names and absolute paths. Neither is part of the record. A failure is not
-   reported. */
+/* Notes the process of a run (base/alive.h) and where the files are that its options name. `paths`
+   is an object of the options' names and absolute paths. A failure is not reported, because no
+   result depends on this. */
 void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths);
-/* Gives both; NULL if nothing is known, for example of a run that began in another archive. The
-   caller frees *process with ak_free and *paths with json_decref. */
+/* Gives the process and the paths that ak_archive_note_whereabouts has noted, or NULL if nothing is
+   known, for example of a run that began in another archive. The caller frees *process with ak_free
+   and *paths with json_decref. */
 ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
                                  const char *run, ak_error *err);
 

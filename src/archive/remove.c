@@ -1,11 +1,14 @@
 /*
  * remove.c: removes a run, with its trials and conversations, or one trial, and what nobody needs
  * any more: environments and sources that only they had. All of it is one transaction, which is
- * undone if the caller only asks what would go.
+ * undone if the caller only asks what would be removed.
  *
  * What remains is adjusted: a trial loses a parent that is removed, and a result no longer names a
- * trial that is removed (a winner that --resume took over), because its id may be used again. The
- * runs of its sizes are removed with a run over many sizes, unless another such run names them.
+ * trial that is removed (a winner that --resume took over), because its id may be used again. A run
+ * over many sizes is removed together with the runs of its sizes, except those that another run
+ * over many sizes names.
+ *
+ *
  */
 #include "archive/archive.h"
 

@@ -86,7 +86,7 @@ static bool bind_field(sqlite3_stmt *statement, int position, const ak_trial *tr
     return false;
 }
 
-/* A trial as the archive keeps it: texts that are not UTF-8 are cleaned copies. */
+/* A trial as the archive keeps it: cleaned copies replace texts that are not UTF-8. */
 typedef struct kept {
     ak_trial trial;
     char *clean[AK_FIELD_COUNT];
@@ -299,8 +299,8 @@ static const struct {
     {" AND environment IN " AK_STORE_ENVIRONMENTS("?"), offsetof(ak_archive_filter, environment)},
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
-/* Replaces the last of them for filter->winner: also selects trials that the results of these runs
-   name as their best. */
+/* Replaces the last of these conditions if filter->winner is set: it also selects the trials that
+   the results of these runs name as their best. */
 static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUNS(
     "?") " SELECT id FROM trials WHERE run IN of "
          "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "
@@ -374,7 +374,7 @@ typedef struct id_list {
 #define BY_TIME    " ORDER BY " AK_STORE_MADE ", id"
 #define BEST_FIRST " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
 
-/* Only ids are sorted: the rows, with their samples, would not fit in memory. */
+/* Only ids are sorted: the rows, with their samples, might not fit in memory. */
 static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
@@ -406,7 +406,7 @@ ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
     for (size_t i = 0; i < list.count && more; i++) {
         ak_trial trial = {0};
         AK_TRY(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK ? AK_OK : ak_fail_memory(err));
-        if (ak_store_next(&status, archive, row, err)) { /* it has not been removed meanwhile */
+        if (ak_store_next(&status, archive, row, err)) { /* the trial still exists */
             status = ak_store_read_trial(&trial, row, err);
             more = status == AK_OK && visit(context, &trial);
         }

@@ -7,7 +7,7 @@
 typedef struct listing {
     const ak_archive_filter *filter;
     json_t *runs; /* those that match, oldest first */
-    bool lost;    /* memory is out */
+    bool lost;    /* there was no memory */
 } listing;
 
 static bool same(const char *wanted, const char *text)

@@ -9,7 +9,7 @@
 
 #include "archive/field.h"
 
-/* Version 2 adds conversations with language models. */
+/* Version 2 adds conversations with language models, and to each trial its hypothesis. */
 #define CALLS                                                                                      \
     "CREATE TABLE calls (\n"                                                                       \
     "  id INTEGER PRIMARY KEY,\n"                                                                  \
@@ -88,7 +88,8 @@
 /* Version 8 adds to each trial a hash of the code that was judged. */
 #define CODE ADD("code_hash TEXT")
 
-/* Version 9 adds to each environment under which hash it is known today; NULL: under its own. */
+/* Version 9 adds to each environment the hash that it has today (ak_archive_rename_environment);
+   NULL: its own. */
 #define IDENTITY "ALTER TABLE environments ADD COLUMN same_as TEXT;\n"
 
 /* Version 10 marks the trials that were not measured, because they have the outcome of an earlier
@@ -130,7 +131,7 @@ const char ak_schema_sql[] =
     ") STRICT, WITHOUT ROWID;\n"
 
     "CREATE TABLE runs (\n"
-    "  number INTEGER PRIMARY KEY,\n" /* order in which runs were started */
+    "  number INTEGER PRIMARY KEY,\n" /* order in which runs were added */
     "  id TEXT NOT NULL UNIQUE,\n"
     "  started TEXT NOT NULL,\n"
     "  ended TEXT,\n"

@@ -10,8 +10,9 @@
 #define AK_STORE_VALUE_MAX (16 << 20)
 
 struct ak_archive {
-    bool empty;  /* opened for reading, but there is no file: in memory */
-    bool copied; /* opened for reading where nothing can be written: a copy in memory */
+    bool empty;  /* there is no file to read: the database is empty and in memory */
+    bool copied; /* a copy of the file in memory, by ak_archive_open_copy or because the file cannot
+                    be written */
     sqlite3 *db;
     char *path;
     sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
@@ -27,8 +28,9 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
                            const char *result_json, ak_error *err);
 ak_status ak_store_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
-/* Converts the beginning or the end of a run that waits to an object and back; the end has only id,
-   ended and result. What is in the archive already is left as it is. */
+/* ak_run_to_json converts the beginning or the end of a run that waits to an object; the end has
+   only id, ended and result. ak_store_import_run adds what such an object holds, unless the archive
+   has it already. */
 ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err);
 ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err);
 ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err);
@@ -46,17 +48,18 @@ ak_status ak_store_finish(ak_archive *archive, sqlite3_stmt *statement, bool bou
 /* Runs statements without results or parameters; `sql` is a constant text. */
 ak_status ak_store_execute(ak_archive *archive, const char *sql, ak_error *err);
 ak_status ak_store_prepare(sqlite3_stmt **out, ak_archive *archive, const char *sql, ak_error *err);
-/* Gives the first value of a statement, which is a constant text. */
+/* Runs a statement, which is a constant text, and gives the first column of its first row; 0 if
+   there is no row. */
 ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err);
 /* Binds a text that must stay valid until the statement has run; NULL binds NULL. */
 bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text);
 /* Prepares a statement and binds texts to its first parameters, or gives NULL and fails. */
 ak_status ak_store_query(sqlite3_stmt **out, ak_archive *archive, const char *sql,
                          const char *const *texts, int count, ak_error *err);
-/* Runs such a statement, which returns no row. */
+/* Binds texts as ak_store_query does, and runs a statement that returns no row. */
 ak_status ak_store_change(ak_archive *archive, const char *sql, const char *const *texts, int count,
                           ak_error *err);
-/* Finds out whether such a statement, which reads, gives a row. */
+/* Binds texts as ak_store_query does, and finds out whether the statement returns a row. */
 ak_status ak_store_has(bool *out, ak_archive *archive, const char *sql, const char *const *texts,
                        int count, ak_error *err);
 ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, ak_error *err);
@@ -64,10 +67,10 @@ ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, a
    already, and if the row cannot be read, which *status then says. */
 bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err);
 /* Takes the next row in the same way, and copies of its first `count` columns, which are texts. The
-   copies of the row before are freed; `texts` begins as NULLs. */
+   copies of the previous row are freed; all `texts` must be NULL before the first call. */
 bool ak_store_next_texts(ak_status *status, char **texts, int count, const ak_archive *archive,
                          sqlite3_stmt *rows, ak_error *err);
-/* Ends such a visit: frees the texts and the statement, and returns `status`. */
+/* Ends the use of ak_store_next_texts: frees the texts and the statement, and returns `status`. */
 ak_status ak_store_end(ak_status status, char **texts, int count, sqlite3_stmt *rows);
 /* Runs a statement and resets it for its next use: *out is the first column of its row, 0 if there
    is none. If `bound` is false, fails instead: there was no memory for its values. */
@@ -80,11 +83,10 @@ ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_erro
 /* Begins a transaction. It takes the write lock at once, so that no other writer can make the
    commit fail. */
 ak_status ak_store_begin(ak_archive *archive, ak_error *err);
-/* Rolls back if it fails. */
+/* Commits the transaction, or rolls it back if that fails. */
 ak_status ak_store_commit(ak_archive *archive, ak_error *err);
 void ak_store_rollback(ak_archive *archive);
-/* Ends a transaction in which something had this status: commits if that is AK_OK, else rolls back
-   and returns it. */
+/* Ends a transaction: commits it if `status` is AK_OK, else rolls it back and returns `status`. */
 ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_error *err);
 
 /* Selects the ids of the runs whose trials belong to a run: its own id and, for a run over many
@@ -98,9 +100,9 @@ ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_err
 #define AK_STORE_SIZES                                                                             \
     "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes')"
 
-/* Gives the hash under which an environment is known today (ak_archive_rename_environment), and
-   selects all hashes of one environment. The parameter of the second occurs once, so it may be
-   "?". */
+/* AK_STORE_IDENTITY gives the hash that an environment has today (ak_archive_rename_environment).
+   AK_STORE_ENVIRONMENTS selects all hashes of one environment; its parameter occurs once, so it may
+   be "?". */
 #define AK_STORE_IDENTITY(environment)                                                             \
     "coalesce((SELECT same_as FROM environments WHERE hash = " environment "), " environment ")"
 #define AK_STORE_ENVIRONMENTS(parameter)                                                           \
@@ -111,9 +113,9 @@ ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_err
 /* True if a row's device is a recording. */
 #define AK_STORE_SIMULATED "device GLOB 'sim:*'"
 
-/* When a trial was made, to sort by. Ids have that order only among trials that were made in this
-   archive, because older ones may be imported later. Trials on recordings have '', so that their
-   ids decide: the clock of a recording begins in 1970 with each run. */
+/* The time at which a trial was made, for sorting. Ids have that order only among trials that were
+   made in this archive, because older ones may be imported later. Trials on recordings have '', so
+   that their ids decide: the clock of a recording begins in 1970 with each run. */
 #define AK_STORE_MADE "iif(" AK_STORE_SIMULATED ", '', timestamp)"
 /* The runs, each with its end, or its start if it has none, as `made`. A run on a recording has the
    latest `made` of the runs on devices that were added before it. A run over many sizes ends after
@@ -142,7 +144,7 @@ ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_er
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err);
 
 /* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not
-   in the archive, adds that, marked as imported. */
+   in the archive, adds the run, too, marked as imported. */
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 #endif

@@ -32,8 +32,8 @@ static void read_place(char out[PLACE_BYTES])
     ak_free(boot);
 }
 
-/* Writes when a process began; "" if that cannot be read. Returns true if it has ended, though
-   nobody has waited for it yet (Z, X). */
+/* Writes when a process began; "" if that cannot be read. Returns true if the process has ended but
+   its parent has not waited for it yet (states Z and X). */
 static bool read_start(char out[NUMBER_BYTES], const char *pid)
 {
     char path[64], *text = NULL;
@@ -83,7 +83,7 @@ ak_alive ak_alive_check(const char *note)
     if (read_start(start, pid)) {
         return AK_ALIVE_NO;
     }
-    if (start[0] == 0) { /* it is gone, or /proc hides the processes of other users */
+    if (start[0] == 0) { /* the process is gone, or /proc hides the processes of other users */
         int64_t id = 0;
         bool gone = ak_text_int(&id, pid) && id > 0 && id < INT32_MAX && kill((pid_t)id, 0) != 0 &&
                     errno == ESRCH;

@@ -40,7 +40,7 @@ void ak_buf_real(ak_buf *buf, double value);
 void ak_buf_unshared(ak_buf *buf, const char *list, const char *base);
 /* Empties the buffer, forgets a failure and keeps the memory. */
 void ak_buf_clear(ak_buf *buf);
-/* Frees the memory. The buffer is empty and may be used again. */
+/* Frees the memory. The buffer is then empty and may be used again. */
 void ak_buf_free(ak_buf *buf);
 /* Returns AK_OK, or why an append failed: AK_LIMIT (the text would be longer than the maximum),
    AK_NO_MEMORY, or AK_INTERNAL (the format is wrong). */

@@ -396,8 +396,8 @@ const char *ak_env(const char *name)
 #define TEMP_PREFIX "autokernel-"
 #define TEMP_RANDOM "XXXXXX"
 #define OWNER_FILE  ".owner"
-/* The most stale folders that one start removes, because each takes time; later starts remove the
-   rest. */
+/* At most this many stale folders are removed when a folder is opened, because each takes time. The
+   rest is removed later. */
 #define STALE_MAX 32
 
 static const char *temp_root(void)
@@ -569,7 +569,7 @@ bool ak_fs_which(char out[AK_PATH_MAX], const char *name)
     }
     const char *path = ak_env("PATH");
     if (path == NULL) {
-        path = "/usr/local/bin:/usr/bin:/bin"; /* as shells do */
+        path = "/usr/local/bin:/usr/bin:/bin"; /* the usual path of a shell if PATH is not set */
     }
     while (path != NULL && *path != 0) {
         size_t length = strcspn(path, ":");

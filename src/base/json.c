@@ -348,7 +348,7 @@ static void print_value(ak_buf *out, const json_t *value, bool indented, size_t 
 
 void ak_json_print(ak_buf *out, const json_t *value, bool indented)
 {
-    if (value == NULL) { /* the call that should have made it had no memory */
+    if (value == NULL) { /* the call that should have made the value had no memory */
         out->failed = out->failed == AK_OK ? AK_NO_MEMORY : out->failed;
         return;
     }
@@ -483,7 +483,7 @@ ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
 
 double ak_json_number_at(const json_t *object, const char *key)
 {
-    /* Jansson returns 0 if it is not a number */
+    /* Jansson returns 0 if the member is missing or not a number. */
     return json_number_value(json_object_get(object, key));
 }
 

@@ -21,7 +21,7 @@
  *out with json_decref. */
 ak_status ak_json_parse(json_t **out, const char *text, size_t length, const char *origin,
                         ak_error *err);
-/* Parses a text that ends in a 0 in the same way; *out is NULL if `text` is. */
+/* Parses a text that ends in a 0 in the same way. If `text` is NULL, *out is NULL. */
 ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin, ak_error *err);
 /* Reads and parses a file. */
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
@@ -80,9 +80,10 @@ void ak_json_quote(ak_buf *out, const char *text, size_t length);
 /* Writes a text as it is, without quotes, and any other value in one line. */
 void ak_json_print_plain(ak_buf *out, const json_t *value);
 
-/* Make a number, or null if it is not finite, which JSON cannot express. ak_json_known also makes
-   null of a value that is not positive, which means "not measured", ak_json_interval of an interval
-   without a width, and ak_json_count_or_null unless `known`. NULL: no memory. */
+/* Make a number, or null if it is not finite, which JSON cannot express. ak_json_known makes null
+   also of a value that is not positive, which means "not measured". ak_json_interval makes null of
+   an interval without a width or without a positive end, and ak_json_count_or_null of a count that
+   is not `known`. All return NULL if there is no memory. */
 json_t *ak_json_real(double value);
 json_t *ak_json_known(double value);
 json_t *ak_json_interval(double low, double high);

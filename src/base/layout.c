@@ -7,11 +7,12 @@
 #define GAP          2 /* blanks between two columns */
 #define BELOW_INDENT 4
 #define LIST_INDENT  2
-#define TEXT_MIN     8 /* width down to which a column of texts may be folded inside words */
+/* A column of texts stays at least this wide, even if its words are broken. */
+#define TEXT_MIN 8
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-/* Returns the code point at `text` and the bytes that it takes. A byte that is not UTF-8 stands
+/* Returns the code point at `text` and gives its length in bytes. A byte that is not UTF-8 stands
    for itself. */
 static uint32_t decode(size_t *bytes, const char *text)
 {
@@ -29,9 +30,8 @@ static uint32_t decode(size_t *bytes, const char *text)
     return code;
 }
 
-/* Returns the columns that a code point takes on a terminal (Unicode 15): none for combining
-   marks and format characters, two for East Asian wide characters and pictures, one for all
-   others. */
+/* Returns how many columns a code point takes on a terminal (Unicode 15): none for combining marks
+   and format characters, two for East Asian wide characters and pictures, one for all others. */
 static size_t columns_of(uint32_t code)
 {
     static const struct {
@@ -51,7 +51,8 @@ static size_t columns_of(uint32_t code)
     return 1;
 }
 
-/* Returns the bytes of the next character or escape sequence ("\033[1m"), and its columns. */
+/* Returns the length in bytes of the next character or escape sequence ("\033[1m"), and gives how
+   many columns it takes. */
 static size_t step(size_t *columns, const char *text)
 {
     size_t bytes;
@@ -139,7 +140,7 @@ static void blanks(ak_buf *out, size_t count)
     }
 }
 
-/* Returns the bytes of the line without the blanks at its end. */
+/* Returns the length of the line in bytes without the blanks at its end. */
 static size_t trimmed(const char *text, size_t bytes)
 {
     while (bytes > 0 && text[bytes - 1] == ' ') {
@@ -169,7 +170,7 @@ void ak_layout_fill(ak_buf *out, const char *text, size_t width, size_t used, si
     }
 }
 
-/* Returns the bytes up to the first blank that is not in single quotes. */
+/* Returns the number of bytes before the first blank that is not in single quotes. */
 static size_t word_of(const char *text)
 {
     bool quoted = false;
@@ -180,7 +181,7 @@ static size_t word_of(const char *text)
     return bytes;
 }
 
-/* Returns the bytes that must stay on one line: a word, or an option with its value if both fit
+/* Returns how many bytes must stay on one line: a word, or an option with its value if both fit
    into `room` columns. */
 static size_t unit_of(const char *text, size_t room)
 {
@@ -197,7 +198,7 @@ void ak_layout_command(ak_buf *out, const char *text, size_t width, size_t used,
         size_t bytes = unit_of(text, width > indent + 2 ? width - indent - 2 : 0);
         size_t columns = width_of(text, bytes);
         const char *next = text + bytes + (text[bytes] == ' ' ? 1 : 0);
-        size_t mark = *next == 0 ? 0 : 2; /* " \\", if another line follows */
+        size_t mark = *next == 0 ? 0 : 2; /* columns of the " \\" before a further line */
         if (width > 0 && !fresh && at + 1 + columns + mark > width) {
             ak_buf_puts(out, " \\\n");
             blanks(out, indent);
@@ -328,7 +329,7 @@ static bool narrow(size_t *widths, const size_t *least, const ak_layout *table, 
 
 /* Finds widths at which the table fits. Columns of texts become narrower first, then headers of
    figures, then intervals are broken (*loose), then the words of texts. Returns false if it does
-   not fit even so. */
+   not fit even then. */
 static bool choose_widths(size_t *widths, bool *loose, const ak_layout *table)
 {
     sizing s;

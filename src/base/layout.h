@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-/* Returns the columns that a text takes. A byte that is not UTF-8 takes one. */
+/* Returns how many columns a text takes. A byte that is not UTF-8 takes one. */
 size_t ak_layout_width(const char *text);
 
 /* Returns how many bytes of `text` go on a line of `width` columns: at least one character

@@ -40,8 +40,8 @@ void ak_number_shortest(char out[AK_REAL_BYTES], double value);
 #define AK_DIGITS_DURATION 3
 /* The functions below return `out`. A value that is not finite is written as "?". */
 const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
-/* Writes as ak_number_figure does, without zeros after the last decimal: 100, 0.5, 12345. Sentences
-   use it where %g would write 1e+02. */
+/* Writes as ak_number_figure does, but drops trailing zeros after the decimal point: 100, 0.5,
+   12345. Sentences use it where %g would write 1e+02. */
 const char *ak_number_short(char out[AK_REAL_BYTES], double value, int digits);
 const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio);
 /* Writes a number of bytes in the largest unit that makes it 1 or more: "800 bytes", "1.5 MiB". */

@@ -1,7 +1,8 @@
 /*
  * pack.h: a set of files in memory, each with a name and its bytes, which can be written as a tar
- * file (POSIX ustar, uncompressed) that every tar unpacks. Equal files in equal order give an equal
- * tar file, because it has no times and no owners.
+ * file (POSIX ustar, uncompressed) that every tar program unpacks. Equal files in equal order give
+ * an equal tar file, because it has no times and no owners.
+ *
  */
 #ifndef AK_BASE_PACK_H
 #define AK_BASE_PACK_H
@@ -42,8 +43,8 @@ ak_status ak_pack_untar(ak_pack *out, const void *bytes, size_t length, const ch
 /* Writes each file below the folder, which is created if it does not exist. */
 ak_status ak_pack_write(const ak_pack *pack, const char *folder, ak_error *err);
 
-/* Write and read the tar file in compressed form (zlib, RFC 1950). The uncompressed tar file may
-   have at most `max` bytes. */
+/* Write and read the tar file in compressed form (zlib, RFC 1950). ak_pack_unsqueeze returns
+   AK_LIMIT if the uncompressed tar file has more than `max` bytes. */
 ak_status ak_pack_squeeze(ak_buf *out, const ak_pack *pack, ak_error *err);
 ak_status ak_pack_unsqueeze(ak_pack *out, const void *bytes, size_t length, size_t max,
                             const char *where, ak_error *err);

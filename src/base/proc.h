@@ -1,8 +1,9 @@
 /*
  * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
  * process group of its own, which is killed as a whole, and is killed when its parent ends
- * (PR_SET_PDEATHSIG). A child starts with the usual signals, whatever its parent ignores or blocks,
- * and with no open files of its parent but those that its spec passes on.
+ * (PR_SET_PDEATHSIG). A child inherits neither ignored nor blocked signals, except an ignored
+ * SIGHUP (nohup), and no open files of its parent but those that its spec passes on.
+ *
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H
@@ -35,8 +36,8 @@ typedef struct ak_proc_spec {
     int64_t timeout_ns; /* 0: none */
     /* bytes of stdout and stderr that are kept; 0: 65536; the rest is dropped */
     size_t output_max;
-    size_t memory_max;   /* RLIMIT_AS, 0: none */
-    int cpu_seconds_max; /* RLIMIT_CPU, 0: none */
+    size_t memory_max;   /* RLIMIT_AS in bytes; 0: none */
+    int cpu_seconds_max; /* RLIMIT_CPU; 0: none */
     ak_proc_priority priority;
     /* If not NULL, called in the child right before the program starts. The child still shares
        the memory of this process, so it may make system calls and nothing else. */
@@ -84,10 +85,11 @@ void ak_proc_own_program(void);
    together with the child that it runs itself. */
 void ak_proc_end_with_parent(void);
 
-/* The descriptors that a child gets have numbers up to this. */
+/* The highest number of a descriptor that a child gets. */
 #define AK_PROC_LOW_MAX 9
-/* Moves a descriptor above these numbers, closed on exec, and returns the new one. Returns a
-   negative descriptor as it is; errno stays. */
+/* Moves a descriptor to a number above AK_PROC_LOW_MAX, with close-on-exec, and returns the new
+   one. Returns a descriptor that is negative or already above it unchanged. If the move fails,
+   closes the descriptor and returns -1 with errno set. */
 int ak_proc_above_low(int fd);
 /* Closes all open descriptors from `first` to `last`. */
 void ak_proc_close_range(unsigned first, unsigned last);
@@ -116,7 +118,8 @@ void ak_proc_kill(ak_proc *proc);
    "signal 11 (Segmentation fault)", or that this is unknown), the rest of its group is killed, and
    the pipes are closed. */
 bool ak_proc_ended(char *how, size_t bytes, ak_proc *proc);
-/* The same, and waits at most timeout_ns for the child to end by itself. */
+/* Does what ak_proc_ended does, but first waits at most timeout_ns for the child to end by
+   itself. */
 bool ak_proc_wait(char *how, size_t bytes, ak_proc *proc, int64_t timeout_ns);
 
 #endif

@@ -6,9 +6,11 @@
  * library may ignore SIGCHLD, so that the kernel reaps children, or may wait for every child
  * itself. In such a program ak_proc_run therefore starts a guard: a copy of the process that starts
  * the program, waits for it and ends as it did. The guard is made by clone() without a signal to
- * its parent, so that neither the kernel nor a wait for every child reaps it (wait(2), __WALL).
- * This holds until a process executes a program, and the guard executes none. The guard lives no
- * longer than the call, because a copy keeps the memory of its parent from being released.
+ * its parent, so that neither the kernel nor a wait for every child reaps it (wait(2), __WALL). If
+ * the guard executed a program, the kernel would give it back that signal, but it executes none.
+ * The guard lives no longer than the call, because a copy keeps the memory of its parent from being
+ * released.
+ *
  */
 #include "base/proc_child.h"
 
@@ -187,14 +189,15 @@ __attribute__((noreturn, noinline)) static void child(const ak_proc_launch *l)
     good = good && (!two || dup2(l->request, AK_PROC_REQUEST_FD) >= 0);
     good = good && (!two || dup2(l->reply, AK_PROC_REPLY_FD) >= 0);
     good = good && (l->folder == NULL || chdir(l->folder) == 0);
-    if (good && l->confine != NULL) { /* before descriptors are closed, because it may use one */
+    if (good && l->confine != NULL) { /* called before descriptors are closed, because it may use
+                                         one */
         l->confine(l->confine_context);
     }
     if (!l->keep_files) {
         ak_proc_close_range(two ? AK_PROC_REPLY_FD + 1 : 3, ~0u);
     }
-    /* Last, because under a sanitizer each call of the C library above may have to map memory of
-       its own, which lies beyond any limit. */
+    /* This comes last: under a sanitizer the calls above may have to map memory, which the limit
+       would refuse. */
     limit(RLIMIT_AS, l->call != NULL && AK_INSTRUMENTED ? 0 : l->memory);
     if (good && l->call != NULL) {
         environ = (char **)(uintptr_t)l->envp;
@@ -243,7 +246,8 @@ __attribute__((noreturn)) static void guard(const ak_proc_launch *l)
     inner.parent = getpid();
     inner.grouped = true;
     pid_t pid = spawn(&inner);
-    /* also closes the pipe, so that the reader sees its end when the program closes it */
+    /* This also closes the guard's end of the output pipe, so that the reader sees the end of the
+       output once the program closes its own. */
     ak_proc_close_range(0, ~0u);
     if (pid < 0) {
         _exit(127);

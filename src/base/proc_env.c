@@ -1,8 +1,9 @@
 /*
  * proc_env.c: which variables of our environment a child process sees: those that a compiler, a
- * library or our own programs read. All other variables are withheld, above all those that hold
- * keys: whoever writes a candidate's source can make a compiler print a variable, and compiler
- * output goes into prompts.
+ * library or our own programs read. All other variables are withheld unless ak_proc_spec.passes
+ * names them, above all those that hold keys: whoever writes a candidate's source can make a
+ * compiler print a variable, and compiler output goes into prompts.
+ *
  */
 #include <string.h>
 
@@ -36,7 +37,8 @@ static const char *const passed[] = {"PATH",         "HOME",
                                      "MALLOC_",      "SOURCE_DATE_EPOCH",
                                      "FAKE_CUDA" /* tests/fakes */};
 
-/* A variable whose name contains one of these is a secret and is never passed. */
+/* A variable whose name contains one of these is a secret. It is passed only if ak_proc_spec.passes
+   has its whole name or "*". */
 static const char *const secret[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "JWT"};
 
 /* Compares a name with an entry of a list. */

@@ -19,7 +19,7 @@
 #include "base/fs.h"
 #include "base/proc_child.h"
 
-#define ENVIRONMENT_MAX 4096 /* most variables that are passed on */
+#define ENVIRONMENT_MAX 4096 /* at most this many variables of our environment are considered */
 
 extern char **environ;
 

@@ -94,7 +94,7 @@ ak_status ak_proc_run(ak_proc_result *out, const ak_proc_spec *spec, ak_error *e
     ak_proc_close(&ends[0]);
     int how = 0;
     pid_t done = await_end(&result, &how, pid, deadline);
-    (void)kill(-pid, SIGKILL); /* kills what is left of the group */
+    (void)kill(-pid, SIGKILL); /* kills the other processes of the group */
     if (done == 0) {
         done = ak_proc_reap(pid, &how, &result.cpu_ns, 0);
     }

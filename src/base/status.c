@@ -32,7 +32,7 @@ ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
         va_start(args, format);
         (void)ak_number_vprint(err->text, sizeof err->text, format, args);
         va_end(args);
-        ak_plain_line(err->text); /* it may quote files and compilers */
+        ak_plain_line(err->text); /* the message may quote files and compilers */
         err->status = status;
     }
     return status;
@@ -64,7 +64,7 @@ ak_status ak_fail_within(ak_error *err, const char *format, ...)
     size_t room = length < 0 ? 0 : sizeof err->text - 1;
     room = (size_t)length < room ? room - (size_t)length : 0;
     if (room > 2) {
-        /* What does not fit is cut off: the line is for people. */
+        /* The end of a message that does not fit is cut off: only people read it. */
         (void)snprintf(err->text + length, room + 1, ": %.*s", (int)room - 2, inner);
     }
     ak_plain_line(err->text);

@@ -26,9 +26,9 @@ static inline const char *ak_or_empty(const char *text)
 /* Returns whether two texts are equal; NULL counts as "". */
 bool ak_text_same(const char *a, const char *b);
 /* Finds the row of a table that has this text in a member; gives `count` if there is none. A row is
-   `row` bytes long, and `member` is the offset of the member in it. AK_FIND and AK_HAS name a
-   member, AK_FIND_TEXT and AK_HAS_TEXT look in a list of texts: const size_t i =
-   AK_FIND(problem->sizes, problem->size_count, name, "M"); */
+   `row` bytes long, and `member` is the offset of the member in it. AK_FIND and AK_HAS take the
+   name of a member, as in AK_FIND(problem->sizes, problem->size_count, name, "M"). AK_FIND_TEXT and
+   AK_HAS_TEXT look in a list of texts. */
 #define AK_TEXT_MEMBER(type, member) /* refuses a member that is an array of characters */         \
     (offsetof(type, member) + _Generic(&((type *)NULL)->member, char ** : 0u, const char ** : 0u,  \
                                        char *const * : 0u, const char *const * : 0u))

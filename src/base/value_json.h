@@ -1,6 +1,7 @@
 /*
  * value_json.h: values and configurations as JSON and as text, the same wherever they are written.
- * It uses only the public header's view of them.
+ * It needs no header of the library but the public one and those of base/.
+ *
  */
 #ifndef AK_BASE_VALUE_JSON_H
 #define AK_BASE_VALUE_JSON_H

@@ -22,8 +22,8 @@ enum { BLOCK = 1024, LANES = 4 };
 /* An error below this many times the tolerance may come from another order of additions. */
 #define ROUNDING 2.0
 
-/* Returns the root mean square of the finite elements, scaled by the largest: for values whose
-   squares overflow, underflow or are not numbers. */
+/* Returns the root mean square of the finite elements, scaled by the largest. It serves for values
+   whose squares overflow, underflow or are NaN. */
 static double rms_scaled(const double *values, size_t count)
 {
     double largest = 0.0;
@@ -186,7 +186,7 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, c
                               near ? 6 : 3, fmax(result->max_error, 1.00001),
                               near ? ", which looks like rounding" : "");
     }
-    if (result->unwritten == result->bad) { /* so the first is one of them */
+    if (result->unwritten == result->bad) { /* the first bad element is then unwritten */
         (void)snprintf(got, sizeof got, "was not written");
     } else if (isnan(result->got)) { /* the sign of a NaN means nothing */
         (void)snprintf(got, sizeof got, "got NaN");
@@ -243,7 +243,7 @@ static bool passes(selftest *t, const double *values)
 /* Returns AK_INVALID for the wrong output `what`, which has just passed. */
 static ak_status refuse(const selftest *t, const char *what, ak_error *err)
 {
-    if (t->exact) { /* no tolerance can tell them apart */
+    if (t->exact) { /* no tolerance can tell this output from the right one */
         return ak_fail(err, AK_INVALID,
                        "%s: with these options, inputs and sizes the right result of %s is %s, so "
                        "that a kernel which computes nothing would pass; choose others",

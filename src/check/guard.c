@@ -108,7 +108,7 @@ static shape shape_of(ak_dtype dtype, ak_guard_content content)
 {
     shape nan = {UINT64_MAX, 0}, number = {0};
     uint64_t sign = sign_of(ak_dtype_bytes(dtype));
-    number.keep = ~sign; /* so it stays for whole numbers: the cases below are floats */
+    number.keep = ~sign; /* this stays for whole numbers: the cases below are floats */
     switch (dtype) {
     case AK_DTYPE_F16:
         nan = (shape){ALL(0x81FF), ALL(0x7C01)};
@@ -272,7 +272,7 @@ bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
 /* ---- poison ---------------------------------------------------------------------------------- */
 
 /* Returns the poison of a dtype in its lowest bytes, and gives the bits that differ between rounds.
-   That of wider whole numbers is that of the float of the same width. */
+   Whole numbers of 2 to 8 bytes have the poison of a float of their width. */
 static uint64_t poison_of(uint64_t *round_bits, ak_dtype dtype)
 {
     const size_t bytes = ak_dtype_bytes(dtype);

@@ -134,10 +134,10 @@ void ak_guard_fill_old(void *array, size_t bytes, ak_dtype dtype, unsigned round
 
 /* Returns the number of bits in the fraction of a float; 0 for whole numbers. */
 uint32_t ak_guard_fraction(ak_dtype dtype);
-/* Returns an element (its bytes, in the lowest of 8) with other bits in the upper part of its
-   fraction: a number of the same sign and magnitude that differs by more than rounding. Zero and
-   subnormal numbers become one between 1 and 2, a whole number becomes a near one, and NaN and
-   infinities stay as they are. */
+/* Returns an element with other bits in the upper part of its fraction: a number of the same sign
+   and magnitude that differs by more than rounding. The element is in the lowest `bytes` bytes of
+   its parameter and of the result. Zero and subnormal numbers become one between 1 and 2, a whole
+   number becomes a near one, and NaN and infinities stay as they are. */
 uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random);
 
 #endif

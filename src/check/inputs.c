@@ -473,7 +473,7 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
                 block[i] = fill->a + fill->b * draw_normal(&z, &rng);
             }
             break;
-        case AK_FILL_FILE: /* the judge reads it (judge/stage.c) */
+        case AK_FILL_FILE: /* the judge reads the file (judge/stage.c) */
         case AK_FILL_CONSTANT:
             fill_constant(block, length, fill, dtype, &rng);
             break;

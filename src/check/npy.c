@@ -68,7 +68,7 @@ static ak_status read_header(header *h, const unsigned char *file, size_t length
     }
     bytes = (size_t)file[8] | (size_t)file[9] << 8;
     at = 10;
-    if (file[MAGIC_BYTES] > 1) { /* versions 2 and 3 have a length of 4 bytes */
+    if (file[MAGIC_BYTES] > 1) { /* versions 2 and 3 store the length in 4 bytes instead of 2 */
         bytes |= (size_t)file[10] << 16 | (size_t)file[11] << 24;
         at = 12;
     }

@@ -40,9 +40,9 @@
    that set is timed again. */
 #define SET_TIMES 1.3
 
-/* If tasks waited for a processor for more than BUSY of the time, the data of other programs fill
-   the caches when a call alone begins. The limit of a call alone then grows by the time in which
-   its arguments come from memory at COLD_BYTES_PER_NS. */
+/* If tasks waited for a processor for more than this share of the time, the data of other programs
+   fill the caches when a call alone begins. The limit of a call alone then grows by the time in
+   which its arguments come from memory at COLD_BYTES_PER_NS. */
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
 
@@ -51,7 +51,7 @@
 #define LOOKS_MAX 6
 #define LOOKS_NS  (20 * AK_SECOND_NS)
 #define PAUSE_NS  (50 * AK_MS_NS)
-/* A candidate is rejected for its times, or is given those on unseen contents, only after this many
+/* A candidate is rejected for its times, or gets its times on unseen contents, only after this many
    suspicious looks. */
 #define SUSPICIONS 2
 /* Which times count is decided by at least UNSEEN_LEAST calls on unseen contents; more, up to
@@ -249,7 +249,7 @@ typedef struct suspicion {
     char reason[sizeof((ak_outcome *)NULL)->reason];
 } suspicion;
 
-/* Makes the calls and decides. */
+/* Makes the calls of one look and decides by their times. */
 static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t iterations, bool renewed,
                       ak_error *err)
 {

@@ -20,7 +20,7 @@
 
 /* At most this many calls are made on inputs that were seen before. */
 #define AK_ALONE_CALLS 48
-/* At least this many, if calls on unseen inputs are compared with them. */
+/* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24
 
 /* The times of some calls, in nanoseconds. Begins as {0}. */
@@ -50,8 +50,8 @@ typedef struct ak_alone_limits {
     bool batches;   /* the batches had more than one call */
 } ak_alone_limits;
 
-/* The times behind a finding: of the calls that it is about, and of those that they are compared
-   with. */
+/* The times behind a finding: of the calls that it is about (alone_ns), and of the calls that they
+   are compared with (other_ns). */
 typedef struct ak_alone_evidence {
     double alone_ns, other_ns;
 } ak_alone_evidence;

@@ -64,8 +64,8 @@ ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fr
         return AK_ALONE_REUSES;
     }
     /* If waits hide the usual time of calls on seen inputs, the time that they certainly took
-       replaces it; else long waits would make a slow call on unseen inputs look as fast as they
-       are. */
+       replaces it; else long waits would make a slow call on unseen inputs look as fast as calls on
+       seen ones. */
     double base = again->quiet_count >= QUIET_CALLS ? usual : seen > 0 ? seen : 0;
     bool whole = !limits->batches || (again->count > 0 && again->least <= limits->call_ns);
     bool computes = fresh->count == 0 || fresh->least <= limits->times * base + limits->more_ns;

@@ -73,8 +73,8 @@ static bool renewable(const comparison *d, size_t i)
     return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);
 }
 
-/* Judges the latest batch of a candidate, unless it ran several times in place: the reference has
-   the result of one run. */
+/* Judges the latest batch of a candidate, unless the kernel ran several times in place: the
+   reference has the result of a single run. */
 static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
@@ -148,7 +148,8 @@ static void mend(comparison *d)
     d->damaged = ak_evaluator_mend_inputs(d->e) || d->damaged;
 }
 
-/* Changes the contents between rounds; all candidates of a round have the same. */
+/* Changes the contents of the inputs between rounds. All candidates of a round get the same
+   contents. */
 static ak_status change_for_round(comparison *d, ak_error *err)
 {
     for (size_t i = 0; i < d->count; i++) {

@@ -21,7 +21,7 @@
    they have a single set of inputs (SECOND_SET_FLOPS). */
 #define FRESH_FEW_FLOPS 2.5e8
 #define FRESH_FEW_BYTES ((size_t)4 << 20)
-/* ak_evaluate_limit explains these. */
+/* ak_evaluate_limit (evaluate.h) explains these two numbers. */
 #define HUNG_TIMES    200.0
 #define HUNG_LEAST_NS (2 * AK_SECOND_NS)
 /* If this variable is set, it is the largest number of samples of a trial, and all batches are
@@ -365,7 +365,7 @@ static void leave_out(ak_timer *timer, const bool *disturbed)
     timer->sample_count = clean;
 }
 
-/* Returns the value of the variable, or 0 if it is unset or out of range. */
+/* Returns the value of SAMPLES_VARIABLE, or 0 if it is unset or out of range. */
 static size_t fewer_samples(void)
 {
     const char *text = ak_env(SAMPLES_VARIABLE);
@@ -380,7 +380,7 @@ int64_t ak_evaluator_batch_ns(int64_t usual_ns)
     return fewer_samples() == 0 ? usual_ns : usual_ns / SHORTER;
 }
 
-/* Begins a session with the plan, which the variable may shorten. */
+/* Begins the timer with the plan, which SAMPLES_VARIABLE may shorten. */
 static void begin_timer(ak_timer *timer, const ak_timer_plan *plan)
 {
     ak_timer_plan shorter = *plan;

@@ -1,9 +1,10 @@
 /*
- * hidden.c: draws shapes that no candidate can know, to check a candidate before it is promoted. A
- * problem does not say which sizes it allows; it only lists some: the task's own shape and the
- * edge-case shapes. So a hidden shape keeps what all listed shapes have in common: the range and
- * the common divisor of each size and, for each pair of sizes, that one is a multiple of the other
- * or at most as large as the other.
+ * hidden.c: draws shapes that no candidate can know, to check a candidate whose result is to be
+ * reported. A problem does not say which sizes it allows; it only lists some: the task's own shape
+ * and the edge-case shapes. So a hidden shape keeps what all listed shapes have in common: the
+ * range and the common divisor of each size and, for each pair of sizes, that one is a multiple of
+ * the other or at most as large as the other.
+ *
  */
 #include "judge/hidden.h"
 
@@ -33,7 +34,7 @@ typedef struct listed {
     const ak_task *task;
     size_t shapes, sizes;
     int64_t low[AK_SIZES_MAX], high[AK_SIZES_MAX], divisor[AK_SIZES_MAX];
-    int64_t next[AK_SIZES_MAX];                /* the smallest above 1; 0: none */
+    int64_t next[AK_SIZES_MAX];                /* the smallest listed size above 1; 0: none */
     bool multiple[AK_SIZES_MAX][AK_SIZES_MAX]; /* the first is a multiple of the second */
     bool at_most[AK_SIZES_MAX][AK_SIZES_MAX];
 } listed;

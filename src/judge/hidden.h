@@ -1,4 +1,5 @@
-/* hidden.h: draws shapes that no candidate can know, to check a candidate before it is promoted. */
+/* hidden.h: draws shapes that no candidate can know, to check a candidate whose result is to be
+   reported. */
 #ifndef AK_JUDGE_HIDDEN_H
 #define AK_JUDGE_HIDDEN_H
 

@@ -1,5 +1,6 @@
-/* hidden_check.c: checks candidates at hidden shapes (hidden.h). Three are drawn when the device is
-   opened; a candidate whose conditions exclude the far one of these gets a far shape of its own. */
+/* hidden_check.c: checks candidates at hidden shapes (hidden.h). Up to three are drawn when the
+   device is opened. A candidate whose conditions exclude the far one of these gets a far shape of
+   its own. */
 #include "judge/loaded.h"
 
 #include "base/clock.h"

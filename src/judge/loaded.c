@@ -22,7 +22,7 @@
    library computes a product, a bias and an activation of bf16 in two steps, its error is up to 1.0
    times a candidate's tolerance at K = 64, and up to 1.5 times at K = 8. */
 #define BASELINE_SLACK 2.0
-#define THREADS_ALL    (1 << 16) /* backends reduce it to what they have */
+#define THREADS_ALL    (1 << 16) /* backends reduce it to the threads that they have */
 
 void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e)
 {
@@ -84,7 +84,7 @@ static bool is_exchanged(const ak_judge_candidate *candidate)
 ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
                          int64_t timeout_ns, ak_error *err)
 {
-    assert((candidate->artifact == NULL) != (candidate->baseline == NULL)); /* one or the other */
+    assert((candidate->artifact == NULL) != (candidate->baseline == NULL)); /* exactly one is set */
     *r = (ak_loaded){.e = e, .candidate = candidate, .timeout_ns = timeout_ns};
     ak_load load = {.task = candidate->task,
                     .artifact = candidate->artifact,

@@ -36,20 +36,20 @@ struct ak_evaluator {
     ak_stage_memory memory;
     ak_stage own[AK_STAGE_SETS];
     size_t sets;
-    /* Contents for the place of own[0], prepared when needed. */
+    /* Stages with other inputs for the place of own[0], which are prepared when they are needed. */
     ak_stage fresh[AK_FRESH_MAX];
     size_t fresh_count;
-    uint64_t refreshed; /* how often one of them got other contents */
+    uint64_t refreshed; /* how often a fresh stage got new contents */
     ak_stage *edge_cases;
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];
     size_t hidden_count;
-    const ak_stage *far; /* the far one of them, or NULL */
+    const ak_stage *far; /* the far one of `hidden`, or NULL */
     /* A shape that was drawn for the conditions of the latest candidate, which exclude the far one.
        It lies in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
     ak_stage fitting;
     size_t fitting_count, apart, apart_bytes;
-    uint64_t fittings; /* how many were drawn */
+    uint64_t fittings; /* how many fitting shapes were drawn */
     /* The first stream of inputs that no candidate's author can compute; the others follow. */
     uint64_t secret;
     ak_stage_times preparation;
@@ -81,7 +81,7 @@ typedef struct ak_loaded {
        (alone.c); none if batches count. */
     double unseen_ms[AK_UNSEEN_MAX];
     size_t unseen_count;
-    double unseen_times; /* their median over that of the batches; 0: batches count */
+    double unseen_times; /* median of unseen_ms over that of the batches; 0: batches count */
 } ak_loaded;
 
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
@@ -132,7 +132,8 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
    needed, and sets r->unseen_times. Returns false, with nothing changed, if there are no such times
    or if their median is not longer. */
 bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches);
-/* Sets *out to a note that these times count, if they do; the caller frees it with ak_free. */
+/* If the times of calls on unseen inputs count, sets *out to a note that says so, which the caller
+   frees with ak_free. */
 ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);
 
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
@@ -146,8 +147,8 @@ ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *
 /* Plans the hidden shapes, in the place of the edge-case shapes at `base` (hidden_check.c). Raises
    the end of the block so far, *end. */
 ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *err);
-/* Checks a candidate at those that its conditions allow and, if the far one is not among them, at
-   one that is drawn for it, if one is found. */
+/* Checks a candidate at the hidden shapes that its conditions allow. If the far one is not among
+   them, draws a far shape for this candidate and, if one is found, checks it there. */
 ak_status ak_hidden_check(ak_loaded *r, ak_error *err);
 
 /* Plans a stage that shares the place at `base` with others (evaluate.c). */

@@ -22,7 +22,7 @@
 #define RUN_TIMEOUT_NS     (120 * AK_SECOND_NS)
 
 typedef struct kernel_state {
-    ak_task *own; /* owned task of another implementation; else NULL */
+    ak_task *own; /* the task of another implementation, owned; else NULL */
     const ak_task *task;
     const ak_backend_ops *backend;
     ak_config config;

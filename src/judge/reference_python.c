@@ -101,7 +101,8 @@ static ak_status open_python(void **out, const ak_reference *reference, const ch
     size_t length = slash == NULL ? 0 : (size_t)(slash - problem->where);
     python_state *s;
     AK_DO(AK_NEW(s, 1, err));
-    /* Absolute, because Python imports the reference's neighbours from there. */
+    /* The path is absolute because Python imports other modules of the kernel's folder from
+       there. */
     char relative[AK_PATH_MAX];
     (void)snprintf(relative, sizeof relative, "%.*s", (int)length, problem->where);
     if (realpath(slash == NULL ? "." : length == 0 ? "/" : relative, kernel) == NULL) {

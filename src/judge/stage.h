@@ -146,7 +146,7 @@ static inline void ak_stage_spoilt(ak_stage_memory *memory)
    argument that is read, which gets the values. */
 ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
                                uint64_t stream, ak_error *err);
-/* Returns the bytes of an argument's elements alone, without the gaps between its rows. */
+/* Returns how many bytes an argument's elements take, without the gaps between its rows. */
 size_t ak_stage_tight_bytes(const ak_stage *stage, size_t argument);
 /* Return where the gaps between the rows of an argument lie, and what the stage's current pattern
    paints into them. The gaps of an argument that is only read are painted once, when its inputs are
@@ -159,7 +159,7 @@ bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *
                             size_t argument, const ak_compare_result *result);
 /* Writes the reason "at M=7,N=33,K=1: ..."; `text` may be the reason so far. */
 void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text);
-/* Marks the result as wrong, with such a reason. */
+/* Marks the result as wrong, with a reason as ak_stage_say writes it. */
 void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);
 /* Writes the sizes, such as "M=7,N=33,K=1". */
 void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);

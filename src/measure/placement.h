@@ -24,7 +24,7 @@ ak_ceilings ak_task_ceilings(const ak_task *task, const ak_ceilings *device, boo
 void ak_place_task(ak_placement *out, const ak_task *task, const ak_ceilings *device, double ms);
 /* Returns the member "roofline" of a result (docs/formats.md), or NULL if there is no memory. */
 json_t *ak_placement_json(const ak_placement *placement);
-/* Reads that member back. What is missing or null becomes 0. */
+/* Reads the member "roofline" of a result. What is missing or null becomes 0. */
 void ak_placement_read(ak_placement *out, const json_t *object);
 
 #endif

@@ -25,7 +25,8 @@ double ak_pressure_between(const ak_pressure_mark *from, const ak_pressure_mark 
 #define AK_PRESSURE_LOOK_NS INT64_C(50000000)
 /* Returns the pressure of the machine while this thread sleeps for AK_PRESSURE_LOOK_NS. */
 double ak_pressure_look(void);
-/* Returns the number after "total=" in the line "some" of such a file; negative: there is none. */
+/* Returns the number after "total=" in the line "some" of a text in the form of /proc/pressure/cpu;
+   negative: there is none. */
 int64_t ak_pressure_parse(const char *text);
 
 #endif

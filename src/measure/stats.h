@@ -15,8 +15,8 @@ typedef struct ak_stats {
 } ak_stats;
 
 /* Computes the statistics of samples, which are not changed. With fewer than 6 samples the interval
-   is min..max. All members but `count` are NaN if there is no sample, if one is NaN, or if memory
-   is out, which only more than AK_STATS_INLINE samples need. */
+   is min..max. All members but `count` are NaN if there is no sample, if one is NaN, or if there is
+   no memory, which only more than AK_STATS_INLINE samples need. */
 #define AK_STATS_INLINE 512
 void ak_stats_of(ak_stats *out, const double *samples, size_t count);
 

@@ -51,7 +51,7 @@ bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *deno
    returned false), the result is a tie or undecided: a scheduler can favour one of two processes
    with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). */
 ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean);
-/* Decides likewise and says why the verdict is undecided. */
+/* Decides as ak_verdict_of does, and gives the reason if the verdict is undecided. */
 ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean);
 /* Returns true if the machine was busy (AK_VERDICT_BUSY). */

@@ -246,8 +246,8 @@ json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
     return ak_json_whole(object, good);
 }
 
-/* Reads how much batches overlapped. Leaves *out unchanged if the member is missing or null, which
-   means unknown. */
+/* Reads whether the kernels of a batch may overlap (measure/overlap.h). Leaves *out unchanged if
+   the member is missing or null, which means unknown. */
 static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *err)
 {
     const json_t *value = json_object_get(object, "overlap");

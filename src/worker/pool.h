@@ -49,7 +49,7 @@ typedef struct ak_pool_options {
     /* A compiled file and the entry `symbol` in it, which the pool uses for every configuration
        instead of compiling. NULL: the pool compiles configurations. Both must outlive the pool. */
     const char *artifact, *symbol;
-    /* That file serves only the sizes of the task, so it is checked at no other. */
+    /* The file `artifact` serves only the sizes of the task, so it is checked at no other. */
     bool own_sizes;
     /* As in ak_task_spec; NULL: the workers are processes of this machine. Both must outlive the
        pool. */
@@ -79,7 +79,7 @@ typedef enum ak_job_kind {
     /* Compiles and checks on the task's shape, every edge-case shape and hidden shapes; measures
        nothing. */
     AK_JOB_CHECK,
-    /* Measures candidates interleaved; each configuration is checked before and after. */
+    /* Measures candidates in turns. Each configuration is checked before and after. */
     AK_JOB_COMPARISON
 } ak_job_kind;
 
@@ -150,17 +150,17 @@ size_t ak_pool_device_named(const ak_pool *pool, const char *name);
 size_t ak_pool_compile_workers(const ak_pool *pool);
 /* Waits for a result. Returns AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel
    flag was set, AK_NOT_FOUND if nothing is pending, and another error if the pool cannot continue.
-   The death of a worker is not an error: see above. */
+   The death of a worker is not an error (see the top of this file). */
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
 /* Takes another result if one is queued, so that the caller can make several durable at once: none
    of their devices starts its next job before the next call of ak_pool_wait. Returns false if the
    queue is empty. */
 bool ak_pool_take(ak_result *out, ak_pool *pool);
 
-/* Writes the path of a configuration's artifact; of two, the one that is not specialised. Returns
-   false if the configuration was not compiled, or its artifact was deleted: that of a failed trial
-   always, those of slow configurations to save disk space; or if it lies only on the machine of a
-   fleet that compiled it. */
+/* Writes the path of a configuration's artifact. If there is a specialised one and one for all
+   sizes, it is the latter. Returns false if the configuration was not compiled, if its artifact was
+   deleted, or if it lies only on the machine of a fleet that compiled it. Artifacts are deleted
+   after a failed trial and, to save disk space, those of slow configurations. */
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config);
 /* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
    {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.

@@ -23,8 +23,8 @@
    it first runs. */
 #define CANDIDATE_NS (120 * AK_SECOND_NS)
 /* A trial waits at most this long for the device on the machine of its artifact while another
-   device is free; then the artifact is sent there. Sending takes some milliseconds, a trial seldom
-   more than 50. */
+   device is free; then the artifact is sent to the free device. Sending takes some milliseconds, a
+   trial seldom more than 50. */
 #define PATIENCE_NS (AK_SECOND_NS / 5)
 /* At most this many artifacts are kept for later comparisons. */
 #define ARTIFACTS_MAX 512
@@ -263,7 +263,7 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
                 status == AK_UNAVAILABLE || status == AK_NOT_FOUND || status == AK_INVALID;
             ak_pool_seat_ended(pool, d, why.text, true);
         } else if (d->opened && pool->device_count > 1) {
-            ak_pool_give_up(pool, d, why.text); /* the others go on */
+            ak_pool_give_up(pool, d, why.text); /* the other devices go on */
         } else {
             d->state = AK_DEVICE_CLOSED;
             ak_pool_fault(pool, &why);

@@ -13,7 +13,8 @@
    is 2 / PAUSE_PART of a beat; it doubles with each further one. */
 #define STARTS_MAX 3
 #define PAUSE_PART 5
-/* Limit for deaths in a row without a finished job between them; see pool_turn.c. */
+/* A device worker that dies this many times in a row without finishing a job is given up;
+   pool_turn.c explains the number. */
 #define DEATHS_MAX 20
 
 /* ---- the home -------------------------------------------------------------------------------- */
@@ -118,7 +119,7 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err)
 {
     char beat[24], count[24];
     const ak_launcher *l = link->launcher;
-    ak_launcher run = *l; /* its name is that of the folder, which is unique */
+    ak_launcher run = *l; /* the run is named after its folder, whose name is unique */
     ak_words words = {.count = 0}, sweep = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
     (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(link->folder));
@@ -146,7 +147,7 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err)
     const ak_proc_spec spec = {.argv = argv, .any_thread = true, .passes = l->ops->passes};
     AK_TRY(ak_pool_worker_start(w, &spec, err));
     w->linked = w->busy = true;
-    w->request = 0; /* nothing is asked before it has said hello */
+    w->request = 0; /* nothing is asked before the worker has said hello */
     /* a stopped relay reads nothing; no write may block on it */
     (void)fcntl(w->proc.to, F_SETFL, O_NONBLOCK);
 out:
@@ -155,7 +156,7 @@ out:
     return status;
 }
 
-/* Has the relay start another device worker. The connection and the files there remain. */
+/* Has the relay start another device worker. The connection and the files on its machine remain. */
 static ak_status begin_again(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
     ak_pool_worker *w = &d->worker;

@@ -94,7 +94,8 @@ typedef struct ak_pool_worker {
     int64_t deadline; /* for the current request */
     int deaths;       /* deaths in a row, without a finished request between them */
     int64_t request;  /* id of the current request */
-    int number;       /* of a compile worker: from 1, by the order of first units; 0 before */
+    int number;       /* of a compile worker, from 1 in the order in which they get their first
+                         unit; 0 before that */
     /* Only for a worker on another machine (relay.h): */
     bool linked;
     bool stands;      /* the connection works, also if the device worker has died */
@@ -108,7 +109,7 @@ typedef struct ak_pool_worker {
 /* A compile worker on the machine of a device worker. It has no process here; its requests and
    replies go over the connection of the device worker. */
 typedef struct ak_pool_core {
-    bool runs; /* it was told to start, and did not end since */
+    bool runs; /* it was told to start and has not ended since */
     bool busy;
     size_t at;        /* its unit while it is busy */
     int64_t deadline; /* for that unit */
@@ -152,7 +153,8 @@ typedef struct ak_pool_device {
     bool *has;                /* by unit: its artifact is there */
     size_t has_capacity;
     bool fit; /* it has opened the task over this connection, so its environment is the tuner's */
-    char place[AK_CORES_PLACE_BYTES]; /* where its cores are: equal texts share their cores */
+    char place[AK_CORES_PLACE_BYTES]; /* where its cores are; devices with equal texts share their
+                                         cores */
     ak_pool_core *cores;
     size_t core_count;
     size_t share;           /* how many of `cores` may be used now */
@@ -310,14 +312,15 @@ void ak_pool_seats_again(ak_pool *pool);
 /* Handles the end of a worker on another machine: it is started again after a pause or given up.
    `opening`: it was not ready yet. */
 void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool opening);
-/* What a message from a relay was. */
+/* Whose message a relay has passed on, and whether it has been handled. */
 typedef enum ak_link_message {
-    AK_LINK_WORKERS, /* the device worker's, which is still to be handled */
-    AK_LINK_HANDLED, /* the relay's or a compile worker's */
+    AK_LINK_WORKERS, /* of the device worker: the caller has to handle it */
+    AK_LINK_HANDLED, /* of the relay or a compile worker: it has been handled */
     AK_LINK_DIED,    /* the device worker has died, the connection stays */
     AK_LINK_OVER     /* the connection ends */
 } ak_link_message;
-/* Handles a message that is not the device worker's. Fails if the message breaks the protocol. */
+/* Handles a message from a relay unless it is the device worker's. Fails if the message breaks the
+   protocol. */
 ak_status ak_pool_link_said(ak_link_message *out, ak_pool *pool, ak_pool_device *d,
                             const json_t *message, ak_error *err);
 /* If the home cannot work now and another device can, makes the other device the home. Returns
@@ -337,8 +340,8 @@ ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hel
 void ak_pool_cores_lost(ak_pool *pool, ak_pool_device *d);
 /* Counts the compile workers of the fleet that may be used now. */
 void ak_pool_cores_recount(ak_pool *pool);
-/* Returns whether a unit is being compiled on these machines at the usual priority, because an
-   earlier attempt failed. */
+/* Returns whether a unit is being compiled on a machine of the fleet at the usual priority, because
+   an earlier attempt failed. */
 bool ak_pool_cores_are_loud(const ak_pool *pool);
 /* Gives waiting units to free compile workers of the fleet. Returns false if it has none. */
 bool ak_pool_cores_compile(ak_pool *pool);

@@ -128,7 +128,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
                                     "space file what is launched"
                                   : "");
     }
-    ak_pool_give_up(pool, d, text); /* it has worked before: the other devices go on */
+    ak_pool_give_up(pool, d, text); /* the device has worked before, so the other devices go on */
     return AK_OK;
 }
 
@@ -386,7 +386,7 @@ bool ak_pool_take(ak_result *out, ak_pool *pool)
     return true;
 }
 
-/* Frees the devices whose results the caller has handled for their next jobs. */
+/* Lets the devices whose results the caller has handled begin their next jobs. */
 static void release(ak_pool *pool)
 {
     for (size_t i = 0; i < pool->device_count; i++) {

@@ -23,8 +23,8 @@ static size_t kill_below(pid_t pid, pid_t spare, int depth)
 {
     size_t found = 0;
     char path[64], *text = NULL;
-    /* This file lists only the children of the first thread: our workers start processes from no
-       other. */
+    /* The file `children` lists only the children of the first thread. That suffices, because our
+       workers start processes from no other thread. */
     (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     if (depth >= TREE_DEPTH_MAX || ak_fs_read(&text, NULL, path, TREE_TEXT_MAX, NULL) != AK_OK) {
         return 0;

@@ -82,7 +82,7 @@ static void put(ak_relay_end *end)
         if (ak_relay_waiting(end) == 0) {
             ak_buf_clear(&end->pending);
             end->sent = 0;
-        } else if (end->sent > AK_LINE_MAX) { /* or the buffer might only grow */
+        } else if (end->sent > AK_LINE_MAX) { /* else the buffer might grow without end */
             end->pending.length -= end->sent;
             memmove(end->pending.data, end->pending.data + end->sent, end->pending.length + 1);
             end->sent = 0;
