@@ -98,7 +98,7 @@ sizes --resume >third
 [ "$(cut -d ' ' -f 2 first)" = "$(cut -d ' ' -f 2 third)" ] && echo "the earlier run at n=128"
 echo "-- a time that two trials share is marked wherever they are shown"
 autokernel tune ./mine --impl host --strategy exhaustive --evals 2 --libraries none --archive c.db --quiet >/dev/null 2>&1
-autokernel history --archive c.db | grep -o 'P=[01].*'
+autokernel history --archive c.db | grep -o 'P=[01].*' | cut -c4- | sort # either may be compiled first
 autokernel report --archive c.db | grep -o '(not measured.*' | head -n 1
-autokernel history --archive c.db --json | grep -o '"same_code":[01]' | paste -sd ' '
-autokernel report --archive c.db --json | grep -o '"same_code": *[a-z]*' | paste -sd ' '
+autokernel history --archive c.db --json | grep -o '"same_code":[01]' | sort | paste -sd ' '
+autokernel report --archive c.db --json | grep -o '"same_code": *[a-z]*' | sort | paste -sd ' '
