@@ -11,7 +11,7 @@
 * Lines of documents end at column 120, but for tables, code and links. --wrap fills paragraphs anew."""
 import glob, os, re, sys, textwrap
 
-DOWN, UP, WIDTH, WORDS = 12, 14, 120, 40
+DOWN, UP, ACROSS, WIDTH, WORDS = 12, 14, 8, 120, 40
 WALK, GLOSSARY = "docs/walkthrough.md", "docs/glossary.md"
 
 def documents(tree):
@@ -49,8 +49,8 @@ def check_walk(tree, complain):
             complain("%s: nothing leads from an earlier row to %s" % (WALK, match[2]))
         walks[-1].append(row)
     hops = [len(walk) for walk in walks]
-    if len(hops) != 2 or hops[0] > DOWN or hops[1] > UP:
-        complain("%s: %s hops; at most %d down and %d up" % (WALK, hops, DOWN, UP))
+    if len(hops) < 2 or hops[0] > DOWN or hops[1] > UP or max(hops[2:], default=0) > ACROSS:
+        complain("%s: %s hops; at most %d down, %d up and %d across" % (WALK, hops, DOWN, UP, ACROSS))
 
 def check_folders(tree, complain):
     order = re.search(r'^order="([^"]*)"', open(os.path.join(tree, "tools/lint.sh"), encoding="utf-8").read(), re.M)
