@@ -265,8 +265,9 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     ak_table_cell(table, "%s", ak_or_empty(mine->reason));
 }
 
-/* Prints one row for each size, on the last configuration or, with several implementations, a row
-   for each configuration. */
+/* Prints a row for each size, about its last configuration: the last --config, or else the best of
+   the archive or the default. With several implementations it prints a row for each configuration.
+   The libraries come first in the list. */
 static void print_sizes(const compared *list, size_t count)
 {
     ak_table table;

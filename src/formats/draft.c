@@ -349,7 +349,8 @@ static int by_config(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Sorts the configurations as their space will number them and removes duplicates. */
+/* Sorts the configurations as their space will number them. Of several results of one
+   configuration it keeps the last in the file that is OK, or the last of all if none is. */
 static ak_status sort_configs(ak_recording *out, ak_error *err)
 {
     placed *list;

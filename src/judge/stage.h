@@ -157,7 +157,8 @@ ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
    whether it is right. */
 bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *stage,
                             size_t argument, const ak_compare_result *result);
-/* Writes the reason "at M=7,N=33,K=1: ..."; `text` may be the reason so far. */
+/* Sets out->reason to the sizes and `text`: "at M=7,N=33,K=1: ...". `text` may be out->reason
+   itself. */
 void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text);
 /* Marks the result as wrong, with a reason as ak_stage_say writes it. */
 void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);

@@ -1,6 +1,7 @@
 /*
- * expr_tree.h: the syntax tree behind expr.h, for the files that do more with an expression than
- * evaluate it: condition.c splits it and code_compile.c compiles it. Internal to space/.
+ * expr_tree.h: the syntax tree behind expr.h, and the arithmetic that all who evaluate it share.
+ * Internal to space/: for the parser and the evaluator, and for files that need the nodes
+ * themselves, such as condition.c (splits), code_compile.c (compiles) and portable.c (translates).
  *
  * Children are a linked list. Consecutive operators of one precedence share one node with many
  * children, so that a long sum does not make the tree deep.

@@ -49,8 +49,9 @@
 
 typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILED } ak_unit_state;
 
-/* One configuration and what it is compiled to. The artifact lies in the pool's folder, or in the
-   folder of the seat that compiled it (`place`) if that shares no folder with the pool. */
+/* One configuration and what it is compiled to. The artifact lies in the pool's folder. If the
+   device that compiled it shares no folder with the pool, it lies in that device's own folder
+   (`place`). */
 typedef struct ak_pool_unit {
     ak_unit_state state;
     const ak_task *task; /* to whose space the configuration belongs */

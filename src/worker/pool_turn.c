@@ -128,7 +128,8 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
                                     "space file what is launched"
                                   : "");
     }
-    ak_pool_give_up(pool, d, text); /* the device has worked before, so the other devices go on */
+    ak_pool_give_up(
+        pool, d, text); /* the task worked on this device before, so only the device is at fault */
     return AK_OK;
 }
 
