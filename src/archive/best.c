@@ -99,8 +99,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 /* Longest id that is looked for; ours have 16 digits. */
 #define RUN_MAX 100
 
-#define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
-#define FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
+#define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
 
 /* The winner of a run's finish. */
 typedef struct winner {
@@ -111,11 +110,7 @@ typedef struct winner {
     const json_t *noise;              /* of the finish */
 } winner;
 
-/* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
-   over that size alone (a new reference), or NULL if it names none. That winner is the best of the
-   elites of all sizes, which were measured side by side at `size`. The member "beside" names the
-   run of that size alone, whose winner was one of these elites. */
-static json_t *best_at(const json_t *result, const char *size)
+json_t *ak_result_at_size(const json_t *result, const char *size)
 {
     size_t i;
     const json_t *one, *configs = json_object_get(result, "configs");
@@ -239,10 +234,10 @@ static ak_status trial_of_winner(ak_trial *out, const so_far *s, const char *con
     ak_archive_filter same = *s->filter;
     same.config = config;
     same.run = s->filter->run == NULL ? run : s->filter->run;
-    ak_status status = ak_store_first(out, s->archive, &same, FASTEST, err);
+    ak_status status = ak_store_first(out, s->archive, &same, AK_STORE_FASTEST, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = ak_store_first(out, s->archive, &same, FASTEST, err);
+        status = ak_store_first(out, s->archive, &same, AK_STORE_FASTEST, err);
     }
     return status;
 }
@@ -259,7 +254,7 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
     }
     const bool many_sizes = json_object_get(result, "sizes") != NULL;
     if (many_sizes) {
-        json_t *of_size = best_at(result, s->size);
+        json_t *of_size = ak_result_at_size(result, s->size);
         json_decref(result);
         result = of_size;
     }
@@ -338,7 +333,7 @@ bool ak_trial_refutes(const ak_trial *trial)
     "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
     "= trials.choices AND (w.status IN ('wrong_result', 'crashed') OR (w.status <> 'ok' AND "      \
     "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
-    "%')) AND " SAME_ENVIRONMENT ")" FASTEST
+    "%')) AND " SAME_ENVIRONMENT ")" AK_STORE_FASTEST
 
 /* Gives the best of the trials of one implementation in its latest environment. Implementations do
    not share environments, because the source is a part of these. Returns AK_NOT_FOUND, without a
