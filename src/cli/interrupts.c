@@ -1,4 +1,4 @@
-/* interrupts.c: catches Ctrl-C and SIGTERM; see task_args.h. */
+/* interrupts.c: catches Ctrl-C, SIGTERM and SIGHUP; see task_args.h. */
 #include "cli/task_args.h"
 
 #include <signal.h>
@@ -8,8 +8,9 @@
 
 volatile int ak_interrupted;
 
-/* Handles SIGINT and SIGTERM. `timeout` and supervisors signal the child and then its process
-   group, so two signals within a second count as one. After that, only Ctrl-C ends the process. */
+/* Handles SIGINT, SIGTERM and SIGHUP. `timeout` and supervisors signal the child and then its
+   process group, so two signals within a second count as one. After that, only Ctrl-C ends the
+   process. */
 static void interrupt(int number)
 {
     static volatile int64_t first_ns;
@@ -28,4 +29,9 @@ void ak_catch_interrupts(void)
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    /* SIGHUP says that the terminal is gone. nohup has it ignored, so that the program goes on. */
+    struct sigaction now;
+    if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
+        (void)sigaction(SIGHUP, &action, NULL);
+    }
 }
