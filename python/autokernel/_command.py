@@ -46,7 +46,7 @@ def kernel_word(kernel: PathLike) -> str:
     """Returns a kernel's name or path as a word of a command, which is not taken for an option."""
     word = os.fspath(kernel)
     if not word or word.startswith("-"):
-        raise TuneError(f"{word!r} is no kernel: a name begins with a letter, and ./ makes a path")
+        raise TuneError(f"{word!r} is not a kernel: a name begins with a letter, and ./ makes a path")
     return word
 
 

@@ -113,7 +113,7 @@ def test_a_fork_has_pools_of_its_own(product):
 def test_what_is_no_path_is_refused():
     with pytest.raises(ValueError, match="null character"):
         ak.load("a.akb\0b")
-    with pytest.raises(ak.TuneError, match="'--help' is no kernel"):
+    with pytest.raises(ak.TuneError, match="'--help' is not a kernel"):
         ak.tune("--help")
 
 
