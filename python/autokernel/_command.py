@@ -11,6 +11,16 @@ from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Union
 
 PathLike = Union[str, "os.PathLike[str]"]
+#: the folder of this package
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+
+
+def warn(text: str) -> None:
+    """Warns at the line that called the package, however deep in the package this is."""
+    level = 1
+    while sys._getframe(level).f_code.co_filename.startswith(_PACKAGE):
+        level += 1
+    warnings.warn(text, stacklevel=level + 1)
 
 
 class TuneError(RuntimeError):
@@ -67,5 +77,5 @@ def run(arguments: list[str], accept: Sequence[int] = (0,), columns: Optional[in
         raise TuneError(complaint(done.stderr))
     for line in done.stderr.splitlines():
         if line.startswith("warning: "):
-            warnings.warn("autokernel: " + line[len("warning: "):], stacklevel=3)
+            warn("autokernel: " + line[len("warning: "):])
     return done.stdout
