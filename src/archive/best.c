@@ -121,10 +121,10 @@ json_t *ak_result_at_size(const json_t *result, const char *size)
         json_t *config = json_array_get(configs, (size_t)which);
         json_t *ms = json_object_get(one, "ms");
         if (name != NULL && strcmp(name, size) == 0 && json_is_number(ms) && config != NULL) {
-            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*},s:[n],s:O*}", "best", "config", config,
-                             "ms", ms, "cost", json_object_get(one, "cost"), "cost_low",
-                             json_object_get(one, "cost"), "cost_high",
-                             json_object_get(one, "cost"), "contestants", "beside",
+            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*,s:O*},s:[n],s:O*}", "best", "config",
+                             config, "ms", ms, "ci_ms", json_object_get(one, "ci_ms"), "cost",
+                             json_object_get(one, "cost"), "cost_low", json_object_get(one, "cost"),
+                             "cost_high", json_object_get(one, "cost"), "contestants", "beside",
                              json_object_get(one, "run"));
         }
     }

@@ -201,7 +201,8 @@ static void fill_finishes(ak_archive *archive)
         } else {
             (void)snprintf(text, sizeof text,
                            "{\"configs\": [{\"A\": 2}, {\"A\": 3}], \"sizes\": [{\"size\": "
-                           "\"M=8,N=8,K=8\", \"run\": \"of_size\", \"winner\": 1, \"ms\": 0.4}, "
+                           "\"M=8,N=8,K=8\", \"run\": \"of_size\", \"winner\": 1, \"ms\": 0.4, "
+                           "\"ci_ms\": [0.39, 0.41]}, "
                            "{\"size\": \"M=9,N=9,K=9\", \"run\": \"gone\", \"winner\": 1, \"ms\": "
                            "0.3}]}");
         }
@@ -243,6 +244,7 @@ static void test_finishes(void **state)
             assert_ok(ak_archive_best(&a, f->archive, &filter, err));
             assert_ok(ak_archive_best(&b, second, &filter, err));
             assert_true(a.median_ms == (j == 0 ? 0.35 : 0.4));
+            assert_true(a.ci_low_ms == (j == 0 ? 0.3 : 0.39));
             assert_string_equal(a.config, j == 0 ? "A=1" : "A=3");
             assert_string_equal(a.run, j == 0 ? "second" : "of_size");
             assert_same_trial(&a, &b);
@@ -447,6 +449,13 @@ static void test_json_refusals(void **state)
                           "trial 1: the status is ok, but there is no time");
     assert_import_refused(f, "json", "[{\"run\":{\"kernel\":\"k\"}}]",
                           "trial 1: a run needs an \"id\"");
+    (void)snprintf(text, sizeof text, "[%.*s,\"finishes\":[{\"run\":\"r\",\"ms\":1}]}]",
+                   (int)sizeof good - 2, good);
+    assert_import_refused(f, "json", text, "trial 1: \"started\"");
+    (void)snprintf(text, sizeof text,
+                   "[%.*s,\"finishes\":[{\"run\":\"r\",\"ms\":1,\"started\":\"now\"}]}]",
+                   (int)sizeof good - 2, good);
+    assert_import_refused(f, "json", text, "trial 1: \"now\" is not a time");
     (void)snprintf(text, sizeof text, "[%s,{\"kernel\":\"k\"}]", good);
     assert_import_refused(f, "json", text, "trial 2"); /* and the first is not kept */
     (void)snprintf(text, sizeof text, "[%s,%s,]", good, good);
