@@ -9,7 +9,6 @@ import operator
 import os
 import sys
 import threading
-import warnings
 import weakref
 from typing import Any, NamedTuple, NoReturn, Optional, Sequence, Union
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from . import _program
 from . import _runtime as rt
+from ._command import warn
 from ._gpu import GpuCaller, make_context
 from ._host import ShortWay, address, aligned_empty, numpy_dtype
 
@@ -351,8 +351,13 @@ class Bundle:
                 raise ArgumentError(f"{name}: extent {d} is {shape[d]} instead of {wanted[d]}",
                                     rt.SHAPE)
             if shape[d] > 1 and strides[d] != stride:
-                raise ArgumentError(f"{name}: the stride of extent {d} is {strides[d]:.12g} instead "
-                                    f"of {stride} elements", rt.SHAPE)
+                fits = plan.pitch[i] == wanted[-1]
+                written = self.arguments[i].access != "in"
+                raise ArgumentError(
+                    f"{name}: the stride of extent {d} is {strides[d]:.12g} instead of {stride} "
+                    "elements" + ("" if not fits else ": give an array that is contiguous" if written
+                                  else ": give a contiguous copy, such as np.ascontiguousarray or "
+                                  "contiguous() of a tensor makes"), rt.SHAPE)
             stride = plan.pitch[i] if d == rank - 1 else stride * wanted[d]
 
     def _check_apart(self, plan: rt.Plan, places: dict[int, int]) -> None:
@@ -377,10 +382,9 @@ class Bundle:
         if address(array) % self._alignment[i] == 0 or not array.flags.c_contiguous:
             return array  # the runtime refuses it, with the reason, if it is not contiguous
         if array.nbytes >= _TOLD_BYTES:
-            warnings.warn(f"{self.arguments[i].name}: {array.nbytes >> 20} MiB are copied in each call "
-                          f"of {self.name}, because the array is not aligned to "
-                          f"{self._alignment[i]} bytes; ak.aligned_empty makes arrays that are",
-                          stacklevel=3)
+            warn(f"{self.arguments[i].name}: {array.nbytes >> 20} MiB are copied in each call of "
+                 f"{self.name}, because the array is not aligned to {self._alignment[i]} bytes; "
+                 "ak.aligned_empty makes arrays that are")
         copy = aligned_empty(array.shape, array.dtype, self._alignment[i])
         copy[...] = array
         return copy
@@ -440,5 +444,5 @@ def load(path: PathLike) -> Bundle:
     of its notes (Bundle.notes)."""
     bundle = Bundle(path)
     for note in bundle.notes:
-        warnings.warn(f"{bundle.name}: {note}", stacklevel=2)
+        warn(f"{bundle.name}: {note}")
     return bundle

@@ -12,6 +12,16 @@ from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Union
 
 PathLike = Union[str, "os.PathLike[str]"]
+#: the folder of this package
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+
+
+def warn(text: str) -> None:
+    """Warns at the line that called the package, however deep in the package this is."""
+    level = 1
+    while sys._getframe(level).f_code.co_filename.startswith(_PACKAGE):
+        level += 1
+    warnings.warn(text, stacklevel=level + 1)
 
 
 class TuneError(RuntimeError):
@@ -47,7 +57,7 @@ def kernel_word(kernel: PathLike) -> str:
     """Returns a kernel's name or path as a word of a command, which is not taken for an option."""
     word = os.fspath(kernel)
     if not word or word.startswith("-"):
-        raise TuneError(f"{word!r} is no kernel: a name begins with a letter, and ./ makes a path")
+        raise TuneError(f"{word!r} is not a kernel: a name begins with a letter, and ./ makes a path")
     return word
 
 
@@ -89,5 +99,5 @@ def run(arguments: list[str], accept: Sequence[int] = (0,), columns: Optional[in
     if done.returncode not in accept:
         raise TuneError(complaint(done.stderr))
     for line in warned(done.stderr):
-        warnings.warn("autokernel: " + line, stacklevel=3)
+        warn("autokernel: " + line)
     return done.stdout

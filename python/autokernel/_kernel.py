@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from . import _openmp
 from ._archive import Archive
-from ._command import TuneError, run as _command
+from ._command import TuneError, run as _command, warn
 from ._restriction import Restriction, expression
 from ._runtime import DTYPE_TEXTS
 from ._tune import Progress, Result, search as _search
@@ -127,8 +126,7 @@ def _add_metrics(found: list[dict[str, Any]], metrics: Mapping[str, Any]) -> Non
         try:
             values = [metric(e) if callable(metric) else eval(metric, {}, e) for e in measured]
         except Exception as why:  # the measurements are worth more than this
-            warnings.warn(f"metrics: {name} is left out, because it raised "
-                          f"{type(why).__name__}: {why}", stacklevel=3)
+            warn(f"metrics: {name} is left out, because it raised {type(why).__name__}: {why}")
             continue
         for entry, value in zip(measured, values):
             entry[name] = value
@@ -499,9 +497,9 @@ def _agreed(run: Callable[[Mapping[str, Any]], tuple[Result, list[dict[str, Any]
         first = {n: v.item() if isinstance(v, np.generic) else v
                  for n, v in values_of(next(c for c in wrong if c in refused)).items()}
     if apart > 0:
-        warnings.warn(f"ak.tune_kernel: without answer, {most} configurations agree and {apart} do "
-                      "not agree with them: which are right is not known; give answer, or atol if "
-                      "they may differ by more", stacklevel=3)
+        warn(f"ak.tune_kernel: without answer, {most} configurations agree and {apart} do not agree "
+             "with them: which are right is not known; give answer, or atol if they may differ by "
+             "more")
     return kept
 
 
@@ -675,7 +673,7 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         specification["Launch"] = _launch(grid, arguments, blocks, params,
                                           (smem_args or {}).get("size"))
     if notes:
-        warnings.warn("ak.tune_kernel: " + "; ".join(notes), stacklevel=2)
+        warn("ak.tune_kernel: " + "; ".join(notes))
     every = min(math.prod(map(len, params.values())), EVALS_MAX)
     number = device if isinstance(device, (int, np.integer)) else 0
     named = device if isinstance(device, str) else \
@@ -720,11 +718,10 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
             raise TuneError(_words(str(why), os.fspath(folder))) from None
     for told in result.warnings:
         if "does not use the parameter" not in told:  # the next warning names these
-            warnings.warn("ak.tune_kernel: " + _words(told, os.fspath(folder)), stacklevel=2)
+            warn("ak.tune_kernel: " + _words(told, os.fspath(folder)))
     for name in _unused(trials, params, json.dumps(specification.get("Launch"))):
-        warnings.warn(f"ak.tune_kernel: {name} never changes the code: the source does not use it or "
-                      "defines it itself, or the compiler makes the same of all its values",
-                      stacklevel=2)
+        warn(f"ak.tune_kernel: {name} never changes the code: the source does not use it or defines "
+             "it itself, or the compiler makes the same of all its values")
     found = []
     for trial in trials:
         entry = values_of(trial["config"])

@@ -10,14 +10,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ._archive import Archive, Report
 from ._bundle import Bundle
-from ._command import (NAMES, PathLike, TuneError, complaint, executable, kernel_word, run, spoken,
+from ._command import (NAMES, PathLike, TuneError, complaint, executable, kernel_word, run, spoken, warn,
                        text, warned)
 from ._frame import frame_of
 
@@ -178,7 +177,7 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
                              "strategy": strategy, "evals": evals, "time": time, "seed": seed,
                              "libraries": libraries, "archive": archive, **more}, progress)
     for told in result.warnings:
-        warnings.warn("autokernel: " + told, stacklevel=2)
+        warn("autokernel: " + told)
     return result
 
 

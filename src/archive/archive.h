@@ -23,6 +23,12 @@ bool ak_trial_not_judged(const ak_trial *trial);
    another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
+/* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
+   over that size alone (a new reference), or NULL if it names none. That winner is the best of the
+   elites of all sizes, which were measured side by side at `size`. The member "beside" names the
+   run of that size alone, whose winner was one of these elites. */
+json_t *ak_result_at_size(const json_t *result, const char *size);
+
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
    them. */
 typedef struct ak_run {

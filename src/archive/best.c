@@ -100,8 +100,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 /* Longest id of a run that is looked for, in bytes. Our own ids have 16. */
 #define RUN_MAX 100
 
-#define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
-#define FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
+#define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
 
 /* The winner of a run's finish. */
 typedef struct winner {
@@ -112,11 +111,7 @@ typedef struct winner {
     const json_t *noise;              /* of the finish */
 } winner;
 
-/* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
-   over that size alone, or NULL if it names none. The caller releases it with json_decref. That
-   winner is the best of the elites of all sizes, which were measured side by side at `size`. The
-   member "beside" names the run of that size alone, whose winner was one of these elites. */
-static json_t *best_at(const json_t *result, const char *size)
+json_t *ak_result_at_size(const json_t *result, const char *size)
 {
     size_t i;
     const json_t *one, *configs = json_object_get(result, "configs");
@@ -127,10 +122,10 @@ static json_t *best_at(const json_t *result, const char *size)
         json_t *config = json_array_get(configs, (size_t)which);
         json_t *ms = json_object_get(one, "ms");
         if (name != NULL && strcmp(name, size) == 0 && json_is_number(ms) && config != NULL) {
-            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*},s:[n],s:O*}", "best", "config", config,
-                             "ms", ms, "cost", json_object_get(one, "cost"), "cost_low",
-                             json_object_get(one, "cost"), "cost_high",
-                             json_object_get(one, "cost"), "contestants", "beside",
+            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*,s:O*},s:[n],s:O*}", "best", "config",
+                             config, "ms", ms, "ci_ms", json_object_get(one, "ci_ms"), "cost",
+                             json_object_get(one, "cost"), "cost_low", json_object_get(one, "cost"),
+                             "cost_high", json_object_get(one, "cost"), "contestants", "beside",
                              json_object_get(one, "run"));
         }
     }
@@ -240,10 +235,10 @@ static ak_status trial_of_winner(ak_trial *out, const so_far *s, const char *con
     ak_archive_filter same = *s->filter;
     same.config = config;
     same.run = s->filter->run == NULL ? run : s->filter->run;
-    ak_status status = ak_store_first(out, s->archive, &same, FASTEST, err);
+    ak_status status = ak_store_first(out, s->archive, &same, AK_STORE_FASTEST, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = ak_store_first(out, s->archive, &same, FASTEST, err);
+        status = ak_store_first(out, s->archive, &same, AK_STORE_FASTEST, err);
     }
     return status;
 }
@@ -260,7 +255,7 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
     }
     const bool many_sizes = json_object_get(result, "sizes") != NULL;
     if (many_sizes) {
-        json_t *of_size = best_at(result, s->size);
+        json_t *of_size = ak_result_at_size(result, s->size);
         json_decref(result);
         result = of_size;
     }
@@ -341,7 +336,7 @@ bool ak_trial_refutes(const ak_trial *trial)
     "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
     "= trials.choices AND (w.status IN ('wrong_result', 'crashed') OR (w.status <> 'ok' AND "      \
     "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
-    "%')) AND " SAME_ENVIRONMENT ")" FASTEST
+    "%')) AND " SAME_ENVIRONMENT ")" AK_STORE_FASTEST
 
 /* Gives the best of the trials of one implementation in its latest environment. Implementations do
    not share environments, because the source is a part of these. Returns AK_NOT_FOUND, without a

@@ -162,27 +162,30 @@ ak_status ak_store_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err
     return insert_trial(archive, trial, err);
 }
 
+ak_status ak_store_need_run(ak_archive *archive, const ak_trial *trial, ak_error *err)
+{
+    bool known;
+    AK_DO(ak_store_has_run(&known, archive, trial->run, err));
+    const ak_run run = {
+        .id = trial->run,
+        .started = trial->timestamp,
+        .kernel = trial->kernel,
+        .implementation = trial->implementation,
+        .device = trial->device,
+        .size = trial->size,
+        .dtype = trial->dtype,
+        .choices = trial->choices,
+        .strategy = trial->strategy,
+        .environment = trial->environment,
+    };
+    return known ? AK_OK : ak_store_insert_run(archive, &run, true, err);
+}
+
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err)
 {
-    bool known = true;
     AK_DO(ak_trial_validate(trial, "trial", err));
     AK_DO(ak_store_need_environment(archive, trial->environment, NULL, err));
-    AK_DO(trial->run == NULL ? AK_OK : ak_store_has_run(&known, archive, trial->run, err));
-    if (!known) {
-        const ak_run run = {
-            .id = trial->run,
-            .started = trial->timestamp,
-            .kernel = trial->kernel,
-            .implementation = trial->implementation,
-            .device = trial->device,
-            .size = trial->size,
-            .dtype = trial->dtype,
-            .choices = trial->choices,
-            .strategy = trial->strategy,
-            .environment = trial->environment,
-        };
-        AK_DO(ak_store_insert_run(archive, &run, true, err));
-    }
+    AK_DO(trial->run == NULL ? AK_OK : ak_store_need_run(archive, trial, err));
     return insert_trial(archive, trial, err);
 }
 

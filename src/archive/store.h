@@ -135,6 +135,8 @@ extern const char ak_store_columns[]; /* `what` for a whole trial */
    without a message, if there is none. */
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                          const char *tail, ak_error *err);
+/* Such a tail: the trial with the lowest cost. */
+#define AK_STORE_FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
 /* Adds the row of an environment, to which trials and runs refer, unless it exists. */
@@ -142,6 +144,9 @@ ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const
                                     ak_error *err);
 ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_error *err);
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err);
+/* Adds the run of a trial, made of the trial's texts and marked as imported, unless it is in the
+   archive. */
+ak_status ak_store_need_run(ak_archive *archive, const ak_trial *trial, ak_error *err);
 
 /* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not
    in the archive, adds the run, too, marked as imported. */

@@ -1,4 +1,4 @@
-/* interrupts.c: catches Ctrl-C and SIGTERM; see task_args.h. */
+/* interrupts.c: catches Ctrl-C, SIGTERM and SIGHUP; see task_args.h. */
 #include "cli/task_args.h"
 
 #include <signal.h>
@@ -8,9 +8,9 @@
 
 volatile int ak_interrupted;
 
-/* Handles SIGINT and SIGTERM. The program `timeout` and supervisors signal the child and then its
-   process group, so signals within a second of the first are ignored. Later, a Ctrl-C ends the
-   process at once. */
+/* Handles SIGINT, SIGTERM and SIGHUP. The program `timeout` and supervisors signal the child and
+   then its process group, so signals within a second of the first are ignored. Later, a Ctrl-C ends
+   the process at once. */
 static void interrupt(int number)
 {
     static volatile int64_t first_ns;
@@ -29,4 +29,9 @@ void ak_catch_interrupts(void)
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    /* SIGHUP says that the terminal is gone. nohup has it ignored, so that the program goes on. */
+    struct sigaction now;
+    if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
+        (void)sigaction(SIGHUP, &action, NULL);
+    }
 }

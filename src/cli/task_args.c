@@ -260,7 +260,8 @@ static bool size_is_given(const char *text, const char *name, size_t length)
     return false;
 }
 
-/* Warns if --size names some sizes and leaves out others, which is most often an oversight. */
+/* Warns if --size, or an element of --sizes, names some sizes and leaves out others, which is most
+   often an oversight. */
 static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
 {
     const char *given = args->text[AK_OPTION_SIZE];
@@ -276,7 +277,9 @@ static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
         at += length + (at[length] == ',' ? 1 : 0);
     }
     if (left.length > 0 && ak_buf_status(&left, NULL) == AK_OK) {
-        ak_warn("--size %s leaves the kernel's default for the rest: %s", given, left.data);
+        const bool listed = args->text[AK_OPTION_SIZES] != NULL;
+        ak_warn("%s %s leaves the kernel's default for the rest: %s",
+                listed ? "--sizes:" : "--size", given, left.data);
     }
     ak_buf_free(&left);
 }

@@ -120,8 +120,8 @@ void ak_selection_say_hidden(const ak_selection *selection);
    nothing if the kernel is not found. */
 void ak_next_make_some(const ak_selection *selection, const ak_args *args);
 
-/* Set by Ctrl-C and SIGTERM. A Ctrl-C more than a second later ends the process at once with exit
-   code 130. */
+/* Set by Ctrl-C, by SIGTERM and, unless that is ignored, by SIGHUP. A Ctrl-C more than a second
+   later ends the process at once with exit code 130. */
 extern volatile int ak_interrupted;
 void ak_catch_interrupts(void);
 

@@ -258,37 +258,6 @@ void ak_format_summarise(ak_trial *trial)
     }
 }
 
-ak_status ak_format_add_finish(json_t *object, ak_archive *archive, const ak_trial *trial,
-                               ak_error *err)
-{
-    static const char *const figures[] = {"ms", "ci_ms", "tflops", "gbs", "efficiency"};
-    ak_run run = {0};
-    json_t *result = NULL;
-    ak_status status = AK_OK;
-    if (trial->run == NULL || trial->status != AK_TRIAL_OK ||
-        ak_archive_get_run(&run, archive, trial->run, NULL) != AK_OK || run.result_json == NULL) {
-        goto out;
-    }
-    AK_TRY(ak_json_parse_text(&result, run.result_json, "result", err));
-    const json_t *best = json_object_get(result, "best");
-    const json_t *id = json_object_get(best, "trial");
-    if (json_array_size(json_object_get(result, "contestants")) == 0 ||
-        json_integer_value(id) != trial->id) {
-        goto out;
-    }
-    json_t *finish = json_object();
-    bool good = finish != NULL;
-    for (size_t i = 0; i < AK_COUNT(figures) && good; i++) {
-        json_t *value = json_object_get(best, figures[i]);
-        good = value == NULL || json_object_set(finish, figures[i], value) == 0;
-    }
-    AK_TRY(ak_json_set(object, "finish", finish) && good ? AK_OK : ak_fail_memory(err));
-out:
-    json_decref(result);
-    ak_run_clear(&run);
-    return status;
-}
-
 int64_t ak_format_ns(double ms)
 {
     /* 1e12 ms are 30 years. A longer time comes from a damaged file, and would overflow. */

@@ -25,8 +25,8 @@ typedef struct ak_import ak_import;
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
 
 /* How ak_import_each adds the entries of a list: `read` makes a trial of each. Messages call the
-   i-th "PATH: WHAT I". If `finish` is set, the member "finish" of an entry goes to
-   ak_import_finish. */
+   i-th "PATH: WHAT I". If `finish` is set, what finishes found of a trial (finishes.h) is stored,
+   too. */
 typedef struct ak_entries {
     const char *path, *what;
     ak_status (*read)(ak_trial *out, const json_t *entry, const void *context, const char *where,
@@ -36,16 +36,6 @@ typedef struct ak_entries {
 } ak_entries;
 ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries *entries,
                          ak_error *err);
-
-/* The finish measures the winner of a run again, but the archived trial of the winner has only the
-   figures of the search. Exports therefore add a member "finish" to that trial, with "ms", "ci_ms",
-   "tflops", "gbs" and "efficiency". ak_format_add_finish sets this member in the JSON of a trial
-   that won its run. ak_import_finish, called after ak_import_add, stores the figures with the
-   trial's run. */
-ak_status ak_format_add_finish(json_t *object, ak_archive *archive, const ak_trial *trial,
-                               ak_error *err);
-ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_t *finish,
-                           ak_error *err);
 
 /* The member by which a JSON file of a format is recognised, and its type. */
 typedef struct ak_format_mark {
@@ -106,9 +96,9 @@ ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char
 /* Writes a list with one entry for each trial, on a line of its own. */
 typedef struct ak_entry_writer {
     ak_buf *out;
-    ak_archive *archive;
-    ak_trial first; /* the first trial, for ak_format_check_task */
-    size_t count;   /* entries so far */
+    json_t *finishes; /* as of ak_finishes_read */
+    ak_trial first;   /* the first trial, for ak_format_check_task */
+    size_t count;     /* entries so far */
 } ak_entry_writer;
 /* Appends an entry and takes over the reference; NULL means that there is no memory. */
 ak_status ak_format_add_entry(ak_entry_writer *writer, json_t *entry, ak_error *err);

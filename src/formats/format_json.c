@@ -1,6 +1,6 @@
 /* format_json.c: reads and writes an array of trials without loss. Each trial is the object that
-   `history --json` shows. A trial that won the finish of its run also has the figures of that
-   finish. */
+   `history --json` shows. A trial that won finishes also has the figures of these (finishes.h). */
+#include "formats/finishes.h"
 #include "formats/format.h"
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
@@ -8,7 +8,7 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     ak_entry_writer *writer = context;
     json_t *object = NULL;
     AK_DO(ak_trial_to_json(&object, trial, err));
-    ak_status status = ak_format_add_finish(object, writer->archive, trial, err);
+    ak_status status = ak_finishes_set(object, writer->finishes, trial, err);
     if (status != AK_OK) {
         json_decref(object);
         return status;
@@ -19,14 +19,18 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 static ak_status write_json(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                             ak_error *err)
 {
-    ak_entry_writer writer = {.out = out, .archive = archive};
+    ak_entry_writer writer = {.out = out};
+    ak_status status = AK_OK;
+    AK_TRY(ak_finishes_read(&writer.finishes, archive, err));
     ak_buf_putc(out, '[');
-    ak_status status = ak_archive_take(archive, filter, write_one, &writer, err);
+    AK_TRY(ak_archive_take(archive, filter, write_one, &writer, err));
     ak_buf_puts(out, "\n]\n");
+out:
+    json_decref(writer.finishes);
     return status;
 }
 
-/* Reads a trial without its member "finish", which ak_trial does not have. */
+/* Reads a trial without what finishes found of it, which ak_trial does not have. */
 static ak_status read_one(ak_trial *trial, const json_t *entry, const void *context,
                           const char *where, ak_error *err)
 {
@@ -34,6 +38,7 @@ static ak_status read_one(ak_trial *trial, const json_t *entry, const void *cont
     (void)context;
     AK_DO(ak_made(own, err));
     (void)json_object_del(own, "finish");
+    (void)json_object_del(own, "finishes");
     ak_status status = ak_trial_from_json(trial, own, where, err);
     json_decref(own);
     return status;
@@ -54,7 +59,7 @@ static ak_status read_json(ak_import *import, const char *text, size_t length, c
 
 const ak_format_ops ak_format_json = {
     .name = "json",
-    .description = "array of trials with everything that is known; imports without loss",
+    .description = "array of trials with everything that is known of them; imports without loss",
     .write = write_json,
     .read = read_json,
 };

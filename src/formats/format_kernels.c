@@ -15,6 +15,7 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "formats/finishes.h"
 
 /* Members that are texts in ak_trial and may be in the metadata instead. */
 static const char *const shared[] = {"implementation", "device",      "size", "dtype",
@@ -48,7 +49,7 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     json_t *object, *config = NULL;
     AK_DO(ak_trial_to_json(&object, trial, err));
     ak_status status = AK_OK;
-    AK_TRY(ak_format_add_finish(object, writer->archive, trial, err));
+    AK_TRY(ak_finishes_set(object, writer->finishes, trial, err));
     AK_TRY(ak_config_of_trial(&config, trial, err));
     AK_TRY(ak_format_add_entry(writer, entry_of(object, config), err));
 out:
@@ -60,8 +61,9 @@ out:
 static ak_status write_kernels(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                                ak_error *err)
 {
-    ak_entry_writer writer = {.out = out, .archive = archive};
+    ak_entry_writer writer = {.out = out};
     char now[AK_CLOCK_UTC_BYTES];
+    AK_DO(ak_finishes_read(&writer.finishes, archive, err));
     ak_clock_utc(now);
     ak_buf_print(out,
                  "{\"metadata\": {\"schema\": 1, \"generator\": \"autokernel\", \"autokernel\": "
@@ -69,6 +71,7 @@ static ak_status write_kernels(ak_buf *out, ak_archive *archive, const ak_archiv
                  AK_VERSION, now);
     ak_status status = ak_archive_take(archive, filter, write_one, &writer, err);
     ak_buf_puts(out, "\n]}\n");
+    json_decref(writer.finishes);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/unpack.h"
+#include "formats/finishes.h"
 #include "formats/kernel_tuner.h"
 
 struct ak_import {
@@ -105,35 +106,6 @@ static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
     return status;
 }
 
-ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_t *finish,
-                           ak_error *err)
-{
-    json_t *config = NULL, *result = NULL;
-    char *text = NULL;
-    ak_status status = AK_OK;
-    if (trial->run == NULL || ak_json_number_at(finish, "ms") <= 0) {
-        return AK_OK;
-    }
-    AK_TRY(ak_config_text_to_json(&config, trial->config, "configuration", err));
-    result = json_pack(
-        "{s:{s:I, s:O*, s:O, s:O*, s:O*, s:O*, s:O*}, s:[{s:s, s:O, s:O, s:O*}]}", "best", "trial",
-        (json_int_t)trial->id, "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
-        json_object_get(finish, "ci_ms"), "tflops", json_object_get(finish, "tflops"), "gbs",
-        json_object_get(finish, "gbs"), "efficiency", json_object_get(finish, "efficiency"),
-        "contestants", "name", "tuned", "config", config, "ms", json_object_get(finish, "ms"),
-        "ci_ms", json_object_get(finish, "ci_ms"));
-    AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
-    AK_TRY(ak_store_change(
-        import->archive,
-        "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL",
-        (const char *const[]){trial->run, text}, 2, err));
-out:
-    ak_free(text);
-    json_decref(config);
-    json_decref(result);
-    return status;
-}
-
 /* Refuses a text that is no configuration, because no command could use the trial later. */
 static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
 {
@@ -186,7 +158,7 @@ static ak_status add_entry(ak_import *import, const json_t *entry, const ak_entr
     AK_TRY(entries->read(&trial, entry, entries->context, where, err));
     AK_TRY(ak_import_add(import, &trial, where, err));
     if (entries->finish) {
-        AK_TRY(ak_import_finish(import, &trial, json_object_get(entry, "finish"), err));
+        AK_TRY(ak_finishes_import(import->archive, &trial, entry, where, err));
     }
 out:
     ak_trial_clear(&trial);

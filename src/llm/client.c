@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/plain.h"
 #include "llm/key.h"
 
 /* Defaults of ak_llm_options. */
@@ -123,7 +124,8 @@ static ak_status take_name(ak_llm *llm, const char *model, ak_error *err)
 }
 
 /* Stores the place of a provider without HTTP. The model is named after the last folder of the
-   path, because the whole path would reveal facts about this machine to readers of an archive. */
+   path, because the whole path would reveal facts about this machine to readers of an archive. A
+   path may have any bytes, of which the name has those that can be shown. */
 static ak_status take_place(ak_llm *llm, const char *place, ak_error *err)
 {
     size_t length = strlen(place);
@@ -135,7 +137,10 @@ static ak_status take_place(ak_llm *llm, const char *place, ak_error *err)
     }
     (void)snprintf(llm->url, sizeof llm->url, "%.*s", (int)length, place);
     const char *slash = strrchr(llm->url, '/');
-    return take_name(llm, slash == NULL || slash[1] == 0 ? llm->url : slash + 1, err);
+    ak_plain_copy(llm->model, sizeof llm->model,
+                  slash == NULL || slash[1] == 0 ? llm->url : slash + 1);
+    (void)snprintf(llm->name, sizeof llm->name, "%s:%s", llm->provider->name, llm->model);
+    return AK_OK;
 }
 
 /* Reads "provider:model". */

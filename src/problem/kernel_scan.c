@@ -230,6 +230,21 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     return AK_OK;
 }
 
+/* Refuses a kernel that writes through none of its pointers. */
+static ak_status refuse_result(const ak_scan *s, const char *open)
+{
+    char head[256]; /* what stands before the arguments */
+    (void)snprintf(head, sizeof head, "%.*s", (int)(open - s->plain - (ptrdiff_t)s->entry),
+                   s->plain + s->entry);
+    const bool returns = strcmp(s->backend, "host") == 0 && !ak_source_has(head, "void");
+    return ak_fail(s->err, AK_INVALID,
+                   returns ? "%s: %s returns its result, so nothing could be checked: return void, "
+                             "and write the result through a pointer, such as float *out"
+                           : "%s: %s has no pointer that is not const, so nothing could be "
+                             "checked: write the result through a pointer, such as float *out",
+                   s->file, s->name);
+}
+
 static ak_status read_arguments(ak_scan *s, const char *open)
 {
     const char *end = ak_source_closing(open);
@@ -265,10 +280,7 @@ static ak_status read_arguments(ak_scan *s, const char *open)
                        "the folder by hand, with those that never change as numbers in \"Launch\"",
                        s->file, s->name, sizes, AK_SIZES_MAX);
     }
-    return writes ? AK_OK
-                  : ak_fail(s->err, AK_INVALID,
-                            "%s: %s has no pointer that is not const, so nothing could be checked",
-                            s->file, s->name);
+    return writes ? AK_OK : refuse_result(s, open);
 }
 
 /* Finds out what OpenMP support the kernel and the files that it includes need. */

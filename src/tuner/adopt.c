@@ -158,6 +158,15 @@ static bool quotes_name(const char **name, size_t *length, const char *line)
 
 static ak_status take_includes(includes *all, char *text, ak_error *err);
 
+static ak_status check_text(const char *text, size_t length, const char *path, ak_error *err)
+{
+    return strlen(text) == length
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%.200s is not a text file: it holds a 0 byte at offset %zu", path,
+                         strlen(text));
+}
+
 /* Returns whether a file that is included can lie in the kernel's folder under its own name. */
 static bool is_free(const includes *all, const char *name)
 {
@@ -194,9 +203,7 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     }
     AK_TRY(ak_kernel_beside(path, all->file, name, err)); /* refuses a link out of the folder */
     AK_TRY(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
-    AK_TRY(strlen(text) < length
-               ? ak_fail(err, AK_INVALID, "%.200s: is no text: byte %zu is 0", path, strlen(text))
-               : AK_OK);
+    AK_TRY(check_text(text, length, path, err));
     *taken = true;
     AK_TRY(json_array_append_new(all->names, json_string(name)) == 0 ? AK_OK : ak_fail_memory(err));
     const size_t place = json_array_size(all->names) - 1;
@@ -260,11 +267,7 @@ static ak_status adopt_source(char **note, const char *folder, const char *file,
     size_t length = 0;
     AK_TRY(ak_made(all.names, err));
     AK_TRY(ak_fs_read(&text, &length, file, AK_SOURCE_BYTES_MAX, err));
-    if (strlen(text) < length) {
-        status =
-            ak_fail(err, AK_INVALID, "%.200s: is no text: byte %zu is 0", file, strlen(text) + 1);
-        goto out;
-    }
+    AK_TRY(check_text(text, length, file, err));
     AK_TRY(take_includes(&all, text, err));
     AK_TRY(ak_buf_status(&all.text, err));
     AK_TRY(ak_kernel_scan_text(&scan, text, all.text.data == NULL ? "" : all.text.data, backend,

@@ -1,11 +1,11 @@
-# Tests that Ctrl-C and SIGTERM end a run early and keep its results.
+# Tests that Ctrl-C, SIGTERM and SIGHUP end a run early and keep its results, but not SIGHUP under nohup.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 # When a program ends, opens the pipe that it should have written to: else its reader would wait for ever.
 watch() {
     (tail --pid="$1" -f /dev/null; : >events) >/dev/null 2>&1 &
     watcher=$!
 }
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     rm -f events
     mkfifo events
     # A shell lets background jobs ignore SIGINT; env undoes that.
@@ -28,6 +28,21 @@ for signal in INT TERM; do
     grep -c '^next: autokernel tune reduce --size 32 --evals 100000 --events events --quiet --resume ' out
     [ "$(autokernel history --json | grep -c '"status"')" -gt 0 ] || echo "nothing was archived"
 done
+# nohup ignores SIGHUP: the run goes on to its end.
+rm -f events
+mkfifo events
+env --ignore-signal=HUP autokernel tune reduce --size 32 --evals 4 --libraries none --finish-time 0.1 --events events --json >out 2>err &
+program=$!
+watch $program
+while IFS= read -r event; do
+    case $event in
+    *'"event"'*'"trial"'*) kill -HUP $program ;;
+    esac
+done <events
+wait $program
+echo "HUP that is ignored: exit $?, $(grep -o '"stopped_by":"[a-z]*"' out)"
+kill $watcher 2>/dev/null # it may have ended
+cat err
 # When the search is over and its finalists are checked, too; which moment of that the signal meets is
 # no matter.
 rm -f events

@@ -159,6 +159,11 @@ echo 'void (const float *x, float *y, int n) {}' >nameless.c
 run autokernel new kernel bad --from nameless.c
 printf 'void f(const float *x, float *y, int n) {}\0' >nul.c
 run autokernel new kernel bad --from nul.c
+printf 'int zero;\0' >nul.h
+printf '#include "nul.h"\nvoid f(const float *x, float *y, int n) {}\n' >includes_nul.c
+run autokernel new kernel bad --from includes_nul.c
+echo 'float dot(const float *x, const float *y, int n) { return x[0] * y[0]; }' >dot.c
+run autokernel new kernel bad --from dot.c
 mkdir folder.c
 run autokernel new kernel bad --from folder.c
 run autokernel tune tile.cu

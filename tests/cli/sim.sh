@@ -32,6 +32,11 @@ for i in 1 2; do
 done
 grep -c sim: 1.csv
 cmp 1.events 2.events && cmp 1.json 2.json && cmp 1.csv 2.csv && echo same
+echo "- but for ids the same again in an archive that has the run"
+cp 1.db twice.db
+autokernel tune tiny.json --device sim:tiny.json --strategy local --evals 30 --archive twice.db --events 3.events --quiet >/dev/null
+ids='s/"run": *"[0-9a-f]*"//; s/"\(id\|trial\|parent\)": *[0-9]*/"\1"/g'
+cmp -s 1.events 3.events || { cmp <(sed "$ids" 1.events) <(sed "$ids" 3.events) && echo same; }
 echo "- again, by the report's own command"
 eval "$(autokernel report --archive 1.db | grep -o 'autokernel tune .*' | head -1) --archive again.db --quiet" | tail -n +2 | head -1
 echo "- as a simulation"

@@ -65,8 +65,9 @@ def test_misaligned_arrays_are_copied(product):
 def test_who_copies_much_is_told(product):
     a = np.zeros(1024 * 260 + 1, np.float32)[1:].reshape(1024, 260)
     b = ak.aligned_empty((260, 8), np.float32)
-    with pytest.warns(UserWarning, match="A: 1 MiB are copied .* not aligned to 64 bytes"):
+    with pytest.warns(UserWarning, match="A: 1 MiB are copied .* not aligned to 64 bytes") as told:
         product(a, b)
+    assert told[0].filename == __file__  # the caller's line, not one of the package
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         product(a[:8], b)
@@ -113,7 +114,7 @@ def test_a_fork_has_pools_of_its_own(product):
 def test_what_is_no_path_is_refused():
     with pytest.raises(ValueError, match="null character"):
         ak.load("a.akb\0b")
-    with pytest.raises(ak.TuneError, match="'--help' is no kernel"):
+    with pytest.raises(ak.TuneError, match="'--help' is not a kernel"):
         ak.tune("--help")
 
 
@@ -133,7 +134,10 @@ def test_what_does_not_fit_is_refused(product):
             (lambda: product(a, np.ma.array(a, mask=True)), TypeError, "is a masked array"),
             (lambda: product(a, random(47, 48)), ak.BundleError, "extent 0"),
             (lambda: product(a, a.T), ak.BundleError, "stride"),
-            (lambda: product(a, random(48, 96)[:, ::2]), ak.BundleError, "stride"),
+            (lambda: product(a, random(48, 96)[:, ::2]), ak.BundleError,
+             "stride of extent 1 is 2 instead of 1 elements: give a contiguous copy, such as np.ascontiguousarray"),
+            (lambda: product(a, a, out=random(48, 96)[:, ::2]), ak.BundleError,
+             "stride of extent 1 is 2 instead of 1 elements: give an array that is contiguous"),
             (lambda: product(a, random(48)), TypeError, "B: has 1 extent instead of 2"),
             (lambda: product(a, random(48), out=a), TypeError, "B: has 1 extent instead of 2"),
             (lambda: product(a[:0], a), ValueError, "M must be at least 1, and it is 0: extent 0 of A"),

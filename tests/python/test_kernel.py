@@ -89,8 +89,9 @@ def test_what_is_written_and_how(tmp_path):
     assert [r["status"] for r in results] == ["ok"] * 3  # each call begins with ones
     results, _ = tuned(outputs=[0])
     assert [r["status"] for r in results] == ["ok"] * 3
-    with pytest.warns(UserWarning, match="2 configurations agree and 2 do not"):
+    with pytest.warns(UserWarning, match="2 configurations agree and 2 do not") as told:
         results, _ = tuned(answer=None, tune_params={"UNROLL": [1, 2], "WRONG": [0, 1]})
+    assert {t.filename for t in told} == {__file__}  # the caller's line
     assert sorted(r["status"] for r in results) == ["ok", "ok", "wrong_result", "wrong_result"]
     assert arguments[0].sum() == 0
 

@@ -286,6 +286,7 @@ static void test_missing(void **state)
  */
 
 static char home[AK_PATH_MAX], tried[AK_PATH_MAX]; /* a HOME, and what was loaded from it first */
+static char on_wsl[AK_PATH_MAX];                   /* what was loaded from the folder of WSL last */
 
 /* Replaces dlopen of the C library. While `home` is set, no library can be loaded, so the test does
    not depend on the libraries of the machine. */
@@ -296,6 +297,9 @@ void *dlopen(const char *name, int mode)
     if (home[0] != 0) {
         if (tried[0] == 0 && strncmp(name, home, strlen(home)) == 0) {
             (void)snprintf(tried, sizeof tried, "%s", name);
+        }
+        if (strncmp(name, "/usr/lib/wsl/", 13) == 0) {
+            (void)snprintf(on_wsl, sizeof on_wsl, "%s", name);
         }
         return NULL;
     }
@@ -322,6 +326,20 @@ static void the_newest_wheel_is_loaded(void **state)
     home[0] = 0;
     assert_int_equal(status, AK_UNAVAILABLE);
     assert_non_null(strstr(tried, "/python3.12/"));
+}
+
+/* On WSL libraries of the driver lie in a folder of their own; each is tried there by its name. */
+static void a_library_of_wsl_has_its_own_name(void **state)
+{
+    const ak_cuda_nvml *table;
+    (void)state;
+    assert_int_equal(unsetenv("AUTOKERNEL_LIBNVML"), 0);
+    assert_int_equal(ak_fs_temp(home, NULL), AK_OK);
+    ak_status status = ak_cuda_nvml_open(&table, NULL);
+    ak_fs_remove(home);
+    home[0] = 0;
+    assert_int_equal(status, AK_UNAVAILABLE);
+    assert_string_equal(on_wsl, "/usr/lib/wsl/lib/libnvidia-ml.so.1");
 }
 
 /* ---- hashes of cubins -------------------------------------------------------------------------
@@ -386,10 +404,15 @@ static void test_hashes_of_cubins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_declarations),     cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_tensor_types),     cmocka_unit_test(test_cudnn_constants),
-        cmocka_unit_test(test_layout),           cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_hashes_of_cubins), cmocka_unit_test(the_newest_wheel_is_loaded),
+        cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_tensor_types),
+        cmocka_unit_test(test_cudnn_constants),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_hashes_of_cubins),
+        cmocka_unit_test(the_newest_wheel_is_loaded),
+        cmocka_unit_test(a_library_of_wsl_has_its_own_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,6 +168,99 @@ static void test_lossless(void **state)
     list_clear(&before);
 }
 
+/* Three runs of one task: the first has made the trials, the second took its winner over (--resume)
+   and has measured it again, and the third was one over two sizes, which names another winner at
+   `of_size`, the run of its first size. */
+static void fill_finishes(ak_archive *archive)
+{
+    static const char result[] =
+        "{\"best\": {\"trial\": %lld, \"config\": {\"A\": %d}, \"ms\": %s, \"ci_ms\": [0.3, 0.4], "
+        "\"tflops\": 2.5, \"gbs\": 3.5, \"efficiency\": 0.5, \"joules\": 0.25, \"cost\": %s, "
+        "\"cost_low\": 0.2, \"cost_high\": 0.3}, \"contestants\": [{\"name\": \"cuBLASLt\", "
+        "\"ms\": "
+        "0.2}, {\"name\": \"tuned\", \"ms\": %s, \"sm_clock_mhz\": 1755.0, \"throttle\": "
+        "\"power_cap\"}], \"noise\": {\"candidates\": 2, \"seconds\": 1.5}}";
+    static const char *const runs[] = {"first", "second", "of_size", "many"};
+    static const char *const ms[] = {"0.36", "0.35", "0.11"};
+    char text[1000];
+    int64_t won[2];
+    for (int i = 0; i < 4; i++) {
+        ak_run run = literal_run(runs[i]);
+        run.size = (char *)(i == 2 ? "M=8,N=8,K=8" : i == 3 ? "M=8,N=8,K=8;M=9,N=9,K=9" : run.size);
+        assert_ok(ak_archive_add_run(archive, &run, err));
+        ak_trial trial = literal_trial(i == 2 ? "A=2" : "A=1", 0.5);
+        trial.run = run.id;
+        trial.size = run.size;
+        if (i == 0 || i == 2) {
+            won[i / 2] = add_trial(archive, trial);
+            trial.config = (char *)"A=3";
+            (void)add_trial(archive, trial);
+        }
+        if (i < 3) {
+            (void)snprintf(text, sizeof text, result, (long long)won[i / 2], i / 2 + 1, ms[i],
+                           ms[i], ms[i]);
+        } else {
+            (void)snprintf(text, sizeof text,
+                           "{\"configs\": [{\"A\": 2}, {\"A\": 3}], \"sizes\": [{\"size\": "
+                           "\"M=8,N=8,K=8\", \"run\": \"of_size\", \"winner\": 1, \"ms\": 0.4, "
+                           "\"ci_ms\": [0.39, 0.41]}, "
+                           "{\"size\": \"M=9,N=9,K=9\", \"run\": \"gone\", \"winner\": 1, \"ms\": "
+                           "0.3}]}");
+        }
+        assert_ok(ak_archive_end_run(archive, run.id, "2026-11-21T12:00:00.000Z", text, err));
+    }
+}
+
+/* Exported trials, without what differs between two exports of the same: the time of the export. */
+static char *exported(fixture *f, ak_archive *archive, const char *format)
+{
+    export_to_file(f, archive, format);
+    char *text = slurp(f->file), *created = strstr(text, "\"created\": \"");
+    if (created != NULL) {
+        memset(created, ' ', strlen("\"created\": \"2026-11-21T12:00:00.000Z\""));
+    }
+    return text;
+}
+
+/* json and kernels keep what finishes found of their winners, those of runs that resumed and of
+   runs over many sizes, too: the best is the same, and so is an export of what was imported. */
+static void test_finishes(void **state)
+{
+    static const char *const formats[] = {"json", "kernels"};
+    fixture *f = fixture_of(state);
+    fill_finishes(f->archive);
+    for (size_t i = 0; i < 2; i++) {
+        ak_archive *second = open_second(f);
+        size_t added = 0;
+        char *first = exported(f, f->archive, formats[i]);
+        assert_ok(ak_archive_import(&added, NULL, second, NULL, f->file, err));
+        assert_int_equal(added, 4);
+        char *again = exported(f, second, formats[i]);
+        assert_string_equal(first, again);
+        ak_free(first);
+        ak_free(again);
+        for (size_t j = 0; j < 2; j++) {
+            ak_trial a, b;
+            ak_archive_filter filter = {.size = j == 0 ? "M=64,N=32,K=16" : "M=8,N=8,K=8"};
+            assert_ok(ak_archive_best(&a, f->archive, &filter, err));
+            assert_ok(ak_archive_best(&b, second, &filter, err));
+            assert_true(a.median_ms == (j == 0 ? 0.35 : 0.4));
+            assert_true(a.ci_low_ms == (j == 0 ? 0.3 : 0.39));
+            assert_string_equal(a.config, j == 0 ? "A=1" : "A=3");
+            assert_string_equal(a.run, j == 0 ? "second" : "of_size");
+            assert_same_trial(&a, &b);
+            assert_int_equal(a.finish_candidates, b.finish_candidates);
+            assert_true(a.finish_seconds == b.finish_seconds);
+            ak_trial_clear(&a);
+            ak_trial_clear(&b);
+        }
+        ak_archive_close(second);
+        char path[AK_PATH_MAX];
+        assert_ok(ak_fs_join(path, f->folder, "second.db", err));
+        ak_fs_remove(path);
+    }
+}
+
 /* The formats kernel-tuner and t4 keep what they can express. */
 static void test_exchange(void **state)
 {
@@ -357,6 +450,13 @@ static void test_json_refusals(void **state)
                           "trial 1: the status is ok, but there is no time");
     assert_import_refused(f, "json", "[{\"run\":{\"kernel\":\"k\"}}]",
                           "trial 1: a run needs an \"id\"");
+    (void)snprintf(text, sizeof text, "[%.*s,\"finishes\":[{\"run\":\"r\",\"ms\":1}]}]",
+                   (int)sizeof good - 2, good);
+    assert_import_refused(f, "json", text, "trial 1: \"started\"");
+    (void)snprintf(text, sizeof text,
+                   "[%.*s,\"finishes\":[{\"run\":\"r\",\"ms\":1,\"started\":\"now\"}]}]",
+                   (int)sizeof good - 2, good);
+    assert_import_refused(f, "json", text, "trial 1: \"now\" is not a time");
     (void)snprintf(text, sizeof text, "[%s,{\"kernel\":\"k\"}]", good);
     assert_import_refused(f, "json", text, "trial 2"); /* and the first is not kept */
     (void)snprintf(text, sizeof text, "[%s,%s,]", good, good);
@@ -810,6 +910,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(test_formats),
         WITH_ARCHIVE(test_lossless),
+        WITH_ARCHIVE(test_finishes),
         WITH_ARCHIVE(test_exchange),
         WITH_ARCHIVE(test_one_task_only),
         WITH_ARCHIVE(test_csv_text),

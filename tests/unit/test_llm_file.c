@@ -139,6 +139,30 @@ static void a_prompt_is_a_private_file(void **state)
     ak_fs_list_free(names, count);
 }
 
+/* The folder may have any name; the model is named by what of it can be shown. */
+static void a_folder_may_have_any_name(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {{"ans wers", "file:ans wers"},
+                                           {"na\xc3\xafve", "file:na\xc3\xafve"},
+                                           {"line\nbreak\xff", "file:line?break?"}};
+    char path[AK_PATH_MAX], spec[AK_PATH_MAX + 8], longest[256];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    for (size_t i = 0; i < 4; i++) {
+        ak_llm *llm = NULL;
+        assert_int_equal(ak_fs_join(path, folder, i < 3 ? names[i][0] : longest, NULL), AK_OK);
+        (void)snprintf(spec, sizeof spec, "file:%s", path);
+        ak_llm_options options = {.model = spec};
+        assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
+        assert_true(ak_fs_is_folder(path));
+        if (i < 3) {
+            assert_string_equal(ak_llm_name(llm), names[i][1]);
+        }
+        ak_llm_close(llm);
+    }
+}
+
 /* A JSON reply that is written in pieces is taken once it is complete, and a reply in words once it
    has not changed for two seconds. Each question has a number of its own. */
 static void a_reply_counts_when_it_is_written(void **state)
@@ -313,6 +337,7 @@ static void a_question_costs_its_worst_case(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_folder_may_have_any_name, setup, teardown),
         cmocka_unit_test_setup_teardown(a_prompt_is_a_private_file, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reply_counts_when_it_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(an_edit_of_equal_length_is_seen, setup, teardown),

@@ -135,7 +135,8 @@ static void *try_folders(const wanted *w, const char *name)
         }
     }
     if (library == NULL && w->wheel == NULL) {
-        library = try_one("/usr/lib/wsl/lib/libcuda.so.1");
+        (void)snprintf(path, sizeof path, "/usr/lib/wsl/lib/%s", name);
+        library = try_one(path);
     }
     return library;
 }

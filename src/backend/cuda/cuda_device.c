@@ -319,7 +319,7 @@ static ak_status load_library(ak_runnable *runnable, const char *name, ak_error 
     }
     return status != AK_NOT_FOUND
                ? status
-               : ak_fail(err, status, "there is no library \"%.60s\" for %s on CUDA devices", name,
+               : ak_fail(err, status, "no library \"%.60s\" computes %s on CUDA devices", name,
                          task->problem->name);
 }
 

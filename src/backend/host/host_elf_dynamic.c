@@ -302,7 +302,7 @@ bool ak_host_elf_dynamic_refused(char *why, size_t bytes, const ak_elf *f)
     if (!good || !find_symbols(&symbols, &names, &d)) {
         (void)snprintf(why, bytes,
                        "its dynamic section is not one that a linker makes of a kernel: the table "
-                       "of symbols is another one");
+                       "of symbols that it names is not the one that the section headers describe");
         return true;
     }
     for (size_t i = 0; entry_at(&entry, &d, i); i++) {

@@ -1,0 +1,271 @@
+/* finishes.c: see finishes.h. */
+#include "formats/finishes.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "archive/field.h"
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "formats/format.h"
+
+/* What ak_archive_best takes from the result of a run: of the best, of its entry among the
+   candidates, and of the noise. */
+static const char *const of_best[] = {"ms",     "ci_ms", "tflops",   "gbs",       "efficiency",
+                                      "joules", "cost",  "cost_low", "cost_high", NULL};
+static const char *const of_candidate[] = {"sm_clock_mhz",        "memory_clock_mhz", "power_watts",
+                                           "temperature_celsius", "throttle",         NULL};
+static const char *const of_noise[] = {"candidates", "seconds", NULL};
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+/* A run whose result is read. */
+typedef struct ended {
+    const char *id, *started, *size;
+    ak_archive_filter task; /* its trials of one size */
+} ended;
+
+static const json_t *winner_among(const json_t *candidates, double ms)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(candidates, i, one)
+    {
+        if (ak_json_positive_at(one, "ms") == ms) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+/* Adds what the finish of `run` found of the trial `id`. */
+static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_t *result,
+                     ak_error *err)
+{
+    char key[24];
+    const json_t *best = json_object_get(result, "best");
+    const json_t *candidates = json_object_get(result, "contestants");
+    json_t *finish = json_pack("{s:s, s:s}", "run", run->id, "started", run->started);
+    bool good = finish != NULL && ak_json_copy(finish, best, of_best) &&
+                ak_json_copy(finish, winner_among(candidates, ak_json_positive_at(best, "ms")),
+                             of_candidate) &&
+                ak_json_copy(finish, json_object_get(result, "noise"), of_noise);
+    (void)snprintf(key, sizeof key, "%lld", (long long)id);
+    json_t *list = json_object_get(finishes, key);
+    if (list == NULL) {
+        list = json_array();
+        good = ak_json_set(finishes, key, list) && good;
+    }
+    return ak_json_append(list, ak_json_whole(finish, good)) ? AK_OK : ak_fail_memory(err);
+}
+
+/* Adds what a run over many sizes found of its winner at one of them. That becomes the finish of
+   the run of this size, whose own no longer counts: `judged` has its id from now on. */
+static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, json_t *result,
+                          ak_archive *archive, ak_error *err)
+{
+    ak_trial trial = {0};
+    ak_run one = {0};
+    ak_archive_filter same = many->task;
+    const char *id = json_string_value(json_object_get(result, "beside"));
+    ak_status status = AK_OK;
+    AK_TRY(ak_config_text_in_result(result, err));
+    same.config = json_string_value(json_object_get(json_object_get(result, "best"), "config"));
+    same.size = many->size;
+    same.run = id;
+    if (id == NULL || same.config == NULL || ak_archive_get_run(&one, archive, id, NULL) != AK_OK) {
+        goto out;
+    }
+    status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST, err);
+    if (status == AK_NOT_FOUND) {
+        same.run = NULL;
+        status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST, err);
+    }
+    if (status == AK_OK) {
+        const ended run = {.id = id, .started = one.started};
+        AK_TRY(ak_json_set(judged, id, json_true()) ? AK_OK : ak_fail_memory(err));
+        AK_TRY(add(finishes, trial.id, &run, result, err));
+    }
+    status = status == AK_NOT_FOUND ? AK_OK : status;
+out:
+    ak_run_clear(&one);
+    ak_trial_clear(&trial);
+    return status;
+}
+
+static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const json_t *result,
+                         ak_archive *archive, ak_error *err)
+{
+    const json_t *sizes = json_object_get(result, "sizes");
+    const json_int_t trial =
+        json_integer_value(json_object_get(json_object_get(result, "best"), "trial"));
+    if (sizes == NULL) {
+        const bool counts = json_array_size(json_object_get(result, "contestants")) > 0 &&
+                            json_object_get(judged, run->id) == NULL && trial > 0;
+        return counts ? add(finishes, trial, run, result, err) : AK_OK;
+    }
+    for (size_t i = 0; i < json_array_size(sizes); i++) {
+        run->size = json_string_value(json_object_get(json_array_get(sizes, i), "size"));
+        json_t *at = run->size == NULL ? NULL : ak_result_at_size(result, run->size);
+        ak_status status = at == NULL ? AK_OK : add_size(finishes, judged, run, at, archive, err);
+        json_decref(at);
+        AK_DO(status);
+    }
+    return AK_OK;
+}
+
+/* Reads a row: id, started, kernel, device, dtype, choices, environment, result. */
+static ak_status add_row(json_t *finishes, json_t *judged, sqlite3_stmt *row, ak_archive *archive,
+                         ak_error *err)
+{
+    const char *texts[8];
+    for (int i = 0; i < 8; i++) {
+        texts[i] = (const char *)sqlite3_column_text(row, i);
+    }
+    ended run = {.id = texts[0],
+                 .started = texts[1],
+                 .task = {.kernel = texts[2],
+                          .device = texts[3],
+                          .dtype = texts[4],
+                          .choices = texts[5],
+                          .environment = texts[6],
+                          .ok_only = true}};
+    json_t *result = NULL;
+    ak_status status = ak_json_parse_text(&result, texts[7], "result", err);
+    if (status != AK_OK) { /* a result that is not JSON names no winner */
+        return status == AK_NO_MEMORY ? status : AK_OK;
+    }
+    status = add_run(finishes, judged, &run, result, archive, err);
+    json_decref(result);
+    return status;
+}
+
+ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    json_t *finishes = json_object(), *judged = json_object();
+    ak_status status = AK_OK;
+    AK_TRY(finishes == NULL || judged == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_store_prepare(&rows, archive,
+                            "SELECT id, started, kernel, device, dtype, choices, environment, "
+                            "result FROM runs WHERE result IS NOT NULL "
+                            "ORDER BY instr(size, ';') = 0, number",
+                            err));
+    while (ak_store_next(&status, archive, rows, err)) {
+        status = add_row(finishes, judged, rows, archive, err);
+    }
+out:
+    (void)sqlite3_finalize(rows);
+    json_decref(judged);
+    *out = status == AK_OK ? finishes : NULL;
+    if (status != AK_OK) {
+        json_decref(finishes);
+    }
+    return status;
+}
+
+ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial *trial,
+                          ak_error *err)
+{
+    char key[24];
+    size_t i;
+    json_t *one, *others = NULL;
+    bool good = true;
+    (void)snprintf(key, sizeof key, "%lld", (long long)trial->id);
+    if (trial->run == NULL || trial->status != AK_TRIAL_OK) {
+        return AK_OK;
+    }
+    json_array_foreach(json_object_get(finishes, key), i, one)
+    {
+        if (strcmp(ak_json_text_at(one, "run"), trial->run) == 0) {
+            json_t *own = json_copy(one);
+            (void)json_object_del(own, "run");
+            (void)json_object_del(own, "started");
+            good = good && ak_json_set(object, "finish", own);
+        } else {
+            others = others == NULL ? json_array() : others;
+            good = good && ak_json_append(others, json_incref(one));
+        }
+    }
+    good = good && (others == NULL || ak_json_set(object, "finishes", json_incref(others)));
+    json_decref(others);
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
+/* ---- import ---------------------------------------------------------------------------------- */
+
+/* Makes the result of a run from what its finish found of its winner. */
+static json_t *result_of(const ak_trial *trial, const json_t *finish, json_t *config)
+{
+    json_t *best = json_pack("{s:I, s:O}", "trial", (json_int_t)trial->id, "config", config);
+    json_t *candidate = json_pack("{s:s, s:O}", "name", "tuned", "config", config);
+    json_t *noise = json_object();
+    bool good = best != NULL && candidate != NULL && noise != NULL &&
+                ak_json_copy(best, finish, of_best) && ak_json_copy(noise, finish, of_noise) &&
+                ak_json_copy(candidate, finish, (const char *const[]){"ms", "ci_ms", NULL}) &&
+                ak_json_copy(candidate, finish, of_candidate);
+    json_t *result = good ? json_pack("{s:O, s:[O], s:O}", "best", best, "contestants", candidate,
+                                      "noise", noise)
+                          : NULL;
+    json_decref(best);
+    json_decref(candidate);
+    json_decref(noise);
+    return result;
+}
+
+static ak_status store(ak_archive *archive, const char *run, const ak_trial *trial,
+                       const json_t *finish, ak_error *err)
+{
+    json_t *config = NULL, *result = NULL;
+    char *text = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_config_text_to_json(&config, trial->config, "configuration", err));
+    result = result_of(trial, finish, config);
+    AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
+    AK_TRY(ak_store_change(
+        archive, "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL",
+        (const char *const[]){run, text}, 2, err));
+out:
+    ak_free(text);
+    json_decref(config);
+    json_decref(result);
+    return status;
+}
+
+/* Adds the run of an element of "finishes", and stores its result. */
+static ak_status import_later(ak_archive *archive, const ak_trial *trial, const json_t *finish,
+                              const char *where, ak_error *err)
+{
+    char started[AK_TIMESTAMP_BYTES];
+    const char *begun;
+    ak_trial of_run = *trial; /* borrows the texts */
+    AK_DO(ak_json_string(&begun, finish, "run", where, err));
+    of_run.run = (char *)(uintptr_t)begun;
+    AK_DO(ak_json_string(&begun, finish, "started", where, err));
+    if (!ak_format_timestamp(started, begun)) {
+        return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not a time like 2026-11-21T10:54:22Z",
+                       where, begun);
+    }
+    of_run.timestamp = started;
+    AK_DO(ak_trial_validate(&of_run, where, err));
+    AK_DO(ak_store_need_run(archive, &of_run, err));
+    return store(archive, of_run.run, trial, finish, err);
+}
+
+ak_status ak_finishes_import(ak_archive *archive, const ak_trial *trial, const json_t *entry,
+                             const char *where, ak_error *err)
+{
+    size_t i;
+    json_t *one;
+    const json_t *own = json_object_get(entry, "finish");
+    if (trial->run != NULL && ak_json_number_at(own, "ms") > 0) {
+        AK_DO(store(archive, trial->run, trial, own, err));
+    }
+    json_array_foreach(json_object_get(entry, "finishes"), i, one)
+    {
+        if (ak_json_number_at(one, "ms") > 0) {
+            AK_DO(import_later(archive, trial, one, where, err));
+        }
+    }
+    return AK_OK;
+}
