@@ -16,8 +16,8 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ._archive import Archive, Report
 from ._bundle import Bundle
-from ._command import (NAMES, PathLike, TuneError, complaint, executable, kernel_word, run, spoken, warn,
-                       text, warned)
+from ._command import (NAMES, PathLike, TuneError, complaint, executable, kernel_word, run, spoken,
+                       text, warn, warned)
 from ._frame import frame_of
 
 Progress = Callable[[dict[str, Any]], None]
