@@ -113,6 +113,7 @@ typedef struct ak_launch {
     bool unpredicted;   /* on a CPU: the branch predictors are made to forget the kernel first */
     bool unseen;        /* on a CPU, one iteration: the inputs appear once the runner is ready */
     bool plain;         /* on a CPU, for a reference: outputs are not changed before the call */
+    bool aside;         /* sets aside what other contents have given, if the backend can */
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
 
@@ -130,6 +131,10 @@ typedef struct ak_outcome {
     /* The block holds the result of a single run on its former contents, even if there were several
        iterations. */
     bool alone;
+    /* `fetch_aside` has the outputs of a run on contents that are not in the block: input i is that
+       of the block, rotated so that element 0 is its element turned[i]. */
+    bool aside;
+    size_t turned[AK_ARGUMENTS_MAX];
 } ak_outcome;
 /* Sets status and reason; such an outcome has no time. */
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
@@ -289,6 +294,10 @@ typedef struct ak_backend_ops {
     /* Runs one batch. After any outcome but OK the runnable is dead: only `unload` is allowed. */
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
+    /* (optional) Gives a part of an argument that the latest launch has set aside, if its outcome
+       says so; `offset` is in bytes from the argument's first element. */
+    ak_status (*fetch_aside)(void *data, ak_runnable *runnable, size_t argument, size_t offset,
+                             size_t bytes, ak_error *err);
     /* (optional) After a wrong result of a baseline: returns whether its library can do the work in
        another way. If so, the next launch uses that way, and this device never uses the wrong one
        again, even if the baseline is loaded anew. */

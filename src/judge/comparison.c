@@ -249,7 +249,9 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
     const bool in_place = ak_problem_works_in_place(own->task->problem);
     mend(d);
     if (alive(d, i)) {
+        r->aside = true;
         AK_DO(ak_loaded_batch(r, own, in_place ? 1 : d->iterations[i], err));
+        r->aside = false;
         AK_DO(alive(d, i) ? ak_loaded_judge(r, own, false, err) : AK_OK);
         if (alive(d, i) && r->candidate->artifact != NULL) {
             ak_stats stats;

@@ -423,6 +423,9 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
             status = ak_loaded_judge(r, stage, true, err);
         }
         if (last && status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
+            status = ak_aside_batch(r, stage, timed_calls, err);
+        }
+        if (last && status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
             leave_out(timer, disturbed);
             ak_stats stats;
             ak_stats_of(&stats, timer->samples_ms, timer->sample_count);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "measure/stats.h"
@@ -93,6 +94,8 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
     ak_evaluator_each_stage(e, ak_stage_forget);
     mend_all(e); /* a candidate must not be blamed for what the one before it did */
     e->unjudged = false;
+    e->aside.begin_ns = ak_clock_ns();
+    e->aside.spent_ns = 0;
     if (is_exchanged(candidate)) {
         r->outcome.status = AK_TRIAL_REJECTED;
         (void)snprintf(r->outcome.reason, sizeof r->outcome.reason,
@@ -135,6 +138,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
                         .iterations = iterations,
                         .unpredicted = r->unpredicted,
                         .unseen = r->unseen,
+                        .aside = ak_aside_wanted(r, stage),
                         .timeout_ns = r->timeout_ns};
     ak_status status = AK_OK;
     double before = 0, after = 0;
@@ -162,6 +166,9 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
     }
     if (r->outcome.status == AK_TRIAL_OK && iterations > 1) {
         note_time(r, stage, iterations);
+    }
+    if (r->outcome.status == AK_TRIAL_OK && r->outcome.aside) {
+        AK_TRY(ak_aside_judge(r, stage, err));
     }
 out:
     if (r->outcome.status != AK_TRIAL_OK) {

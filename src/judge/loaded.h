@@ -59,6 +59,9 @@ struct ak_evaluator {
     size_t choice_count, choice_capacity;
     int64_t weighing_ns;               /* shortest batch whose energy is measured; 0: none is */
     const ak_judge_candidate *culprit; /* the candidate that lost the device, or NULL */
+    struct {
+        int64_t begin_ns, spent_ns; /* since a candidate was loaded last (aside.c) */
+    } aside;
     bool unjudged; /* of the latest candidate: the machine was too busy to judge it */
 };
 
@@ -75,6 +78,7 @@ typedef struct ak_loaded {
     bool unpredicted; /* branch predictors forget the kernel before the next launches */
     bool unseen;      /* inputs appear only when the kernel is ready for the call */
     bool weigh;       /* measure the energy of the batches */
+    bool aside;       /* judge what the next batch sets aside, if the backend can */
     double joules;    /* energy of the latest batch that was weighed */
     double max_error;
     /* The times of calls on unseen inputs, which replace those of batches if these are much shorter
@@ -123,6 +127,13 @@ ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage
    by address is wrong from then on. Contents that take longer to move than a batch takes are
    exchanged only with `certain`: before the first batch and before the calls alone. */
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
+/* aside.c: `wanted` says whether the next batch sets aside what it has written for contents that
+   the harness has no result of, and draws that now and then; `judge` judges it after the batch, if
+   the reference can be had. ak_loaded_batch calls both. `batch` runs one batch more, which is
+   certainly judged so: whoever has run all batches cannot know that this one follows. */
+bool ak_aside_wanted(ak_loaded *r, const ak_stage *stage);
+ak_status ak_aside_judge(ak_loaded *r, const ak_stage *stage, ak_error *err);
+ak_status ak_aside_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
    fastest sample (alone.c). If the machine is too busy to tell, the outcome is `timed_out` and
    e->unjudged is set: nothing is known of the candidate. If calls on unseen inputs take much longer

@@ -293,6 +293,7 @@ static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_e
 void ak_stage_know(ak_stage *stage, size_t argument, double rms)
 {
     const ak_shape *shape = &stage->shape;
+    stage->level[argument] = rms;
     stage->rms[argument] = shape->own_rms[argument];
     if (shape->own_absolute[argument] > 0.0 && rms > 0.0) {
         stage->rms[argument] += shape->own_absolute[argument] / rms;
@@ -318,9 +319,7 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
     AK_TRY(check_representable(stage, arrays, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
-            const bool needed = stage->shape.own_absolute[i] > 0.0;
-            ak_stage_know(stage, i,
-                          needed ? ak_compare_rms(arrays[i], stage->shape.elements[i]) : 0.0);
+            ak_stage_know(stage, i, ak_compare_rms(arrays[i], stage->shape.elements[i]));
         }
     }
     if (selftest) {

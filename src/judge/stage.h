@@ -52,6 +52,7 @@ typedef struct ak_stage {
     ak_shape shape;
     /* tolerance of each output in root mean squares of its reference, the absolute one included */
     double rms[AK_ARGUMENTS_MAX];
+    double level[AK_ARGUMENTS_MAX];  /* root mean square of each output's reference */
     int place;                       /* AK_STAGE_SETS: shared by the edge-case shapes */
     size_t base;                     /* offset of the place in the block */
     ak_guard_arrays arrays;          /* layout of the arguments in the place */

@@ -7,18 +7,16 @@
  * reference.c: in full on every edge-case shape, but only on some rows, the first and the last
  * among them, at the shape to be tuned.
  *
- * Comparing some rows needs a problem that consists of separate problems, one for each value of its
- * first size: each argument has that size as its first extent, or as the second of two, or not at
- * all. The host judges other problems.
+ * Comparing some rows needs a problem that consists of separate problems (stage_rows.h). The host
+ * judges other problems.
  */
-#include "judge/stage.h"
+#include "judge/stage_rows.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/rng.h"
 
 /* Two references in double may differ by this, relative to the sum of the element and the root mean
    square: sums of millions of terms in another order differ by less than 1e-12, and the tightest
@@ -27,7 +25,6 @@
 /* At the shape to be tuned, as many rows are compared as the host computes in about half a second
    on one core, but always the first and the last row. */
 #define ROWS_MIN   2
-#define ROWS_MAX   64
 #define ROWS_FLOPS 1e9
 /* The self-test of the tolerance uses this many elements. This is stricter than a test of all
    elements, because a wrong output that passes on these may fail elsewhere. */
@@ -106,111 +103,20 @@ out:
 
 /* ---- some rows ----------------------------------------------------------------------------- */
 
-/* How one row of the problem uses an argument. */
-typedef enum part {
-    PART_ALL,   /* all of it: it does not grow with the first size */
-    PART_ROW,   /* a stretch of it: the first size is its first extent */
-    PART_COLUMN /* one element of each of its rows: the first size is the last of two extents */
-} part;
-
-/* Finds how a row uses an argument by comparing the shape with that of a first size of 1. Returns
-   false if the rows of the problem are not separate problems. */
-static bool part_of(part *out, const ak_stage *stage, const ak_shape *one, size_t argument)
-{
-    const ak_shape *all = &stage->shape;
-    size_t rank = stage->task->problem->arguments[argument].rank;
-    size_t elements = one->elements[argument], rows = (size_t)all->size[0];
-    if (elements == all->elements[argument]) {
-        *out = PART_ALL;
-        return true;
-    }
-    *out = rank == 1 || one->row[argument] == all->row[argument] ? PART_ROW : PART_COLUMN;
-    return rank <= 2 && elements * rows == all->elements[argument] &&
-           (*out == PART_ROW || one->row[argument] == 1);
-}
-
-typedef struct sample {
-    ak_shape shape;
-    size_t rows;
-    size_t row[ROWS_MAX]; /* index of each row in the whole shape */
-    part part[AK_ARGUMENTS_MAX];
-    size_t elements[AK_ARGUMENTS_MAX]; /* elements of each argument that one row uses */
-    double *arrays[AK_ARGUMENTS_MAX];
-    const ak_stage *stage; /* for the threads that decode */
-    size_t argument;
-} sample;
-
-static ak_status choose_rows(sample *s, const ak_stage *stage, ak_error *err)
-{
-    const ak_task *task = stage->task;
-    size_t rows = (size_t)stage->shape.size[0];
-    ak_rng rng;
-    ak_shape one;
-    int64_t size[AK_SIZES_MAX];
-    memcpy(size, stage->shape.size, sizeof size);
-    size[0] = 1;
-    AK_DO(ak_task_shape(&one, task, size, err));
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        s->elements[i] = one.elements[i];
-        bool fits = part_of(&s->part[i], stage, &one, i);
-        if (!fits || (is_output(stage, i) && rows > 1 && s->part[i] != PART_ROW)) {
-            return ak_fail(err, AK_UNAVAILABLE,
-                           "%s cannot be split along %s into independent problems, so the CPU "
-                           "computes its reference",
-                           task->problem->name, task->problem->sizes[0].name);
-        }
-    }
-    double can = ROWS_FLOPS / (one.flops > 1.0 ? one.flops : 1.0);
-    s->rows = can < ROWS_MIN ? ROWS_MIN : can > ROWS_MAX ? ROWS_MAX : (size_t)can;
-    s->rows = s->rows < rows ? s->rows : rows;
-    ak_rng_seed(&rng, task->seed ^ UINT64_C(0x7769746e657373));
-    for (size_t k = 0; k < s->rows; k++) {
-        s->row[k] = k == 0 ? 0 : k == 1 ? rows - 1 : (size_t)ak_rng_below(&rng, rows);
-    }
-    size[0] = (int64_t)s->rows;
-    return ak_task_shape(&s->shape, task, size, err);
-}
-
-static void decode_part(void *context, int thread, int n)
-{
-    const sample *s = context;
-    size_t i = s->argument, parts = (size_t)n, own = (size_t)thread;
-    size_t count = s->shape.elements[i], width = s->elements[i];
-    double *out = s->arrays[i];
-    if (s->part[i] == PART_ALL) {
-        size_t first = count / parts * own;
-        size_t end = own + 1 == parts ? count : count / parts * (own + 1);
-        ak_stage_decode(out + first, s->stage, i, first, end - first);
-        return;
-    }
-    for (size_t k = own; k < s->rows; k += parts) {
-        if (s->part[i] == PART_ROW) {
-            ak_stage_decode(out + k * width, s->stage, i, s->row[k] * width, width);
-            continue;
-        }
-        for (size_t j = 0; j < width; j++) {
-            ak_stage_decode(out + j * s->rows + k, s->stage, i,
-                            j * s->stage->shape.row[i] + s->row[k], 1);
-        }
-    }
-}
-
 static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_reference *reference,
                               ak_error *err)
 {
-    sample *s;
+    ak_stage_rows *s;
+    ak_rng rng;
     AK_DO(AK_NEW(s, 1, err));
-    s->stage = stage;
+    ak_rng_seed(&rng, stage->task->seed ^ UINT64_C(0x7769746e657373));
     ak_status status = AK_OK;
-    AK_TRY(choose_rows(s, stage, err));
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        s->argument = i;
-        AK_TRY(AK_NEW(s->arrays[i], s->shape.elements[i], err));
-        if (!is_output(stage, i)) {
-            ak_reference_parallel(reference, decode_part, s);
-        }
+    AK_TRY(ak_stage_rows_draw(s, stage, ROWS_FLOPS, ROWS_MIN, &rng, err));
+    s->row[0] = 0;
+    if (s->rows > 1) {
+        s->row[1] = (size_t)stage->shape.size[0] - 1;
     }
-    AK_TRY(ak_reference_run(reference, &s->shape, s->arrays, err));
+    AK_TRY(ak_stage_rows_compute(s, reference, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         const size_t width = s->elements[i];
         for (size_t k = 0; is_output(stage, i) && k < s->rows; k++) {
@@ -219,9 +125,7 @@ static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_ref
         }
     }
 out:
-    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        ak_free(s->arrays[i]);
-    }
+    ak_stage_rows_clear(s);
     ak_free(s);
     return status;
 }

@@ -57,11 +57,11 @@ typedef struct large_case {
 } large_case;
 static const large_case large_cases[] = {
     {8, NULL, AK_TRIAL_OK, NULL},
-    {4, "large_wrong", AK_TRIAL_WRONG_RESULT, "1 of 65536 elements wrong, worst"},
+    {4, "large_wrong", AK_TRIAL_WRONG_RESULT, "elements wrong, worst"},
     {5, "large_overrun", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
     {6, "large_past", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
     {8, NULL, AK_TRIAL_OK, NULL},
-    {7, "large_idle", AK_TRIAL_WRONG_RESULT, "65536 of 65536 elements wrong (65536 never"},
+    {7, "large_idle", AK_TRIAL_WRONG_RESULT, " never"},
     {3, "large_input", AK_TRIAL_WRONG_RESULT, "it changes its input A"},
     {9, "large_scribble", AK_TRIAL_WRONG_RESULT, "" /* or that of another argument */},
     {8, NULL, AK_TRIAL_OK, NULL},
@@ -72,7 +72,7 @@ static const large_case apart_cases[] = {
     {5, "large_gap", AK_TRIAL_WRONG_RESULT, "it writes between the rows of C"},
     {6, "large_gap_copy", AK_TRIAL_WRONG_RESULT, "it writes between the rows of C"},
     {4, "large_past", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
-    {3, "large_wrong", AK_TRIAL_WRONG_RESULT, "1 of 65536 elements wrong, worst"},
+    {3, "large_wrong", AK_TRIAL_WRONG_RESULT, "elements wrong, worst"},
     {8, NULL, AK_TRIAL_OK, NULL},
 };
 enum {
@@ -380,13 +380,17 @@ static void a_search_compiles_what_it_times(void **state)
 }
 
 /* Batches include inputs that no earlier call has seen. So a candidate that reuses earlier results
-   is found to be wrong or slow, whichever a random draw shows first. */
+   is found to be wrong or slow, whichever a random draw shows first. A candidate that computes
+   nothing for inputs that do not come back is wrong where the harness has no result at hand. */
 static void whoever_remembers_is_found(void **state)
 {
     static const struct {
         const char *faults;
         bool found;
-    } ways[] = {{"", false}, {"address@OWN_SIZE_ONLY=1", true}, {"print@OWN_SIZE_ONLY=1", true}};
+    } ways[] = {{"", false},
+                {"address@OWN_SIZE_ONLY=1", true},
+                {"print@OWN_SIZE_ONLY=1", true},
+                {"stranger@OWN_SIZE_ONLY=1", true}};
     char *faults = ak_strdup(getenv("FAKE_CUDA"));
     (void)state;
     assert_non_null(faults);

@@ -474,6 +474,24 @@ static int keep(ak_runnable *r, size_t set, double run_ns)
     return 0;
 }
 
+static int put_aside(ak_runnable *r, size_t set)
+{
+    r->at[SETS + AK_CONTENTS_OTHER] = r->at[set];
+    return 0;
+}
+
+/* Returns whether what was set aside is right for the inputs that the outcome tells, which are no
+   own ones. */
+static bool aside_right(const ak_runnable *r, const ak_outcome *out)
+{
+    const place *aside = &r->at[SETS + AK_CONTENTS_OTHER];
+    bool right = out->turned[0] % COLUMNS == 0 && out->turned[0] > 0 && out->turned[1] == 0;
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        right = right && aside->y[i] == 2 * r->block.x[(i + out->turned[0]) % ELEMENTS];
+    }
+    return right;
+}
+
 /* Runs batches of different lengths with a fake kernel of the given habit, for example one that
    reuses earlier results. Returns how many batches were wrong; *out is the last outcome. */
 static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind kind)
@@ -485,7 +503,8 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
                                         .turn = turn,
                                         .fill = fill,
                                         .time = time_runs,
-                                        .keep = keep};
+                                        .keep = keep,
+                                        .set_aside = put_aside};
     ak_argument_spec arguments[] = {{.dtype = dtype, .access = AK_ACCESS_IN, .fill = kind},
                                     {.dtype = dtype, .access = AK_ACCESS_OUT}};
     ak_problem problem = {.argument_count = 2};
@@ -507,6 +526,7 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
         const ak_launch launch = {.task = &task,
                                   .shape = &shape,
                                   .iterations = how == BELIEVES ? 1 : runs[b % 3],
+                                  .aside = b % 2 == 1,
                                   .timeout_ns = 1};
         for (int i = 0; i < ELEMENTS; i++) {
             r->block.x[i] = (float)((how == BELIEVES ? 0 : b * ELEMENTS) + i);
@@ -521,6 +541,11 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
             right = right && r->kept.y[i] == 2 * r->block.x[i];
         }
         wrong += !right;
+        if (out->status == AK_TRIAL_OK) {
+            assert_true(out->aside == launch.aside);
+            assert_true(!out->aside || kind == AK_FILL_OFFSETS ||
+                        aside_right(r, out) == (how != ONCE));
+        }
         if (out->status != AK_TRIAL_OK) {
             break;
         }

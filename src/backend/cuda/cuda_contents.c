@@ -68,6 +68,23 @@ static int keep(ak_runnable *runnable, size_t set, double run_ns)
                 runnable->places.span);
 }
 
+static int set_aside(ak_runnable *runnable, size_t set)
+{
+    return copy(runnable, spare(runnable, AK_CONTENTS_OTHER), set_at(runnable, set),
+                runnable->places.span);
+}
+
+ak_status ak_cuda_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
+                              size_t bytes, ak_error *err)
+{
+    ak_device *device = runnable->device;
+    const size_t at = runnable->places.offset[argument] - runnable->places.first + offset;
+    int code = device->cuda->download(data, spare(runnable, AK_CONTENTS_OTHER) + at, bytes,
+                                      device->stream);
+    code = code == 0 ? ak_cuda_wait(device, AK_CUDA_DRAIN_NS) : code;
+    return ak_cuda_fail(device, code, "download", err);
+}
+
 static int end(ak_runnable *runnable)
 {
     return copy(runnable, set_at(runnable, 0), spare(runnable, AK_CONTENTS_OWN),
@@ -86,5 +103,6 @@ const ak_contents_ops ak_cuda_contents_ops = {
     .fill = fill,
     .time = ak_cuda_time_runs,
     .keep = keep,
+    .set_aside = set_aside,
     .end = end,
 };

@@ -415,7 +415,8 @@ static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *o
     runnable->contents = (ak_contents){.ops = &ak_cuda_contents_ops,
                                        .runnable = runnable,
                                        .rng = &runnable->device->rng,
-                                       .sets = runnable->places.sets};
+                                       .sets = runnable->places.sets,
+                                       .shared = runnable->has_constants};
     runnable->prepared = code == AK_CUDA_SUCCESS;
     runnable->generation = runnable->device->generation;
     return code;
@@ -533,6 +534,7 @@ const ak_backend_ops ak_cuda_ops = {
     .fill = cuda_fill,
     .load = cuda_load,
     .launch = cuda_launch,
+    .fetch_aside = ak_cuda_fetch_aside,
     .another = cuda_another,
     .unload = cuda_unload,
     .conditions = cuda_conditions,

@@ -131,6 +131,7 @@ struct ak_runnable {
     ak_cuda_graph graph, turn; /* of the latest batch, and of one run on each set */
     ak_overlap overlap;        /* of the graph that was last recorded */
     ak_contents contents;
+    bool has_constants; /* a kernel reads arguments as variables of its module */
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;
@@ -190,6 +191,8 @@ void ak_cuda_batch_forget(ak_runnable *runnable);
 /* cuda_contents.c: the steps of a batch of a candidate (launch/contents.h). Set 0 gets what is
    judged. */
 extern const ak_contents_ops ak_cuda_contents_ops;
+ak_status ak_cuda_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
+                              size_t bytes, ak_error *err); /* as in backend.h */
 
 /* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. */
 int ak_cuda_workspace(ak_device *device, size_t bytes);

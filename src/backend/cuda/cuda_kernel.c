@@ -328,6 +328,10 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
                           err.text);
         return AK_CUDA_REFUSED;
     }
+    runnable->has_constants = false;
+    for (size_t k = 0; k < kernels->plan.count; k++) {
+        runnable->has_constants |= kernels->plan.kernels[k].constant_count > 0;
+    }
     ak_free(kernels->memory);
     kernels->bound_count = runnable->places.sets * kernels->plan.count;
     kernels->memory = ak_alloc(kernels->bound_count + 1, sizeof *kernels->bound);

@@ -2,6 +2,7 @@
 #include "backend/launch/contents.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* One batch in this many, at random, and the first one are compared with unseen contents. */
 #define UNSEEN_EVERY 4
@@ -10,12 +11,14 @@
 #define KINDS  8
 #define NO_SET SIZE_MAX
 
-/* A batch: the first `used` sets take part, and the set with index `judged` is judged. */
+/* A batch: the first `used` sets take part, and the set with index `judged` is judged. The set with
+   index `aside`, unless it is NO_SET, is set aside with other contents. */
 typedef struct batch {
     ak_contents *contents;
     const ak_launch *launch;
+    ak_outcome *out;
     bool first;
-    size_t used, judged;
+    size_t used, judged, aside;
 } batch;
 
 /* Returns whether the numbers of an argument may change places. Integers may be indices in an order
@@ -29,7 +32,7 @@ static bool may_turn(const ak_argument_spec *argument, ak_dtype dtype)
 /* Rotates an argument at random by units, which are rows or, if there is only one row, elements:
    unit 0 of the other contents becomes unit `turn` of the own ones. The gap after the last row is
    not copied. */
-static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i)
+static int turn_argument(ak_contents *c, const ak_launch *launch, size_t i)
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
     const ak_shape *shape = launch->shape;
@@ -43,6 +46,7 @@ static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i
         return 0;
     }
     size_t turn = 1 + ak_rng_below(c->rng, count - 1);
+    c->turned[i] = turn * (unit / element);
     int code =
         c->ops->turn(c->runnable, i, 0, turn * distance, (count - turn - 1) * distance + unit);
     return code == 0 ? c->ops->turn(c->runnable, i, (count - turn) * distance, 0,
@@ -61,6 +65,9 @@ static int turn_other(const batch *b)
 
 static int fill(const batch *b, size_t set, ak_contents_spare from, bool outputs)
 {
+    if (set == b->aside) {
+        memcpy(b->out->turned, b->contents->turned, sizeof b->out->turned);
+    }
     return b->contents->ops->fill(b->contents->runnable, set, from, outputs);
 }
 
@@ -70,13 +77,16 @@ static int time_runs(int64_t *ns, const batch *b, size_t runs)
                                   b->launch->timeout_ns);
 }
 
-/* Fills `count` sets with other contents, of which `kinds` are different. */
+/* Fills `count` sets with other contents, of which `kinds` are different. The set that is set aside
+   is among the last, because of what the sets share. */
 static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
 {
     int code = 0;
-    for (size_t kind = 0; kind < kinds && kind < count && code == 0; kind++) {
+    kinds = kinds < count ? kinds : count;
+    const size_t first = b->aside == NO_SET ? 0 : b->aside + 1;
+    for (size_t kind = 0; kind < kinds && code == 0; kind++) {
         code = turn_other(b);
-        for (size_t set = kind; set < count && code == 0; set += kinds) {
+        for (size_t set = (first + kind) % kinds; set < count && code == 0; set += kinds) {
             code = fill(b, set, AK_CONTENTS_OTHER, outputs);
         }
     }
@@ -91,10 +101,17 @@ static size_t draw_set(const ak_contents *c, size_t count)
     return set == c->right_set ? (set + 1) % count : set;
 }
 
-/* Compares the time of a run in the batch, `each_ns`, with that of runs on unseen contents, which
-   all differ: one run on each set that the batch has used or, if it was a single run, on the set
-   that is judged. These sets then no longer hold what the batch has written. */
-static int look_at_unseen(const batch *b, double each_ns, ak_outcome *out)
+static int set_aside(const batch *b)
+{
+    b->out->aside = b->aside != NO_SET;
+    return b->out->aside ? b->contents->ops->set_aside(b->contents->runnable, b->aside) : 0;
+}
+
+/* Runs on unseen contents, which all differ: once on each set that the batch has used or, if it was
+   a single run, on the set that is judged. Compares the time of such a run with that of a run in
+   the batch, `each_ns`, unless this is 0. The sets then no longer hold what the batch has
+   written. */
+static int look_at_unseen(const batch *b, double each_ns)
 {
     const ak_contents_ops *ops = b->contents->ops;
     const uint32_t runs = b->launch->iterations;
@@ -106,8 +123,8 @@ static int look_at_unseen(const batch *b, double each_ns, ak_outcome *out)
         code = code == 0 && runs == 1 ? fill(b, b->judged, AK_CONTENTS_OTHER, false) : code;
         code = code == 0 ? time_runs(&ns, b, sets) : code;
         double limit = (double)sets * (ops->times * each_ns + ops->each_ns) + ops->all_ns;
-        if (code != 0 || (double)ns <= limit) {
-            return code;
+        if (code != 0 || each_ns <= 0 || (double)ns <= limit) {
+            return code == 0 ? set_aside(b) : code;
         }
         if (ops->repeats) {
             code = time_runs(&again, b, runs);
@@ -115,7 +132,7 @@ static int look_at_unseen(const batch *b, double each_ns, ak_outcome *out)
         }
     }
     if (code == 0) {
-        ak_outcome_refuse(out, AK_TRIAL_REJECTED,
+        ak_outcome_refuse(b->out, AK_TRIAL_REJECTED,
                           "on inputs that it has not seen a run takes %.3g us, in a batch %.3g us: "
                           "it reuses results of earlier runs",
                           (double)ns / (double)sets / 1e3, each_ns / 1e3);
@@ -146,6 +163,7 @@ static int many_runs(int64_t *ns, const batch *b)
     int64_t ignored = 0;
     /* If arguments are changed in place, only a single run on them can be judged. */
     bool alone = ak_problem_works_in_place(b->launch->task->problem) ||
+                 (b->contents->shared && b->aside != NO_SET) ||
                  ak_rng_below(b->contents->rng, 2) == 0;
     int code = fill_all(b, b->used, KINDS, b->first);
     code = code == 0 && !alone ? fill(b, b->judged, AK_CONTENTS_OWN, b->first) : code;
@@ -157,11 +175,24 @@ static int many_runs(int64_t *ns, const batch *b)
     return code;
 }
 
+/* Draws whether a set of the batch is set aside, rather than one with unseen contents. Where
+   arguments are changed in place, a batch leaves what no single run gives. */
+static bool may_be_of_batch(const batch *b)
+{
+    return b->used > 1 && b->launch->iterations > 1 &&
+           !ak_problem_works_in_place(b->launch->task->problem) &&
+           ak_rng_below(b->contents->rng, 2) == 0;
+}
+
 int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launch, ak_outcome *out)
 {
     const ak_contents_ops *ops = contents->ops;
     const uint32_t runs = launch->iterations;
-    batch b = {.contents = contents, .launch = launch, .first = !contents->visited};
+    batch b = {.contents = contents,
+               .launch = launch,
+               .out = out,
+               .first = !contents->visited,
+               .aside = NO_SET};
     int code = ops->begin(contents->runnable);
     if (b.first) {
         /* This overwrites the results of earlier candidates. */
@@ -173,6 +204,8 @@ int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launc
     }
     b.used = runs > 1 && runs < contents->sets ? runs : contents->sets;
     b.judged = draw_set(contents, b.used);
+    const bool of_batch = launch->aside && may_be_of_batch(&b);
+    b.aside = of_batch ? (b.judged + 1 + ak_rng_below(contents->rng, b.used - 1)) % b.used : NO_SET;
     code = code != 0 ? code : runs == 1 ? single_run(ns, &b) : many_runs(ns, &b);
     const double run_ns = (double)*ns / runs;
     contents->right_set =
@@ -180,11 +213,17 @@ int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launc
     out->alone = true;
     code = code == 0 ? ops->keep(contents->runnable, b.judged, run_ns) : code;
     bool long_enough = *ns >= ops->least_ns && contents->long_runs++ >= ops->cold;
-    if (code == 0 && long_enough &&
-        (!contents->looked || ak_rng_below(contents->rng, UNSEEN_EVERY) == 0)) {
-        contents->looked = true;
+    bool compared =
+        long_enough && (!contents->looked || ak_rng_below(contents->rng, UNSEEN_EVERY) == 0);
+    if (code == 0 && of_batch) {
+        code = set_aside(&b);
+    } else if (code == 0 && (compared || launch->aside)) {
+        contents->looked = contents->looked || long_enough;
         contents->right_set = NO_SET;
-        code = look_at_unseen(&b, run_ns, out);
+        b.aside = !launch->aside ? NO_SET
+                  : runs > 1     ? ak_rng_below(contents->rng, b.used)
+                                 : b.judged;
+        code = look_at_unseen(&b, long_enough ? run_ns : 0);
     }
     return code == 0 && ops->end != NULL ? ops->end(contents->runnable) : code;
 }

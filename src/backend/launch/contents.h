@@ -17,6 +17,11 @@
  *     If such runs take longer than those of the batch several times in a row, the batch did not do
  *     all of its work.
  *
+ *   - If the launch asks for it, one set with other contents is set aside for the judge, with what
+ *     a run has written there: one of the batch or one that no run had seen. So a candidate must
+ *     also be right where the harness has no result, and cannot leave out what is not the own
+ *     contents.
+ *
  * A backend says how its memory is copied and its runs are timed (ak_contents_ops); what is copied
  * and timed, and which set is judged, is decided here. The functions of a backend return 0 or its
  * driver's code, which ends the batch.
@@ -56,26 +61,30 @@ typedef struct ak_contents_ops {
     /* Copies the set that is judged to where runs on unseen contents do not change it. A run of the
        batch took run_ns. */
     int (*keep)(ak_runnable *runnable, size_t set, double run_ns);
+    /* Copies a set to the spare place of the other contents, which are not needed any more. */
+    int (*set_aside)(ak_runnable *runnable, size_t set);
     /* (optional) Copies what was kept to where the harness reads it; NULL: `keep` has done so. */
     int (*end)(ak_runnable *runnable);
 } ak_contents_ops;
 
-/* What is remembered from batch to batch of a candidate at a shape. A backend sets the first four
+/* What is remembered from batch to batch of a candidate at a shape. A backend sets the first five
    members, and the others to 0, when it prepares a candidate. */
 typedef struct ak_contents {
     const ak_contents_ops *ops;
     ak_runnable *runnable;
     ak_rng *rng;
     size_t sets;        /* more than 1 */
+    bool shared;        /* all sets share some inputs, which are those that were filled in last */
     bool visited;       /* the sets hold what this candidate has written, not poison */
     bool looked;        /* a batch was compared with unseen contents */
     size_t right_set;   /* the set whose outputs are right for the task's own inputs */
     unsigned long_runs; /* batches that were long enough to be compared */
+    size_t turned[AK_ARGUMENTS_MAX]; /* of the other contents, as in ak_outcome */
 } ak_contents;
 
 /* Runs a candidate's batch at the task's own shape, and leaves for the harness what a run on the
-   uploaded inputs has written. Sets out->alone, and the rest of the outcome if it rejects the
-   candidate. */
+   uploaded inputs has written. Sets out->alone and, with launch->aside, out->aside, and the rest of
+   the outcome if it rejects the candidate. */
 int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launch, ak_outcome *out);
 
 #endif

@@ -62,6 +62,28 @@ static int keep(ak_runnable *runnable, size_t set, double run_ns)
     return ak_opencl_to_block(runnable->device, set);
 }
 
+static int set_aside(ak_runnable *runnable, size_t set)
+{
+    const size_t sets[] = {spare(runnable, AK_CONTENTS_OTHER), set};
+    const ak_opencl_layout *layout = &runnable->device->layout;
+    int32_t code = 0;
+    for (size_t i = 0; i < layout->count && code == 0; i++) {
+        code = copy(runnable, sets, i, 0, 0, layout->length[i]);
+    }
+    return code;
+}
+
+ak_status ak_opencl_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
+                                size_t bytes, ak_error *err)
+{
+    ak_device *device = runnable->device;
+    const ak_opencl_set *set = &device->sets[spare(runnable, AK_CONTENTS_OTHER)];
+    return ak_opencl_fail(device,
+                          device->cl->read(device->queue, set->memory[argument], 1,
+                                           AK_GUARD_BYTES + offset, bytes, data, 0, NULL, NULL),
+                          "download", err);
+}
+
 const ak_contents_ops ak_opencl_contents_ops = {
     .times = 2,
     .each_ns = 25000,
@@ -72,4 +94,5 @@ const ak_contents_ops ak_opencl_contents_ops = {
     .fill = fill,
     .time = time_runs,
     .keep = keep,
+    .set_aside = set_aside,
 };

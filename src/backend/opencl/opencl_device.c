@@ -51,7 +51,7 @@ void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, 
     }
 }
 
-static ak_status fail(const ak_device *device, int32_t code, const char *doing, ak_error *err)
+ak_status ak_opencl_fail(const ak_device *device, int32_t code, const char *doing, ak_error *err)
 {
     char text[64];
     if (code == 0) {
@@ -162,10 +162,10 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
     AK_TRY(ak_opencl_open(&device->cl, err));
     AK_TRY(ak_opencl_find(&device->place, device->cl, task->device, err));
     device->context = ak_opencl_context(device->cl, &device->place, &code);
-    AK_TRY(fail(device, code, "opening the device", err));
+    AK_TRY(ak_opencl_fail(device, code, "opening the device", err));
     device->queue = device->cl->queue_create(device->context, device->place.device,
                                              AK_CL_QUEUE_PROFILING, &code);
-    AK_TRY(fail(device, code, "opening the device", err));
+    AK_TRY(ak_opencl_fail(device, code, "opening the device", err));
     *out = device;
 out:
     if (status != AK_OK) {
@@ -188,7 +188,7 @@ static ak_status reserve(ak_device *device, size_t bytes, ak_error *err)
     device->block_bytes = code == 0 ? bytes : 0;
     (void)snprintf(text, sizeof text, "reserving %s for the arguments",
                    ak_number_size(size, bytes));
-    return fail(device, code, text, err);
+    return ak_opencl_fail(device, code, text, err);
 }
 
 static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
@@ -205,10 +205,10 @@ static ak_status upload(ak_device *device, size_t offset, const void *data, size
     ak_status status = check_range(device, offset, bytes, err);
     return status != AK_OK || bytes == 0
                ? status
-               : fail(device,
-                      device->cl->write(device->queue, device->block, 1, offset, bytes, data, 0,
-                                        NULL, NULL),
-                      "upload", err);
+               : ak_opencl_fail(device,
+                                device->cl->write(device->queue, device->block, 1, offset, bytes,
+                                                  data, 0, NULL, NULL),
+                                "upload", err);
 }
 
 static ak_status download(void *data, ak_device *device, size_t offset, size_t bytes, ak_error *err)
@@ -216,10 +216,10 @@ static ak_status download(void *data, ak_device *device, size_t offset, size_t b
     ak_status status = check_range(device, offset, bytes, err);
     return status != AK_OK || bytes == 0
                ? status
-               : fail(device,
-                      device->cl->read(device->queue, device->block, 1, offset, bytes, data, 0,
-                                       NULL, NULL),
-                      "download", err);
+               : ak_opencl_fail(device,
+                                device->cl->read(device->queue, device->block, 1, offset, bytes,
+                                                 data, 0, NULL, NULL),
+                                "download", err);
 }
 
 static ak_status fill(ak_device *device, size_t offset, const void *element, size_t bytes,
@@ -232,7 +232,7 @@ static ak_status fill(ak_device *device, size_t offset, const void *element, siz
     int32_t code = device->cl->fill(device->queue, device->block, element, bytes, offset,
                                     bytes * count, 0, NULL, NULL);
     code = code == 0 ? ak_opencl_drain(device) : code;
-    return fail(device, code, "fill", err);
+    return ak_opencl_fail(device, code, "fill", err);
 }
 
 int32_t ak_opencl_make_buffer(void **memory, void **part, ak_device *device, size_t bytes)
@@ -331,6 +331,7 @@ const ak_backend_ops ak_opencl_ops = {
     .fill = fill,
     .load = ak_opencl_load_candidate,
     .launch = ak_opencl_launch,
+    .fetch_aside = ak_opencl_fetch_aside,
     .unload = ak_opencl_unload,
     .lost = lost,
     .close = close_device,

@@ -73,6 +73,8 @@ int32_t ak_opencl_drain(ak_device *device);
 int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns);
 /* Returns whether a code says that there is no memory. */
 bool ak_opencl_is_memory(int32_t code);
+/* Reports the error of a call that returned `code`: AK_NO_MEMORY or AK_CRASHED. */
+ak_status ak_opencl_fail(const ak_device *device, int32_t code, const char *doing, ak_error *err);
 /* Writes the outcome of calls that returned `code`, unless it is AK_CL_REFUSED. */
 void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing);
 /* Makes a buffer, and the part of it that begins after the first red zone. */
@@ -93,5 +95,7 @@ void ak_opencl_unload(ak_runnable *runnable);
 /* opencl_contents.c: the steps of a batch on several sets (launch/contents.h). The block gets what
    is judged. */
 extern const ak_contents_ops ak_opencl_contents_ops;
+ak_status ak_opencl_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
+                                size_t bytes, ak_error *err); /* as in backend.h */
 
 #endif
