@@ -33,6 +33,7 @@ struct ak_device {
     size_t block_bytes;
     ak_runnable *spare;      /* started, but nothing is loaded */
     int64_t roundtrip_ns[2]; /* what an empty batch takes; [1]: if the worker polls for its end */
+    int64_t stop_ns[2];      /* stopping a child may take this; [1]: after a single call */
     double forget_ns;        /* what setting the processor's state back takes before each call */
     bool watch;              /* count waits for a processor; not in empty batches */
     uint64_t salt;
@@ -56,13 +57,12 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
-    int batches, late; /* `batches` that were timed, and the `late` ones after which the candidate
-                          kept computing */
     int metered, crowded; /* batches whose processor time was looked at, and those that took more
                              than their threads can */
     /* Of the latest batch: processor time before it, the time of its calls, and the most processor
        time that its threads can have had. */
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;
+    int64_t stop_ns;    /* from the end of the latest batch until all threads had stopped */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
     /* Growth of its memory at these sizes and with this workspace: bytes in use after the first
        batch (from) and at most (most); batches and calls since, and batches in which it grew. */

@@ -620,15 +620,7 @@ static void run(runner *r)
         wait_for_go(page, 1);
     }
     uint64_t skipped = repeat(r, &asked, &call, asked.iterations, &state);
-    say(AK_RUNNER_DONE);
     const char *left = r->kernel != NULL ? left_behind() : NULL;
-    /* A library starts its threads at its first call, and they inherit the processors of its
-       caller. So the caller is pinned only now, and the library's threads stay free to use the
-       other cores. */
-    if (r->ops != NULL && r->ops->keeps_threads && !r->pinned && asked.iterations > 0) {
-        ak_host_pool_pin(r->pool);
-        r->pinned = true;
-    }
     if (leaves_out(r, skipped)) {
         char text[AK_RUNNER_REASON_MAX];
         (void)snprintf(text, sizeof text,
@@ -644,7 +636,14 @@ static void run(runner *r)
         answer(page, AK_TRIAL_WRONG_RESULT,
                "it writes beyond the end of its workspace: the space file asks for too little");
     }
-    say(AK_RUNNER_END);
+    say(AK_RUNNER_DONE); /* from here on the worker may stop this process at any time */
+    /* A library starts its threads at its first call, and they inherit the processors of its
+       caller. So the caller is pinned only now, and the library's threads stay free to use the
+       other cores. */
+    if (r->ops != NULL && r->ops->keeps_threads && !r->pinned && asked.iterations > 0) {
+        ak_host_pool_pin(r->pool);
+        r->pinned = true;
+    }
 }
 
 enum { BLOCK_FD = 3, PAGE_FD = 4 }; /* arguments of autokernel worker --runner BLOCK_FD PAGE_FD */
