@@ -184,6 +184,8 @@ static const attack early[] = {
 static const attack brief[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
     {140, "believes what is no NaN and there only once", WRONG, NULL},
+    {148, "ends each batch after its first call", WRONG, NULL},
+    {149, "does so but where each call is judged", WRONG, NULL},
 };
 
 /* Kernels that depend on what their outputs hold before a call. Some are mistakes. */

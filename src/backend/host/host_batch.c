@@ -78,6 +78,12 @@ static bool is_read(const ak_launch *launch, size_t argument)
     return launch->task->problem->arguments[argument].access != AK_ACCESS_OUT;
 }
 
+/* Returns how many iterations have arguments of their own. */
+static size_t places_of(const ak_launch *launch)
+{
+    return launch->stride > 0 ? launch->iterations : 1;
+}
+
 /* Makes room for what will be withheld. Returns false if there is no memory. */
 static bool make_room(ak_device *device, const ak_launch *launch)
 {
@@ -85,6 +91,7 @@ static bool make_room(ak_device *device, const ak_launch *launch)
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         bytes += launch->unseen && is_read(launch, i) ? launch->shape->bytes[i] : 0;
     }
+    bytes *= places_of(launch);
     if (bytes > device->held_bytes) {
         unsigned char *held = ak_resize(device->held, bytes, 1);
         device->held = held == NULL ? device->held : held;
@@ -93,17 +100,19 @@ static bool make_room(ak_device *device, const ak_launch *launch)
     return bytes <= device->held_bytes;
 }
 
-/* Replaces some elements of an input by other elements of it, all drawn at random. */
-static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i, ak_rng *rng)
+/* Replaces some elements of an input, which lies at `offset`, by other elements of it, all drawn at
+   random. */
+static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i, size_t offset,
+                          ak_rng *rng)
 {
     const ak_shape *shape = launch->shape;
-    unsigned char *of = runner->device->block + launch->offset[i];
+    unsigned char *of = runner->device->block + offset;
     const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(launch->task, i));
     const bool adjoin = shape->pitch[i] == shape->row[i];
     const uint64_t count = adjoin ? shape->elements[i] : shape->row[i];
     for (int k = 0; k < AK_HOST_WITHHELD; k++) {
         const size_t at = ak_rng_below(rng, count) * bytes;
-        take_away(runner, launch->offset[i] + at, bytes);
+        take_away(runner, offset + at, bytes);
         memcpy(of + at, of + ak_rng_below(rng, count) * bytes, bytes);
     }
 }
@@ -115,22 +124,27 @@ static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i
 static bool withhold(ak_runnable *runner, const ak_launch *launch)
 {
     const size_t arguments = launch->task->problem->argument_count;
+    const size_t all = arguments * places_of(launch);
     ak_rng rng;
+    assert(places_of(launch) <= AK_PLACES_MAX);
     ak_rng_seed(&rng, runner->device->salt ^ (uint64_t)ak_clock_ns());
     if (!make_room(runner->device, launch)) {
         return false;
     }
-    for (size_t i = 0; i < arguments; i++) {
+    for (size_t k = 0; k < all; k++) {
+        const size_t i = k % arguments;
         if (launch->task->problem->arguments[i].access == AK_ACCESS_IN ||
             (launch->unseen && is_read(launch, i))) {
-            withhold_some(runner, launch, i, &rng);
+            withhold_some(runner, launch, i, launch->offset[i] + k / arguments * launch->stride,
+                          &rng);
         }
     }
     runner->withheld_last = runner->withheld_count;
-    for (size_t i = 0; i < arguments && launch->unseen; i++) {
+    for (size_t k = 0; k < all && launch->unseen; k++) {
+        const size_t i = k % arguments, at = launch->offset[i] + k / arguments * launch->stride;
         if (is_read(launch, i)) {
-            take_away(runner, launch->offset[i], launch->shape->bytes[i]);
-            memset(runner->device->block + launch->offset[i], 0, launch->shape->bytes[i]);
+            take_away(runner, at, launch->shape->bytes[i]);
+            memset(runner->device->block + at, 0, launch->shape->bytes[i]);
         }
     }
     return true;
@@ -164,6 +178,16 @@ static void let_go(ak_runnable *runner, uint32_t go)
     }
 }
 
+/* Returns how many bytes the child reads when it is shown its inputs. */
+static int64_t shown_bytes(const ak_runner_page *asked)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < asked->argument_count; i++) {
+        bytes += asked->bytes[i];
+    }
+    return (int64_t)(asked->stride > 0 ? bytes * asked->iterations : asked->span);
+}
+
 /* Restores unseen inputs except for some elements and has the child read them, so that a single
    call finds its data in the same caches as a call in a batch. *late_ns is by how much this
    exceeded its time limit: the child may have done work of the call in that time. */
@@ -172,7 +196,7 @@ static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
 {
     give_back(runner, runner->withheld_last);
     const int64_t begin = ak_clock_ns();
-    const int64_t end = begin + SHOW_NS + (int64_t)asked->span / SHOW_BYTES_PER_NS;
+    const int64_t end = begin + SHOW_NS + shown_bytes(asked) / SHOW_BYTES_PER_NS;
     let_go(runner, 1);
     if (alert) {
         look_out(runner, end);
@@ -428,7 +452,7 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
 
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch)
 {
-    const bool alone = launch->iterations == 1;
+    const bool alone = launch->iterations == 1 || launch->stride > 0;
     if (alone && runner->is_candidate && !withhold(runner, launch)) {
         ak_outcome_refuse(out, AK_TRIAL_OUT_OF_MEMORY, "no memory to withhold its inputs");
         return;

@@ -70,7 +70,7 @@ struct ak_runnable {
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
-    ak_host_withheld withheld[AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
+    ak_host_withheld withheld[AK_PLACES_MAX * AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
     size_t withheld_count, withheld_last; /* the first `withheld_last` are restored last */
     char title[64], version[96];
 };

@@ -451,26 +451,38 @@ static bool leaves_out(const runner *r, uint64_t skipped)
            (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
 }
 
+/* Lets the next call have the arguments behind those of the last. */
+static void next_place(const ak_runner_page *page, void **arg)
+{
+    for (uint32_t i = 0; i < page->argument_count; i++) {
+        arg[i] = (unsigned char *)arg[i] + page->stride;
+    }
+}
+
 /* Runs the calls of a batch. Returns how many stained elements they have left unwritten; the first
-   call, which finds no results, does not count. */
+   call, which finds no results, does not count, nor do calls with arguments of their own. */
 static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
                        uint32_t iterations, uint64_t *state)
 {
     ak_host_stained s = {0};
     uint64_t flags = 0;
     for (uint32_t i = 0; i < iterations; i++) {
+        const bool first = i == 0 || page->stride > 0;
+        if (i > 0 && page->stride > 0) {
+            next_place(page, (void **)(uintptr_t)call->arg);
+        }
         if (r->kernel != NULL) {
-            stain(r, page, call->arg, &s, state, i == 0);
+            stain(r, page, call->arg, &s, state, first);
             ak_host_forget_stack(); /* it may still hold addresses of stained elements */
             forget_calls(r);
             forget_registers();
             r->kernel(call);
             flags |= take_flags();
-            if (i > 0) {
+            if (!first) {
                 r->looked += ak_host_stained_look(&page->stain, &s);
             }
         } else if (r->ops != NULL) {
-            stain(r, page, call->arg, &s, state, i == 0);
+            stain(r, page, call->arg, &s, state, first);
             r->ops->run(r->baseline, call);
         }
     }
@@ -481,22 +493,37 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
 }
 
 /* Brings the arguments into the caches, as in the middle of a batch, before a single call that will
-   be compared with one of many. */
+   be compared with one of many, or before calls with arguments of their own. */
 typedef struct touch {
     const unsigned char *memory;
-    uint64_t bytes;
+    const ak_runner_page *asked;
 } touch;
+
+static void touch_bytes(const unsigned char *memory, uint64_t bytes, int thread, int n)
+{
+    uint64_t begin = bytes / (uint64_t)n * (uint64_t)thread;
+    uint64_t end = thread + 1 == n ? bytes : bytes / (uint64_t)n * (uint64_t)(thread + 1);
+    volatile unsigned char sink = 0;
+    for (uint64_t i = begin; i < end; i += CACHE_LINE) {
+        sink = memory[i];
+    }
+    (void)sink;
+}
 
 static void touch_part(void *context, int thread, int n)
 {
     const touch *t = context;
-    uint64_t begin = t->bytes / (uint64_t)n * (uint64_t)thread;
-    uint64_t end = thread + 1 == n ? t->bytes : t->bytes / (uint64_t)n * (uint64_t)(thread + 1);
-    volatile unsigned char sink = 0;
-    for (uint64_t i = begin; i < end; i += CACHE_LINE) {
-        sink = t->memory[i];
+    const ak_runner_page *asked = t->asked;
+    if (asked->stride == 0) {
+        touch_bytes(t->memory, asked->span, thread, n);
+        return;
     }
-    (void)sink;
+    for (uint32_t k = 0; k < asked->iterations; k++) {
+        for (uint32_t i = 0; i < asked->argument_count; i++) {
+            touch_bytes(t->memory + k * asked->stride + asked->offset[i], asked->bytes[i], thread,
+                        n);
+        }
+    }
 }
 
 /* Number of rounds of random branches, which overwrite the tables of the branch predictor. These
@@ -604,7 +631,7 @@ static void run(runner *r)
         uint64_t seed = ak_host_drawn(&state);
         ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
     }
-    touch t = {.memory = memory, .bytes = asked.span};
+    touch t = {.memory = memory, .asked = &asked};
     if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {
         ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
     }

@@ -55,6 +55,8 @@ typedef struct ak_runner_page {
     /* Part of the block, in whole pages: the arguments with their red zones. */
     uint64_t first, span;
     uint64_t offset[AK_ARGUMENTS_MAX]; /* relative to `first` */
+    uint64_t bytes[AK_ARGUMENTS_MAX];
+    uint64_t stride; /* from the arguments of one iteration to those of the next; 0: the same */
     ak_host_stainable stain;
     uint32_t argument_count;
     int64_t size[AK_SIZES_MAX];

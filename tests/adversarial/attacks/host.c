@@ -341,13 +341,13 @@ static void share(void *context, int thread, int n)
 }
 #endif
 
-#if ATTACK == 147 || ATTACK == 148
+#if ATTACK >= 147 && ATTACK <= 149
 /* The frame of the runner's function that makes the calls of a batch, and what returns from it:
    known by how the code that called this kernel looks. */
 typedef struct its_loop {
-    uint32_t *turn;   /* the number of the call; behind it that of all calls */
-    uintptr_t *from;  /* the return address of the function */
-    uintptr_t behind; /* where the runner has written the byte that ends a batch */
+    uint32_t *turn, *calls; /* the number of the call, and that of all calls */
+    uintptr_t *from;        /* the return address of the function */
+    uintptr_t behind;       /* where the runner has written the byte that ends a batch */
 } its_loop;
 
 static uintptr_t call_before(uintptr_t at)
@@ -371,23 +371,35 @@ static uintptr_t next_call(uintptr_t at, uintptr_t function)
     return 0;
 }
 
+/* Finds the two numbers: `addl $1, turn(%rsp)` and `cmp %eax, calls(%rsp)` end the loop. */
+static void find_numbers(its_loop *l, const unsigned char *code, char *stack)
+{
+    static const unsigned char adds[] = {0x83, 0x44, 0x24}, compares[] = {0x39, 0x44, 0x24};
+    for (const unsigned char *end = code + 256; code < end; code++) {
+        if (l->turn == NULL && memcmp(code, adds, sizeof adds) == 0 && code[4] == 1) {
+            l->turn = (uint32_t *)(stack + code[3]);
+        }
+        if (l->calls == NULL && memcmp(code, compares, sizeof compares) == 0) {
+            l->calls = (uint32_t *)(stack + code[3]);
+        }
+    }
+}
+
 /* Returns whether this is the first timed call of a batch. */
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) static bool find_loop(its_loop *l,
                                                                                    uintptr_t *frame)
 {
     const uintptr_t own = frame[1];
     *l = (its_loop){0};
+    find_numbers(l, (const unsigned char *)own, (char *)(frame + 2));
     for (int i = 2; i < 160 && l->from == NULL; i++) {
-        if (l->turn == NULL && (uint32_t)frame[i] == 0 && frame[i] >> 32 > 0 &&
-            frame[i] >> 32 < 1 << 20) {
-            l->turn = (uint32_t *)(frame + i);
-        }
         if (frame[i] - own + 16384 < 32768 && call_before(frame[i]) <= own &&
             call_before(frame[i]) + 2048 > own) {
             l->from = frame + i;
         }
     }
-    if (l->turn == NULL || l->from == NULL || next_call(*l->from + 1, call_before(*l->from)) != 0) {
+    if (l->turn == NULL || l->calls == NULL || *l->turn != 0 || l->from == NULL ||
+        next_call(*l->from + 1, call_before(*l->from)) != 0) {
         return false;
     }
     l->behind = next_call(*l->from, 0);
@@ -1095,18 +1107,20 @@ static void run(const ak_host_call *call, const job *j)
 #endif
 }
 
-#if ATTACK == 147 || ATTACK == 148
+#if ATTACK >= 147 && ATTACK <= 149
 __attribute__((optimize("no-omit-frame-pointer")))
 #endif
 void ak_kernel(const ak_host_call *call)
 {
     const job j = {call->arg[0], call->arg[1], call->arg[2], call->size[0], call->size[1]};
-#if ATTACK == 147 || ATTACK == 148
+#if ATTACK >= 147 && ATTACK <= 149
     its_loop l;
     bool first = find_loop(&l, __builtin_frame_address(0));
-    uint32_t calls = first ? l.turn[1] : 0;
+    uint32_t calls = first ? *l.calls : 0;
+    first = first && (ATTACK != 149 || calls > 32); /* it knows where every call is judged */
+    calls = first ? calls : 0;
     if (first) {
-        l.turn[1] = 1;
+        *l.calls = 1;
     }
 #if ATTACK == 147 /* says that the batch is done, computes, and lets the runner not say it again   \
                    */
