@@ -386,6 +386,8 @@ static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iteratio
         const int64_t waited = r->outcome.waits_known ? r->outcome.waited_ns : 0;
         if ((double)(r->outcome.ns - waited) > limit) {
             r->unseen_ms[r->unseen_count++] = (double)r->outcome.ns / 1e6 / (double)calls;
+        } else if (looks < LOOKS_MAX) {
+            ak_clock_sleep_ns(PAUSE_NS << looks);
         }
         if (r->unseen_count == UNSEEN_LEAST) {
             return AK_OK;
