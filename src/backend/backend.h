@@ -102,6 +102,9 @@ typedef struct ak_load {
 } ak_load;
 
 /* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
+/* At most this many iterations may have arguments of their own. */
+#define AK_PLACES_MAX 32
+
 typedef struct ak_launch {
     const ak_task *task;
     const ak_shape *shape;
@@ -110,8 +113,12 @@ typedef struct ak_launch {
     size_t workspace_bytes;
     int threads;
     uint32_t iterations;
-    bool unpredicted;   /* on a CPU: the branch predictors are made to forget the kernel first */
-    bool unseen;        /* on a CPU, one iteration: the inputs appear once the runner is ready */
+    bool unpredicted; /* on a CPU: the branch predictors are made to forget the kernel first */
+    bool unseen;      /* on a CPU, one iteration or a stride: the inputs appear once the runner is
+                         ready */
+    /* On a CPU: bytes from the arguments of one iteration to those of the next, which may be as
+       many as AK_PLACES_MAX; 0: all have the same. */
+    size_t stride;
     bool plain;         /* on a CPU, for a reference: outputs are not changed before the call */
     bool aside;         /* sets aside what other contents have given, if the backend can */
     int64_t timeout_ns; /* for all iterations together */

@@ -6,6 +6,9 @@
  * inputs that it has seen. This file finds both. If calls on unseen inputs take much longer than
  * calls in a batch, but neither fault is certain, their times replace those of the batches.
  *
+ * Both say little about a short kernel, so its calls in one more batch have inputs of their own
+ * (confirm_on_many).
+ *
  * Several calls of each kind are made; one fast call is enough to pass. Waits for a processor are
  * taken into account (alone.h), so another program's work neither fails an honest kernel nor
  * excuses a dishonest one. If the calls decide nothing, they are made again, later and in a new
@@ -59,8 +62,15 @@
 #define UNSEEN_LEAST 3
 #define UNSEEN_MOST  15
 #define UNSEEN_NS    AK_SECOND_NS
-/* Contents that refresh() gives to fresh stages come from random streams from this one on. */
+/* Contents that refresh() gives to stages come from random streams from this one on. */
 #define REFRESH_STREAM 4096
+/* Kernels are tested on many inputs if a call takes at most MANY_TIMES the time that a call alone
+   may take longer, with MANY_LEAST calls or more. The references of all of them take at most about
+   MANY_REFERENCES_NS. Threads get inputs from each other's caches at MOVED_BYTES_PER_NS. */
+#define MANY_TIMES         4.0
+#define MANY_LEAST         4
+#define MANY_REFERENCES_NS (300 * AK_MS_NS)
+#define MOVED_BYTES_PER_NS 5.0
 
 static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
                           ak_error *err)
@@ -151,10 +161,9 @@ static ak_status time_in_batch(double *each_ns, ak_loaded *r, ak_stage *seen, do
     return AK_OK;
 }
 
-/* Gives a fresh stage contents that the process has not seen. */
-static ak_status refresh(ak_evaluator *e, size_t i, ak_error *err)
+/* Gives a stage contents that the process has not seen. */
+static ak_status refresh(ak_evaluator *e, ak_stage *stage, ak_error *err)
 {
-    ak_stage *stage = &e->fresh[i];
     ak_stage_free(stage);
     ak_stage_forget(stage);
     if (e->memory.resident[stage->place] == stage) {
@@ -180,7 +189,7 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
     for (size_t i = 0; i < e->fresh_count; i++) {
         ak_alone_calls first = {0}, later = {0};
         ak_stage *stage = &e->fresh[i];
-        AK_DO(refresh(e, i, err));
+        AK_DO(refresh(e, stage, err));
         r->unpredicted = true;
         AK_DO(unseen_call(&first, r, stage, err));
         r->unpredicted = false;
@@ -226,7 +235,7 @@ static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_stage 
     while (calls.count < UNSEEN_LEAST ||
            (calls.count < UNSEEN_MOST && ak_clock_ns() - begin < UNSEEN_NS)) {
         const size_t i = calls.count % e->fresh_count;
-        AK_DO(refresh(e, i, err));
+        AK_DO(refresh(e, &e->fresh[i], err));
         AK_DO(ak_loaded_watched(r, seen, 1, err));
         AK_DO(r->outcome.status == AK_TRIAL_OK ? unseen_call(&calls, r, &e->fresh[i], err) : AK_OK);
         if (r->outcome.status != AK_TRIAL_OK) {
@@ -324,7 +333,78 @@ static void conclude_unjudged(ak_loaded *r)
                                  "batch; measure again when it is quieter");
 }
 
-ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
+/* Returns how many calls a batch on many inputs has: as many as there are references for in
+   MANY_REFERENCES_NS. */
+static size_t calls_on_many(const ak_evaluator *e)
+{
+    const int64_t each = e->preparation.reference_ns + 1;
+    const int64_t most = MANY_REFERENCES_NS / each;
+    return most < (int64_t)e->many_count ? (size_t)most : e->many_count;
+}
+
+/* Makes a batch of calls, each on inputs of its own that the process has never seen, and judges
+   every output. */
+static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    for (size_t i = 0; i < calls; i++) {
+        AK_DO(r->many_seen || !e->many[i].ready ? refresh(e, &e->many[i], err) : AK_OK);
+    }
+    r->many = r->many_seen = true;
+    ak_status status = ak_loaded_batch(r, &e->many[0], (uint32_t)calls, err);
+    r->many = false;
+    for (size_t i = 0; status == AK_OK && r->outcome.status == AK_TRIAL_OK && i < calls; i++) {
+        const ak_outcome outcome = r->outcome;
+        status = ak_loaded_judge(r, &e->many[i], false, err);
+        r->outcome = r->outcome.status == AK_TRIAL_OK ? outcome : r->outcome;
+    }
+    e->memory.resident[AK_STAGE_SETS] = NULL;
+    return status;
+}
+
+/* Tests whether a short kernel does all of the calls of a batch: a call alone tells little about
+   it. A batch in which every call has inputs of its own, all of which are judged, confirms the time
+   of other batches within the factor of calls alone, and the time that a call alone may take longer
+   is only added once. If none does, also in new processes, its times count. */
+static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
+{
+    const size_t calls = calls_on_many(r->e);
+    const bool threads = r->threads > 1;
+    const double slack = ALONE_NS + (threads ? ALONE_THREADS_NS : 0.0);
+    const double moved = threads ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
+    const double limit = (double)calls * (ALONE_TIMES * each_ms * 1e6 + moved) + slack;
+    if (AK_INSTRUMENTED || calls < MANY_LEAST || iterations == 1 ||
+        r->candidate->artifact == NULL || each_ms * 1e6 > MANY_TIMES * slack) {
+        return AK_OK;
+    }
+    for (int looks = 1;; looks++) {
+        AK_DO(batch_on_many(r, calls, err));
+        if (r->outcome.status != AK_TRIAL_OK || (double)r->outcome.ns <= limit) {
+            r->unseen_count = 0;
+            return AK_OK;
+        }
+        const int64_t waited = r->outcome.waits_known ? r->outcome.waited_ns : 0;
+        if ((double)(r->outcome.ns - waited) > limit) {
+            r->unseen_ms[r->unseen_count++] = (double)r->outcome.ns / 1e6 / (double)calls;
+        } else if (looks < LOOKS_MAX) {
+            ak_clock_sleep_ns(PAUSE_NS << looks);
+        }
+        if (r->unseen_count == UNSEEN_LEAST) {
+            return AK_OK;
+        }
+        if (looks == LOOKS_MAX) {
+            r->unseen_count = 0;
+            conclude_unjudged(r);
+            return AK_OK;
+        }
+        AK_DO(begin_again(r, iterations, err));
+        if (r->outcome.status != AK_TRIAL_OK) {
+            return AK_OK;
+        }
+    }
+}
+
+static ak_status calls_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
     const int64_t begin = ak_clock_ns();
     int suspicions = 0;
@@ -356,4 +436,12 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
             return AK_OK;
         }
     }
+}
+
+ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
+{
+    AK_DO(calls_alone(r, each_ms, iterations, err));
+    return r->outcome.status == AK_TRIAL_OK && r->unseen_count == 0
+               ? confirm_on_many(r, each_ms, iterations, err)
+               : AK_OK;
 }

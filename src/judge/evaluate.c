@@ -21,6 +21,9 @@
    they have a single set of inputs (SECOND_SET_FLOPS). */
 #define FRESH_FEW_FLOPS 2.5e8
 #define FRESH_FEW_BYTES ((size_t)4 << 20)
+/* plan_many explains these two numbers. */
+#define MANY_BYTES ((size_t)1 << 20)
+#define MANY_LEAST 4
 /* ak_evaluate_limit (evaluate.h) explains these two numbers. */
 #define HUNG_TIMES    200.0
 #define HUNG_LEAST_NS (2 * AK_SECOND_NS)
@@ -100,6 +103,30 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
+/* Plans the arguments for a batch on many inputs, from *end on: as many as MANY_BYTES hold, so that
+   a call finds them in the caches where one of an ordinary batch does, or none if these are few. */
+static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
+{
+    const ak_shape *shape = &e->task->shape;
+    size_t bytes = 1;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        bytes += shape->bytes[i];
+    }
+    const size_t fit = MANY_BYTES / bytes, wanted = fit < AK_PLACES_MAX ? fit : AK_PLACES_MAX;
+    if (!e->backend->is_cpu || e->fresh_count == 0 || wanted < MANY_LEAST) {
+        return AK_OK;
+    }
+    for (; e->many_count < wanted; e->many_count++) {
+        ak_stage *stage = &e->many[e->many_count];
+        const size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+        AK_DO(ak_stage_plan(stage, &e->memory, e->task, shape->size, AK_STAGE_SETS, base, err));
+        stage->other = &e->own[0];
+        stage->habit = e->fresh[0].habit;
+        *end = base + stage->arrays.total;
+    }
+    return AK_OK;
+}
+
 /* Plans a stage that shares the place at `base` with others. */
 ak_status ak_evaluator_plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e,
                                   const int64_t *size, size_t base, ak_error *err)
@@ -130,6 +157,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     end = end < base + room ? base + room : end;
     e->apart = base;
     e->apart_bytes = end - base;
+    AK_DO(plan_many(&end, e, err));
     AK_DO(e->backend->reserve(e->device, end, err));
     if (e->backend->map != NULL) {
         e->memory.bytes = e->backend->map(e->device);
@@ -265,6 +293,7 @@ void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage))
         size_t count;
     } all[] = {{e->own, e->sets},
                {e->fresh, e->fresh_count},
+               {e->many, e->many_count},
                {e->edge_cases, e->edge_case_count},
                {e->hidden, e->hidden_count},
                {&e->fitting, e->fitting_count}};

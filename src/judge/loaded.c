@@ -137,7 +137,8 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
                         .threads = THREADS_ALL,
                         .iterations = iterations,
                         .unpredicted = r->unpredicted,
-                        .unseen = r->unseen,
+                        .unseen = r->unseen || r->many,
+                        .stride = r->many ? stage[1].base - stage[0].base : 0,
                         .aside = ak_aside_wanted(r, stage),
                         .timeout_ns = r->timeout_ns};
     ak_status status = AK_OK;
@@ -157,7 +158,9 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
         launch.threads = e->task->threads;
     }
     r->threads = launch.threads;
-    AK_TRY(ak_stage_set(stage, e->round++, err));
+    for (uint32_t i = 0; i < (r->many ? iterations : 1); i++) {
+        AK_TRY(ak_stage_set(&stage[i], e->round++, err));
+    }
     AK_TRY(r->weigh ? ak_weigh_tick(&before, e, err) : AK_OK);
     AK_TRY(e->backend->launch(&r->outcome, r->runnable, &launch, err));
     if (r->weigh && r->outcome.status == AK_TRIAL_OK) {

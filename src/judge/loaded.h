@@ -40,6 +40,10 @@ struct ak_evaluator {
     ak_stage fresh[AK_FRESH_MAX];
     size_t fresh_count;
     uint64_t refreshed; /* how often a fresh stage got new contents */
+    /* Stages for a batch each of whose calls has arguments of its own. They lie one behind the
+       other, and are prepared when they are needed. */
+    ak_stage many[AK_PLACES_MAX];
+    size_t many_count;
     ak_stage *edge_cases;
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];
@@ -77,6 +81,8 @@ typedef struct ak_loaded {
     double each_ns[AK_STAGE_SETS];
     bool unpredicted; /* branch predictors forget the kernel before the next launches */
     bool unseen;      /* inputs appear only when the kernel is ready for the call */
+    bool many;        /* the stage is the first of e->many, and each call has the next of them */
+    bool many_seen;   /* this process has seen their contents */
     bool weigh;       /* measure the energy of the batches */
     bool aside;       /* judge what the next batch sets aside, if the backend can */
     double joules;    /* energy of the latest batch that was weighed */

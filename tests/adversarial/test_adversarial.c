@@ -146,6 +146,7 @@ static const attack attacks[] = {
     {144, "takes two threads where it has one", WRONG, "never written"},
     {145, "raises the limit of its threads where it is given the pool", AK_TRIAL_CRASHED, "signal"},
     {146, "raises the limit of its threads where it finds the pool", REJECTED, NULL},
+    {147, "says that it is done, computes, and keeps the runner from saying it", WRONG, NULL},
     {131, "has the loader load a vendor's library", REJECTED, "needs the library \"libblis.so.4\""},
     {132, "has a dynamic section before the linker's", REJECTED, "dynamic section"},
     {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
@@ -183,6 +184,8 @@ static const attack early[] = {
 static const attack brief[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
     {140, "believes what is no NaN and there only once", WRONG, NULL},
+    {148, "ends each batch after its first call", WRONG, NULL},
+    {149, "does so but where each call is judged", WRONG, NULL},
 };
 
 /* Kernels that depend on what their outputs hold before a call. Some are mistakes. */

@@ -1,13 +1,17 @@
 /*
  * host_batch.c: one batch of a confined child and its time. Time is taken here, in the worker: from
  * setting `go`, for which the child spins, to the byte that reports the end, minus what an empty
- * batch and setting the processor's state back (host_forget.h) take. A child that is not being
- * measured is stopped, so that spinning idle threads of a library do not take cores from others,
- * and so that nothing runs on while a result is checked.
+ * batch and setting the processor's state back (host_forget.h) take. The child is stopped as soon
+ * as it has reported the end, and the batch has ended only when the system says that all of its
+ * threads have stopped. What that takes beyond the usual and beyond waits for a processor counts as
+ * time, and the outputs are judged as they are then. So a child that reports the end too early
+ * gains only the time that stopping usually takes. A stopped child also takes no cores from others
+ * by idle threads that spin.
  */
 #include "backend/host/host_child.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -16,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,17 +34,14 @@
    start its threads and report the end takes it at most SHOW_NS more. */
 #define SHOW_BYTES_PER_NS 5
 #define SHOW_NS           50000
-/* Limit for checking the red zones after a run. */
-#define END_TIMEOUT_NS (10 * AK_SECOND_NS)
-#define CALIBRATIONS   15
+#define CALIBRATIONS      15
+/* Stopping a child may take STOP_TIMES as long as in most empty batches, but at most STOP_NS,
+   before it counts as time of the batch. */
+#define STOP_TIMES 2
+#define STOP_NS    60000
 /* For this long after a single call began, the worker polls for its end without sleeping. A virtual
    machine may need 40 us to wake a sleeping processor, which would look like work of the call. */
 #define ALERT_NS INT64_C(100000)
-/* works_on compares the time between DONE and END with LOOK_NS, which is long beside the 100 us for
-   which idle threads of a candidate's pool spin. LATE_MIN such batches reject a candidate, if they
-   are more than half. */
-#define LOOK_NS  500000
-#define LATE_MIN 6
 /* `meter` looks at batches of METERED_NS or more. Threads may spin for METER_NS after a parallel
    region. CROWDED_MIN crowded batches reject a candidate, if they are more than half. */
 #define METERED_NS  400000
@@ -76,6 +78,12 @@ static bool is_read(const ak_launch *launch, size_t argument)
     return launch->task->problem->arguments[argument].access != AK_ACCESS_OUT;
 }
 
+/* Returns how many iterations have arguments of their own. */
+static size_t places_of(const ak_launch *launch)
+{
+    return launch->stride > 0 ? launch->iterations : 1;
+}
+
 /* Makes room for what will be withheld. Returns false if there is no memory. */
 static bool make_room(ak_device *device, const ak_launch *launch)
 {
@@ -83,6 +91,7 @@ static bool make_room(ak_device *device, const ak_launch *launch)
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         bytes += launch->unseen && is_read(launch, i) ? launch->shape->bytes[i] : 0;
     }
+    bytes *= places_of(launch);
     if (bytes > device->held_bytes) {
         unsigned char *held = ak_resize(device->held, bytes, 1);
         device->held = held == NULL ? device->held : held;
@@ -91,17 +100,19 @@ static bool make_room(ak_device *device, const ak_launch *launch)
     return bytes <= device->held_bytes;
 }
 
-/* Replaces some elements of an input by other elements of it, all drawn at random. */
-static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i, ak_rng *rng)
+/* Replaces some elements of an input, which lies at `offset`, by other elements of it, all drawn at
+   random. */
+static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i, size_t offset,
+                          ak_rng *rng)
 {
     const ak_shape *shape = launch->shape;
-    unsigned char *of = runner->device->block + launch->offset[i];
+    unsigned char *of = runner->device->block + offset;
     const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(launch->task, i));
     const bool adjoin = shape->pitch[i] == shape->row[i];
     const uint64_t count = adjoin ? shape->elements[i] : shape->row[i];
     for (int k = 0; k < AK_HOST_WITHHELD; k++) {
         const size_t at = ak_rng_below(rng, count) * bytes;
-        take_away(runner, launch->offset[i] + at, bytes);
+        take_away(runner, offset + at, bytes);
         memcpy(of + at, of + ak_rng_below(rng, count) * bytes, bytes);
     }
 }
@@ -113,22 +124,27 @@ static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i
 static bool withhold(ak_runnable *runner, const ak_launch *launch)
 {
     const size_t arguments = launch->task->problem->argument_count;
+    const size_t all = arguments * places_of(launch);
     ak_rng rng;
+    assert(places_of(launch) <= AK_PLACES_MAX);
     ak_rng_seed(&rng, runner->device->salt ^ (uint64_t)ak_clock_ns());
     if (!make_room(runner->device, launch)) {
         return false;
     }
-    for (size_t i = 0; i < arguments; i++) {
+    for (size_t k = 0; k < all; k++) {
+        const size_t i = k % arguments;
         if (launch->task->problem->arguments[i].access == AK_ACCESS_IN ||
             (launch->unseen && is_read(launch, i))) {
-            withhold_some(runner, launch, i, &rng);
+            withhold_some(runner, launch, i, launch->offset[i] + k / arguments * launch->stride,
+                          &rng);
         }
     }
     runner->withheld_last = runner->withheld_count;
-    for (size_t i = 0; i < arguments && launch->unseen; i++) {
+    for (size_t k = 0; k < all && launch->unseen; k++) {
+        const size_t i = k % arguments, at = launch->offset[i] + k / arguments * launch->stride;
         if (is_read(launch, i)) {
-            take_away(runner, launch->offset[i], launch->shape->bytes[i]);
-            memset(runner->device->block + launch->offset[i], 0, launch->shape->bytes[i]);
+            take_away(runner, at, launch->shape->bytes[i]);
+            memset(runner->device->block + at, 0, launch->shape->bytes[i]);
         }
     }
     return true;
@@ -162,6 +178,16 @@ static void let_go(ak_runnable *runner, uint32_t go)
     }
 }
 
+/* Returns how many bytes the child reads when it is shown its inputs. */
+static int64_t shown_bytes(const ak_runner_page *asked)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < asked->argument_count; i++) {
+        bytes += asked->bytes[i];
+    }
+    return (int64_t)(asked->stride > 0 ? bytes * asked->iterations : asked->span);
+}
+
 /* Restores unseen inputs except for some elements and has the child read them, so that a single
    call finds its data in the same caches as a call in a batch. *late_ns is by how much this
    exceeded its time limit: the child may have done work of the call in that time. */
@@ -170,7 +196,7 @@ static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
 {
     give_back(runner, runner->withheld_last);
     const int64_t begin = ak_clock_ns();
-    const int64_t end = begin + SHOW_NS + (int64_t)asked->span / SHOW_BYTES_PER_NS;
+    const int64_t end = begin + SHOW_NS + shown_bytes(asked) / SHOW_BYTES_PER_NS;
     let_go(runner, 1);
     if (alert) {
         look_out(runner, end);
@@ -200,14 +226,33 @@ static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, uint32_t go
     return true;
 }
 
-/* Returns whether a candidate keeps computing after DONE. Between DONE and END a child only checks
-   a red zone; a candidate whose children take longer in most batches has reported the end too
-   early. Time spent waiting for a processor does not count. */
-static bool works_on(ak_runnable *runner, int64_t between_ns, int64_t waited_ns, int64_t ns)
+/* Stops the child and waits until all of its threads have stopped; if `alert`, it waits without
+   sleeping at first. Returns false if the child has ended instead, or has written once more.
+   WNOWAIT leaves the end of a child for others to see. */
+static bool stop(ak_outcome *out, ak_runnable *runner, bool alert, ak_host_limit limit)
 {
-    runner->batches++;
-    runner->late += between_ns - waited_ns > LOOK_NS + ns / 4 ? 1 : 0;
-    return runner->is_candidate && runner->late >= LATE_MIN && 2 * runner->late > runner->batches;
+    const int64_t until = alert ? ak_clock_ns() + ALERT_NS : 0;
+    siginfo_t info;
+    int got;
+    (void)kill(runner->proc.pid, SIGSTOP);
+    do {
+        const int options = WSTOPPED | WEXITED | WNOWAIT | (ak_clock_ns() < until ? WNOHANG : 0);
+        info.si_pid = 0;
+        got = waitid(P_PID, (id_t)runner->proc.pid, &info, options);
+    } while ((got == 0 && info.si_pid == 0) || (got != 0 && errno == EINTR));
+    struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
+    if (got == 0 && info.si_code == CLD_STOPPED && poll(&more, 1, 0) == 0) {
+        return true;
+    }
+    return ak_host_child_await_byte(out, AK_RUNNER_NOTHING, runner, limit); /* says why not */
+}
+
+/* Returns for how long the child may have computed after it had reported the end: what stopping it
+   took beyond the usual, less what its threads and this one have waited for a processor. */
+static int64_t worked_on(const ak_runnable *runner, bool single, int64_t waited_ns)
+{
+    const int64_t usual = runner->device->stop_ns[single] + (waited_ns > 0 ? waited_ns : 0);
+    return runner->stop_ns > usual ? runner->stop_ns - usual : 0;
 }
 
 /* Returns how much processor time all threads of the child have had, in nanoseconds; -1 if that is
@@ -328,35 +373,26 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
     give_back(runner, 0);
-    waits = with_own_waits(waits); /* after give_back, which may take long */
-    bool done = timed(out, &ns, runner, 1 + asked.unseen, alert, limit);
+    waits = with_own_waits(waits); /* only now: give_back may take long */
+    if (!timed(out, &ns, runner, 1 + asked.unseen, alert, limit)) {
+        return;
+    }
+    const int64_t at_done = ak_clock_ns();
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
-    int64_t within = -1;
-    if (done && waits >= 0 && asked.iterations == 1) {
-        within = with_own_waits(ak_host_child_waits(runner));
-    }
-    int64_t at_done = ak_clock_ns();
-    if (!done ||
-        !ak_host_child_await_byte(out, AK_RUNNER_END, runner, ak_host_limit_of(END_TIMEOUT_NS))) {
+    const bool single = asked.iterations == 1;
+    const int64_t within = single ? with_own_waits(ak_host_child_waits(runner)) : -1;
+    if (!stop(out, runner, alert, limit)) {
         return;
     }
-    int64_t at_end = ak_clock_ns();
-    (void)kill(runner->proc.pid, SIGSTOP);
+    runner->stop_ns = ak_clock_ns() - at_done;
     runner->meter_ns = ns;
     runner->meter_most_ns = asked.threads * (ak_clock_ns() - from);
-    struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
-    if (poll(&more, 1, 0) > 0) {
-        ak_proc_kill(&runner->proc);
-        ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
-        return;
-    }
-    int64_t waited = waits < 0 ? -1 : with_own_waits(ak_host_child_waits(runner)) - waits;
+    int64_t waited = waits < 0 ? -1 : with_own_waits(ak_host_child_waits(runner));
+    waited = waited < 0 ? -1 : waited - waits;
+    late += worked_on(runner, single, waited);
     if (!request_whole(runner->page, &asked)) {
         ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it changed the harness' request");
-    } else if (works_on(runner, at_end - at_done, waited > 0 ? waited : 0, ns)) {
-        ak_outcome_refuse(out, AK_TRIAL_REJECTED,
-                          "it kept computing after it had reported that it was done");
     } else if (overcrowds(runner)) {
         ak_outcome_refuse(out, AK_TRIAL_REJECTED,
                           "it computes with more threads than its Threads says, which is %d",
@@ -377,9 +413,9 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         int64_t net = ns - runner->device->roundtrip_ns[alert] - (int64_t)(each * asked.iterations);
         out->ns = net > ns / 2 ? net : ns / 2;
         out->ns = out->ns > 0 ? out->ns : 1;
-        out->waited_ns = within >= 0 ? within - waits : waited;
-        out->waits_known = waits >= 0 && out->waited_ns >= 0;
-        out->ns += late; /* an upper bound of the call's work in show() */
+        out->waited_ns = single && within >= 0 ? within - waits : waited;
+        out->waits_known = waited >= 0 && out->waited_ns >= 0;
+        out->ns += late; /* an upper bound: the calls need not have taken it */
         out->waited_ns += late;
     } else {
         ak_proc_kill(&runner->proc);
@@ -416,7 +452,7 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
 
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch)
 {
-    const bool alone = launch->iterations == 1;
+    const bool alone = launch->iterations == 1 || launch->stride > 0;
     if (alone && runner->is_candidate && !withhold(runner, launch)) {
         ak_outcome_refuse(out, AK_TRIAL_OUT_OF_MEMORY, "no memory to withhold its inputs");
         return;
@@ -431,25 +467,36 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Measures what an empty batch takes, in a child that has nothing loaded and so no reason to
-   cheat. */
-static ak_status empty_batches(int64_t *out, ak_runnable *runner, bool alert, ak_error *err)
+/* Sorts times of empty batches and returns their median. */
+static int64_t median_of(int64_t *ns)
+{
+    qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
+    return ns[CALIBRATIONS / 2];
+}
+
+/* Measures what an empty batch and its stop take, in a child that has nothing loaded and so no
+   reason to cheat. `single`: as for a single call. */
+static ak_status empty_batches(int64_t *out, int64_t *stop_ns, ak_runnable *runner, bool single,
+                               ak_error *err)
 {
     const ak_device *device = runner->device;
-    int64_t ns[CALIBRATIONS];
+    int64_t ns[CALIBRATIONS], stops[CALIBRATIONS];
     for (int i = 0; i < CALIBRATIONS; i++) {
         ak_outcome outcome;
         memset(runner->page, 0, sizeof *runner->page);
         runner->page->threads_max = device->threads;
-        runner->page->threads = alert ? 1 : device->threads;
-        run_batch(&outcome, runner, alert, AK_HOST_LOAD_NS);
+        runner->page->threads = single ? 1 : device->threads;
+        runner->page->iterations = single ? 1 : 0;
+        run_batch(&outcome, runner, single, AK_HOST_LOAD_NS);
         if (outcome.status != AK_TRIAL_OK) {
             return ak_fail(err, AK_INTERNAL, "a runner does not start: %s", outcome.reason);
         }
         ns[i] = outcome.ns;
+        stops[i] = runner->stop_ns;
     }
-    qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
-    *out = ns[CALIBRATIONS / 2];
+    const int64_t most = STOP_TIMES * median_of(stops);
+    *stop_ns = most < STOP_NS ? most : STOP_NS;
+    *out = median_of(ns);
     return AK_OK;
 }
 
@@ -474,14 +521,16 @@ static double forget_cost(void)
 ak_status ak_host_batch_calibrate(ak_device *device, ak_error *err)
 {
     ak_runnable *runner = NULL;
-    int64_t found[2] = {0, 0};
+    int64_t found[2] = {0, 0}, stops[2] = {0, 0};
     ak_status status = ak_host_child_start(&runner, device, err);
     device->roundtrip_ns[0] = device->roundtrip_ns[1] = 0;
-    for (int alert = 0; status == AK_OK && alert < 2; alert++) {
-        status = empty_batches(&found[alert], runner, alert == 1, err);
+    device->stop_ns[0] = device->stop_ns[1] = INT64_MAX / 2;
+    for (int i = 0; status == AK_OK && i < 2; i++) {
+        status = empty_batches(&found[i], &stops[i], runner, i == 1, err);
     }
     ak_host_child_free(runner);
     memcpy(device->roundtrip_ns, found, sizeof found);
+    memcpy(device->stop_ns, stops, sizeof stops);
     device->forget_ns = forget_cost();
     return status;
 }

@@ -33,6 +33,7 @@ struct ak_device {
     size_t block_bytes;
     ak_runnable *spare;      /* a child that is started but has loaded nothing */
     int64_t roundtrip_ns[2]; /* what an empty batch takes; [1]: if the worker polls for its end */
+    int64_t stop_ns[2];      /* stopping a child may take this; [1]: after a single call */
     double forget_ns;        /* what setting the processor's state back takes before each call */
     bool watch;              /* count waits for a processor: in all but the empty batches */
     uint64_t salt;
@@ -56,13 +57,12 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
-    int batches, late; /* `batches` that were timed, and the `late` ones after which the candidate
-                          kept computing */
     int metered, crowded; /* batches whose processor time was looked at, and those that took more of
                              it than their threads can have had */
     /* Of the latest batch: processor time before it, the time of its calls, and the most processor
        time that its threads can have had. */
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;
+    int64_t stop_ns;    /* from the end of the latest batch until all threads had stopped */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
     /* Growth of its memory at these sizes and with this workspace: bytes in use after the first
        batch (from) and at most (most); batches and calls since, and batches in which it grew. */
@@ -70,7 +70,7 @@ struct ak_runnable {
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
-    ak_host_withheld withheld[AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
+    ak_host_withheld withheld[AK_PLACES_MAX * AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
     size_t withheld_count, withheld_last; /* the first `withheld_last` are restored last */
     char title[64], version[96];
 };

@@ -190,10 +190,12 @@ static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_
     size_t before = first < AK_GUARD_BYTES ? first : AK_GUARD_BYTES;
     size_t after = block_bytes - end < AK_GUARD_BYTES ? block_bytes - end : AK_GUARD_BYTES;
     page->first = (first - before) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    page->stride = launch->stride;
     end = (end + after + AK_RUNNER_PAGE - 1) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
     page->span = (end < block_bytes ? end : block_bytes) - page->first;
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         page->offset[i] = launch->offset[i] - page->first;
+        page->bytes[i] = launch->shape->bytes[i];
         for (size_t d = 0; d < AK_RANK_MAX; d++) {
             page->extent[i][d] = launch->shape->extent[i][d];
         }
@@ -229,14 +231,15 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     }
     bool in_place = false;
     size_t first = SIZE_MAX, end = 0;
+    const size_t last = launch->stride * (launch->iterations - 1); /* to the last iteration's */
     page->argument_count = page->stain.arguments = (uint32_t)problem->argument_count;
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         ak_dtype dtype = ak_task_argument_dtype(task, i);
-        AK_DO(ak_backend_in_block(device->block_bytes, launch->offset[i], launch->shape->bytes[i],
-                                  err));
+        AK_DO(ak_backend_in_block(device->block_bytes, launch->offset[i] + last,
+                                  launch->shape->bytes[i], err));
         first = launch->offset[i] < first ? launch->offset[i] : first;
-        size_t past = launch->offset[i] + launch->shape->bytes[i];
+        size_t past = launch->offset[i] + last + launch->shape->bytes[i];
         end = past > end ? past : end;
         page->stain.bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
         page->stain.fraction[i] = ak_guard_fraction(dtype);
@@ -257,14 +260,16 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     page->threads_max = device->threads;
     page->iterations = launch->iterations;
     /* A warm-up run brings caches and threads into the state of the middle of a batch. It is left
-       out if a single run was requested, and for arguments that are changed in place. */
-    page->warm = launch->iterations > 1 && !in_place ? 1 : 0;
+       out if a single run was requested, if each has its own arguments, and for arguments that are
+       changed in place. */
+    const bool once = launch->iterations == 1 || launch->stride > 0;
+    page->warm = !once && !in_place ? 1 : 0;
     page->refill = page->workspace_bytes <= REFILL_BYTES || launch->iterations == 1 ||
                            (uint64_t)ak_clock_ns() / 1000 % REFILL_EVERY == 0
                        ? 1
                        : 0;
     page->scatter = launch->unpredicted ? 1 : 0;
-    page->unseen = launch->unseen && launch->iterations == 1 && runner->is_candidate ? 1 : 0;
+    page->unseen = launch->unseen && once && runner->is_candidate ? 1 : 0;
     page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);
     ak_host_batch(out, runner, launch);
     return AK_OK;

@@ -453,26 +453,38 @@ static bool leaves_out(const runner *r, uint64_t skipped)
            (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
 }
 
+/* Lets the next call have the arguments behind those of the last. */
+static void next_place(const ak_runner_page *page, void **arg)
+{
+    for (uint32_t i = 0; i < page->argument_count; i++) {
+        arg[i] = (unsigned char *)arg[i] + page->stride;
+    }
+}
+
 /* Runs the calls of a batch. Returns how many stained elements they have left unwritten; the first
-   call, which finds no results, does not count. */
+   call, which finds no results, does not count, nor do calls with arguments of their own. */
 static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
                        uint32_t iterations, uint64_t *state)
 {
     ak_host_stained s = {0};
     uint64_t flags = 0;
     for (uint32_t i = 0; i < iterations; i++) {
+        const bool first = i == 0 || page->stride > 0;
+        if (i > 0 && page->stride > 0) {
+            next_place(page, (void **)(uintptr_t)call->arg);
+        }
         if (r->kernel != NULL) {
-            stain(r, page, call->arg, &s, state, i == 0);
+            stain(r, page, call->arg, &s, state, first);
             ak_host_forget_stack(); /* the stack may still hold addresses of stained elements */
             forget_calls(r);
             forget_registers();
             r->kernel(call);
             flags |= take_flags();
-            if (i > 0) {
+            if (!first) {
                 r->looked += ak_host_stained_look(&page->stain, &s);
             }
         } else if (r->ops != NULL) {
-            stain(r, page, call->arg, &s, state, i == 0);
+            stain(r, page, call->arg, &s, state, first);
             r->ops->run(r->baseline, call);
         }
     }
@@ -482,23 +494,39 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
     return s.skipped;
 }
 
-/* What touch_part reads to bring the arguments into the caches, as in the middle of a batch, before
-   a single call whose time is compared with that of calls in a batch. */
+/* What touch_part reads to bring the arguments into the caches, as in the middle of a batch: before
+   a single call that is compared with calls in a batch, or before calls with arguments of their
+   own. */
 typedef struct touch {
     const unsigned char *memory;
-    uint64_t bytes;
+    const ak_runner_page *asked;
 } touch;
+
+static void touch_bytes(const unsigned char *memory, uint64_t bytes, int thread, int n)
+{
+    uint64_t begin = bytes / (uint64_t)n * (uint64_t)thread;
+    uint64_t end = thread + 1 == n ? bytes : bytes / (uint64_t)n * (uint64_t)(thread + 1);
+    volatile unsigned char sink = 0;
+    for (uint64_t i = begin; i < end; i += CACHE_LINE) {
+        sink = memory[i];
+    }
+    (void)sink;
+}
 
 static void touch_part(void *context, int thread, int n)
 {
     const touch *t = context;
-    uint64_t begin = t->bytes / (uint64_t)n * (uint64_t)thread;
-    uint64_t end = thread + 1 == n ? t->bytes : t->bytes / (uint64_t)n * (uint64_t)(thread + 1);
-    volatile unsigned char sink = 0;
-    for (uint64_t i = begin; i < end; i += CACHE_LINE) {
-        sink = t->memory[i];
+    const ak_runner_page *asked = t->asked;
+    if (asked->stride == 0) {
+        touch_bytes(t->memory, asked->span, thread, n);
+        return;
     }
-    (void)sink;
+    for (uint32_t k = 0; k < asked->iterations; k++) {
+        for (uint32_t i = 0; i < asked->argument_count; i++) {
+            touch_bytes(t->memory + k * asked->stride + asked->offset[i], asked->bytes[i], thread,
+                        n);
+        }
+    }
 }
 
 /* Number of rounds of random branches, which overwrite the tables of the branch predictor. The
@@ -607,7 +635,7 @@ static void run(runner *r)
         uint64_t seed = ak_host_drawn(&state);
         ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
     }
-    touch t = {.memory = memory, .bytes = asked.span};
+    touch t = {.memory = memory, .asked = &asked};
     if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {
         ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
     }
@@ -623,15 +651,7 @@ static void run(runner *r)
         wait_for_go(page, 1);
     }
     uint64_t skipped = repeat(r, &asked, &call, asked.iterations, &state);
-    say(AK_RUNNER_DONE);
     const char *left = r->kernel != NULL ? left_behind() : NULL;
-    /* A library starts its threads at its first call, and they inherit the processors of its
-       caller. So the caller is pinned only now, and the library's threads stay free to use the
-       other cores. */
-    if (r->ops != NULL && r->ops->keeps_threads && !r->pinned && asked.iterations > 0) {
-        ak_host_pool_pin(r->pool);
-        r->pinned = true;
-    }
     if (leaves_out(r, skipped)) {
         char text[AK_RUNNER_REASON_MAX];
         (void)snprintf(text, sizeof text,
@@ -647,7 +667,14 @@ static void run(runner *r)
         answer(page, AK_TRIAL_WRONG_RESULT,
                "it writes beyond the end of its workspace: the space file asks for too little");
     }
-    say(AK_RUNNER_END);
+    say(AK_RUNNER_DONE); /* from here on the worker may stop this process at any time */
+    /* A library starts its threads at its first call, and they inherit the processors of its
+       caller. So the caller is pinned only now, and the library's threads stay free to use the
+       other cores. */
+    if (r->ops != NULL && r->ops->keeps_threads && !r->pinned && asked.iterations > 0) {
+        ak_host_pool_pin(r->pool);
+        r->pinned = true;
+    }
 }
 
 enum { BLOCK_FD = 3, PAGE_FD = 4 }; /* arguments of autokernel worker --runner BLOCK_FD PAGE_FD */

@@ -8,12 +8,13 @@
  * what it wrote, and checks the reply (bounded texts, known numbers). The worker takes the time.
  *
  *   LOAD  -> END                      status and reason; title and version of a library
- *   RUN   -> READY, (go) DONE, END    DONE directly after the last iteration; END after the runner
- *                                     has checked the red zone of the workspace; only END, with
- *                                     status and reason, if the batch cannot be prepared
+ *   RUN   -> READY, (go) DONE         DONE after the last iteration, once the runner has checked
+ * the red zone of the workspace and written status and reason
+ *         -> END                      if it cannot prepare the batch
  *
- * A single call on unseen inputs has one step more, READY, (go) READY, (go) DONE, END: the inputs
- * appear after the first READY, and the runner reads them before it says READY again.
+ * The worker stops the runner as soon as it reads DONE, and judges the outputs as they are when it
+ * has stopped. A single call on unseen inputs has one step more, READY, (go) READY, (go) DONE: the
+ * inputs appear after the first READY, and the runner reads them before it says READY again.
  */
 #ifndef AK_BACKEND_HOST_RUNNER_H
 #define AK_BACKEND_HOST_RUNNER_H
@@ -26,6 +27,7 @@
 
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };
 enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };
+enum { AK_RUNNER_NOTHING = 0 }; /* no answer is this byte */
 
 /* Whether a baseline is the problem's own (host_own.c). */
 typedef enum ak_runner_own { AK_OWN_NOT, AK_OWN_CODE, AK_OWN_PYTHON } ak_runner_own;
@@ -53,6 +55,8 @@ typedef struct ak_runner_page {
     /* Part of the block, in whole pages: the arguments with their red zones. */
     uint64_t first, span;
     uint64_t offset[AK_ARGUMENTS_MAX]; /* relative to `first` */
+    uint64_t bytes[AK_ARGUMENTS_MAX];
+    uint64_t stride; /* from the arguments of one iteration to those of the next; 0: the same */
     ak_host_stainable stain;
     uint32_t argument_count;
     int64_t size[AK_SIZES_MAX];
