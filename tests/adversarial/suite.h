@@ -161,6 +161,24 @@ static void try_attacks_at(const char *folder, const char *device, const char *s
     for (size_t i = 0; i < forms; i++) {
         honest_ms = fmin(honest_ms, fastest_of(&results[i].trial));
     }
+    /* What a busy machine left unjudged is tried again. */
+    for (int again = 0; again < UNJUDGED_MAX; again++) {
+        size_t i = 0;
+        while (i < tries &&
+               !(tried[i] && is_unjudged(results[i].trial.status, results[i].trial.reason))) {
+            i++;
+        }
+        if (i == tries) {
+            break;
+        }
+        char config[64];
+        (void)snprintf(config, sizeof config, parameters[forms - 1], list[i / forms].number,
+                       (int)(i % forms));
+        submit(&s, AK_JOB_TRIAL, i, config);
+        ak_result result = wait_one(s.pool);
+        ak_result_clear(&results[i]);
+        results[i] = result;
+    }
     /* Where the machine was busy with something else while the honest one ran, it runs again. */
     for (int again = 0; again < HONEST_AGAIN; again++) {
         if (wrong_fates(list, tries, forms, tried, results, honest_ms, false) == 0) {
