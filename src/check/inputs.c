@@ -427,7 +427,7 @@ static void fill_offsets(double *out, size_t first, size_t count, const ak_fill 
 static void change_habit(double *values, size_t count, const ak_fill *fill)
 {
     const bool normal = fill->kind == AK_FILL_NORMAL;
-    if (fill->habit == AK_HABIT_USUAL || fill->habit == AK_HABIT_VARIED ||
+    if ((fill->habit != AK_HABIT_ENDS && fill->habit != AK_HABIT_MIDDLE) ||
         (!normal && fill->kind != AK_FILL_UNIFORM)) {
         return;
     }
@@ -441,6 +441,41 @@ static void change_habit(double *values, size_t count, const ak_fill *fill)
             t *= normal ? fmin(size, 3.0) / sqrt(3.0) : size;
         }
         values[i] = middle + t * unit;
+    }
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Sets all but one in `period` elements of each row and of each column to zero. Which ones stay
+   follows from the key: from one row to the next they move by a step that has no common divisor
+   with the period, so that every column is met equally often. */
+static void keep_few(double *values, size_t first, size_t count, const ak_fill *fill, uint64_t key)
+{
+    const uint64_t period = fill->period;
+    if (fill->habit != AK_HABIT_FEW || period < 2) {
+        return;
+    }
+    uint64_t step = 1 + key / period % period;
+    while (common_divisor(step, period) != 1) {
+        step++;
+    }
+    uint64_t row = first / fill->row, column = first % fill->row;
+    uint64_t phase = (row % period * step + column) % period;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = phase == key % period ? values[i] : 0.0;
+        phase = phase + 1 == period ? 0 : phase + 1;
+        if (++column == fill->row) {
+            column = 0;
+            phase = ++row % period * step % period;
+        }
     }
 }
 
@@ -488,6 +523,7 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
             break;
         }
         change_habit(block, length, fill);
+        keep_few(block, first + start, length, fill, ak_hash64(place, sizeof *place * 2));
         round_to(block, length, dtype);
     }
 }

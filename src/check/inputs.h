@@ -18,7 +18,10 @@ typedef enum ak_fill_habit {
     /* Each float of a constant fill is drawn from 4/8 to 8/8 of the constant (of 1 if it is 0), so
        that it has the same sign, is not larger, and adds up as exactly. This is for problems whose
        inputs are all constant, for which a kernel that reads no input could be right. */
-    AK_HABIT_VARIED
+    AK_HABIT_VARIED,
+    /* Only one in `period` elements of each row and of each column is not zero ("few_terms" of
+       problem.json): sums over rows or columns have few terms, however long they are. */
+    AK_HABIT_FEW
 } ak_fill_habit;
 
 /* The fill of an argument at one shape. */
@@ -27,6 +30,8 @@ typedef struct ak_fill {
     ak_fill_habit habit;
     double a, b;     /* as in ak_argument_spec */
     size_t elements; /* elements of the whole array */
+    size_t row;      /* elements of a row, for AK_HABIT_FEW */
+    size_t period;   /* the same */
 } ak_fill;
 
 /* Fills an array of `count` elements. Each block of 4096 elements has its own generator, seeded

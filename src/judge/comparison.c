@@ -257,6 +257,7 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
             ak_stats stats;
             ak_stats_of(&stats, d->samples[i], d->rounds);
             AK_DO(ak_loaded_alone(r, stats.min, d->iterations[i], err));
+            AK_DO(alive(d, i) ? ak_few_check(r, err) : AK_OK);
         }
         AK_DO(ak_loaded_end_turn(r, true, err));
     }

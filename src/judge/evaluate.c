@@ -142,6 +142,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     const ak_problem *problem = e->task->problem;
     AK_DO(AK_NEW(e->edge_cases, problem->edge_case_count + 1, err));
     AK_DO(plan_own(&end, e, err));
+    AK_DO(ak_few_plan(e, err));
     const size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
     end = base;
     for (size_t i = 0; i < problem->edge_case_count; i++) {
@@ -294,6 +295,7 @@ void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage))
     } all[] = {{e->own, e->sets},
                {e->fresh, e->fresh_count},
                {e->many, e->many_count},
+               {&e->few, e->few_count},
                {e->edge_cases, e->edge_case_count},
                {e->hidden, e->hidden_count},
                {&e->fitting, e->fitting_count}};
@@ -556,6 +558,9 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candi
     }
     if (r.outcome.status == AK_TRIAL_OK && ak_evaluator_unseen(e)->habit == AK_HABIT_VARIED) {
         AK_TRY(ak_loaded_check_at(&r, ak_evaluator_unseen(e), 0, 1, err));
+    }
+    if (r.outcome.status == AK_TRIAL_OK) {
+        AK_TRY(ak_few_check(&r, err));
     }
     if (r.outcome.status == AK_TRIAL_OK) {
         AK_TRY(candidate->specialised ? AK_OK : ak_hidden_check(&r, err));

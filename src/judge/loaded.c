@@ -319,12 +319,14 @@ ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int
     ak_status status = ak_stage_prepare(stage, r->e->reference, stream, false, err);
     r->e->round = ak_guard_first_round(r->e->round); /* begins with poison, which shows best what is
                                                         not written */
+    r->checks = true;
     for (int i = 0; status == AK_OK && i < rounds && r->outcome.status == AK_TRIAL_OK; i++) {
         status = ak_loaded_batch(r, stage, 1, err);
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
             status = ak_loaded_judge(r, stage, i > 0, err);
         }
     }
+    r->checks = false;
     if (r->outcome.status == AK_TRIAL_CRASHED || r->outcome.status == AK_TRIAL_TIMED_OUT) {
         ak_stage_say(&r->outcome, stage, r->outcome.reason);
     }

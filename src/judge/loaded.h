@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "judge/candidate.h"
 #include "judge/hidden.h"
-#include "judge/stage.h"
+#include "judge/stage_rows.h"
 
 /* A process gets at most this many sets of inputs that are used only once, at its end. A task has
    several such sets if they cost little, so that one disturbance does not decide. */
@@ -44,6 +44,8 @@ struct ak_evaluator {
        other, and are prepared when they are needed. */
     ak_stage many[AK_PLACES_MAX];
     size_t many_count;
+    ak_stage few; /* own inputs with few terms (few.c), prepared when needed */
+    size_t few_count;
     ak_stage *edge_cases;
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];
@@ -84,6 +86,7 @@ typedef struct ak_loaded {
     bool many;        /* the stage is the first of e->many, and each call has the next of them */
     bool many_seen;   /* this process has seen their contents */
     bool weigh;       /* measure the energy of the batches */
+    bool checks;      /* batches are judged in full, so nothing need be set aside */
     bool aside;       /* judge what the next batch sets aside, if the backend can */
     double joules;    /* energy of the latest batch that was weighed */
     double max_error;
@@ -133,6 +136,17 @@ ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage
    by address is wrong from then on. Contents that take longer to move than a batch takes are
    exchanged only with `certain`: before the first batch and before the calls alone. */
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
+/* loaded_rows.c: draws rows of the stage that take the reference some ten milliseconds, but `least`
+   at least; all of a small problem that has no separate rows. AK_UNAVAILABLE: neither is possible.
+ */
+ak_status ak_rows_draw(ak_stage_rows *rows, const ak_stage *stage, size_t least, ak_rng *rng,
+                       ak_error *err);
+/* Compares the rows, whose reference has been computed, with what the latest launch has written. */
+ak_status ak_rows_judge(ak_loaded *r, const ak_stage_rows *rows, ak_error *err);
+/* few.c: plans the inputs with few terms, if the problem declares such; runs and judges a candidate
+   on them. */
+ak_status ak_few_plan(ak_evaluator *e, ak_error *err);
+ak_status ak_few_check(ak_loaded *r, ak_error *err);
 /* aside.c: `wanted` says whether the next batch sets aside what it has written for contents that
    the harness has no result of, and draws that now and then; `judge` judges it after the batch, if
    the reference can be had. ak_loaded_batch calls both. `batch` runs one batch more, which is

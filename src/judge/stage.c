@@ -145,8 +145,11 @@ static void fill_chunks(void *context, int thread, int n)
     ak_stage *stage = f->stage;
     size_t i = f->argument, elements = stage->shape.elements[i];
     ak_dtype dtype = ak_stage_dtype(stage, i);
+    const bool usual = stage->habit == AK_HABIT_FEW && i != stage->few;
     ak_fill fill = {.kind = stage->task->problem->arguments[i].fill,
-                    .habit = stage->habit,
+                    .habit = usual ? AK_HABIT_USUAL : stage->habit,
+                    .row = stage->shape.row[i],
+                    .period = stage->period,
                     .a = stage->shape.fill[i][0],
                     .b = stage->shape.fill[i][1],
                     .elements = elements};

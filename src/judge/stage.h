@@ -60,6 +60,7 @@ typedef struct ak_stage {
     ak_guard_pattern pattern;        /* content of red zones and of gaps in outputs */
     bool launched;                /* a launch has happened since the red zones were last checked */
     ak_fill_habit habit;          /* how its inputs are distributed in their range */
+    size_t few, period;           /* for AK_HABIT_FEW: the argument, and as in ak_fill */
     const struct ak_stage *other; /* has the same shape and other inputs; may be NULL */
     bool drawn;                   /* the shape was drawn at random; nobody wrote it */
     bool ready;                   /* the fields below have been computed */

@@ -19,6 +19,7 @@ void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text)
     ak_stage_size_text(size, sizeof size, stage);
     (void)snprintf(where, sizeof where, "at %s%s: ", size,
                    stage->habit == AK_HABIT_VARIED ? " (with other numbers than its constants)"
+                   : stage->habit == AK_HABIT_FEW  ? " (with few terms in each sum)"
                    : stage->drawn                  ? " (a size drawn at random)"
                                                    : "");
     const int room = (int)(sizeof reason - 1 - strlen(where));

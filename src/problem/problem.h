@@ -207,6 +207,16 @@ typedef struct ak_kernel_file {
     size_t length;
 } ak_kernel_file;
 
+/* Each element of an output is a sum over a size, to whose terms each of some inputs contributes a
+   factor ("few_terms" in problem.json). A tolerance that grows with the length of the sums lets
+   less precise kernels pass where they are long; so candidates are also judged on inputs of which
+   most elements are zero, with the tolerance of sums of so few terms. */
+typedef struct ak_few_terms {
+    int64_t terms; /* 0: the problem declares none */
+    size_t size;   /* index of the size */
+    size_t arguments[AK_ARGUMENTS_MAX], count;
+} ak_few_terms;
+
 struct ak_problem {
     const char *name, *description, *where;
     ak_size_spec sizes[AK_SIZES_MAX];
@@ -231,6 +241,7 @@ struct ak_problem {
     size_t own_count;
     ak_tolerance_spec tolerances[AK_DTYPE_COUNT];
     size_t tolerance_count;
+    ak_few_terms few_terms;
     int64_t (*edge_cases)[AK_SIZES_MAX];
     size_t edge_case_count;
     int64_t tune_size[AK_SIZES_MAX];

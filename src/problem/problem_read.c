@@ -11,8 +11,9 @@
 static const char *const problem_keys[] = {
     "schema",    "name",  "description", "sizes",     "dtypes",    "choices",
     "arguments", "flops", "bytes",       "reference", "tolerance", "tune_size",
-    "awkward",   "notes", "sets",        "baselines", NULL};
+    "awkward",   "notes", "sets",        "baselines", "few_terms", NULL};
 static const char *const size_keys[] = {"name", "default", "description", NULL};
+static const char *const few_keys[] = {"size", "terms", "arguments", NULL};
 static const char *const tolerance_keys[] = {"relative", "rms", "absolute", NULL};
 /* names that expressions may use besides those of the problem */
 static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
@@ -268,6 +269,61 @@ static ak_status read_tolerances(ak_problem_reader *r)
     return AK_OK;
 }
 
+/* Finds an input of floats that is drawn at random. */
+static ak_status find_factor(size_t *out, const char *name, const ak_problem_reader *r)
+{
+    const ak_problem *problem = r->problem;
+    for (size_t i = 0; name != NULL && i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        if (strcmp(argument->name, name) == 0 && argument->access == AK_ACCESS_IN &&
+            argument->rank <= 2 &&
+            (argument->fill == AK_FILL_UNIFORM || argument->fill == AK_FILL_NORMAL)) {
+            *out = i;
+            return AK_OK;
+        }
+    }
+    return ak_fail(r->err, AK_INVALID,
+                   "%s: \"arguments\" names inputs of one or two dimensions whose fill is uniform "
+                   "or normal; \"%.40s\" is none",
+                   r->where, name == NULL ? "" : name);
+}
+
+static ak_status read_few_terms(ak_problem_reader *r)
+{
+    json_t *json = NULL, *list = NULL;
+    const char *size;
+    ak_few_terms *few = &r->problem->few_terms;
+    AK_DO(ak_json_object_or_null(&json, r->json, "few_terms", r->path, r->err));
+    if (json == NULL) {
+        return AK_OK;
+    }
+    (void)snprintf(r->where, sizeof r->where, "%s: \"few_terms\"", r->path);
+    AK_DO(ak_problem_check_object(json, few_keys, r));
+    AK_DO(ak_json_string(&size, json, "size", r->where, r->err));
+    while (few->size < r->problem->size_count &&
+           strcmp(r->problem->sizes[few->size].name, size) != 0) {
+        few->size++;
+    }
+    if (few->size == r->problem->size_count) {
+        return ak_fail(r->err, AK_INVALID, "%s: there is no size \"%.40s\"", r->where, size);
+    }
+    AK_DO(ak_json_int(&few->terms, json, "terms", r->where, r->err));
+    if (few->terms < 1) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"terms\" must be 1 or more", r->where);
+    }
+    AK_DO(ak_json_array_or_null(&list, json, "arguments", r->where, r->err));
+    const size_t count = json_array_size(list);
+    if (count == 0 || count > r->problem->argument_count) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"arguments\" must name one input or more",
+                       r->where);
+    }
+    for (; few->count < count; few->count++) {
+        AK_DO(find_factor(&few->arguments[few->count],
+                          json_string_value(json_array_get(list, few->count)), r));
+    }
+    return AK_OK;
+}
+
 /* ---- sizes to check and to tune -------------------------------------------------------------- */
 
 /* Reads an object that has a number for every size. */
@@ -356,6 +412,7 @@ ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, con
     AK_TRY(read_work(&problem->flops, "flops", r));
     AK_TRY(read_work(&problem->bytes, "bytes", r));
     AK_TRY(read_tolerances(r));
+    AK_TRY(read_few_terms(r));
     AK_TRY(ak_problem_read_reference(files, r));
     AK_TRY(ak_problem_read_baselines(r));
 out:

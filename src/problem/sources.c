@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "problem/headers.h"
 #include "problem/identity.h"
 #include "problem/kernel_files.h"
 
@@ -117,6 +118,13 @@ static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *prob
     ak_hasher_add_text(hasher, definition);
     if (others != NULL) {
         ak_hasher_add_text(hasher, others);
+    }
+    status = ak_headers_add(hasher, implementation->source, implementation->definition, err);
+    if (status == AK_OK) {
+        status = ak_headers_add(hasher, problem->reference_source, NULL, err);
+    }
+    if (status == AK_OK && other != NULL && other != implementation) {
+        status = ak_headers_add(hasher, other->source, other->definition, err);
     }
     ak_hasher_end(out, hasher);
 out:

@@ -20,7 +20,8 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
    failure. */
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
 
-/* Writes the hash of the implementation's source, the reference, and what problem.json and the
+/* Writes the hash of the implementation's source with the headers that lie outside of the kernel's
+   folder (headers.h; these as they are now), the reference, and what problem.json and the
    space file say without their prose (identity.h), as they were when the problem was opened. An
    environment stores it as "source". */
 #define AK_SOURCES_HASH_BYTES 33

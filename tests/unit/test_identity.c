@@ -74,6 +74,56 @@ static void copy_kernel(const char *folder, const char *file, const char *text, 
     }
 }
 
+/* Headers outside of the kernel's folder count with what they contain, through other headers too,
+   and those that nobody includes do not; nor do those that compilers find by themselves. */
+static void test_headers_outside(void **state)
+{
+    static const struct {
+        const char *name, *content;
+        bool counts;
+    } edits[] = {
+        {"outer.h", "#include \"sub/inner.h\"\n/* edited */\n", true},
+        {"sub/inner.h", "#define TWO 3\n", true},
+        {"beside.h", "#define NOBODY 1\n", false},
+        {"sub/beside.h", "#define NOBODY 1\n", false},
+        {"absolute.h", "#define ABSOLUTE 2\n", true},
+    };
+    char then[AK_SOURCES_HASH_BYTES], now[AK_SOURCES_HASH_BYTES], folder[AK_PATH_MAX];
+    char headers[AK_PATH_MAX], sub[AK_PATH_MAX], path[AK_PATH_MAX], options[2 * AK_PATH_MAX];
+    char source[2 * AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    assert_fine(ak_fs_temp(headers, &err), &err);
+    assert_fine(ak_fs_join(sub, headers, "sub", &err), &err);
+    assert_fine(ak_fs_mkdirs(sub, &err), &err);
+    copy_kernel(folder, "none", NULL, NULL);
+    hash_kernel(then, folder, false);
+    (void)snprintf(options, sizeof options, "\"CompilerOptions\": [\"-I%s\", ", headers);
+    (void)snprintf(source, sizeof source,
+                   "#include <stdio.h>\n # include \"outer.h\"\n#include \"%s/absolute.h\"\nvoid",
+                   headers);
+    copy_file(folder, "host.json", "\"CompilerOptions\": [", options);
+    copy_file(folder, "host.c", "void", source);
+    for (size_t i = 0; i < AK_COUNT(edits); i++) {
+        const char *first = i == 0 ? "#include \"sub/inner.h\"\n" : "\n";
+        assert_fine(ak_fs_join(path, headers, edits[i].name, &err), &err);
+        assert_fine(ak_fs_write(path, first, strlen(first), &err), &err);
+    }
+    hash_kernel(then, folder, false);
+    for (size_t i = 0; i < AK_COUNT(edits); i++) {
+        assert_fine(ak_fs_join(path, headers, edits[i].name, &err), &err);
+        assert_fine(ak_fs_write(path, edits[i].content, strlen(edits[i].content), &err), &err);
+        hash_kernel(now, folder, false);
+        if ((strcmp(now, then) != 0) != edits[i].counts) {
+            fail_msg("%s: %s", edits[i].name, edits[i].counts ? "does not count" : "counts");
+        }
+        memcpy(then, now, sizeof then);
+    }
+    ak_fs_remove(folder);
+    ak_fs_remove(headers);
+}
+
 static void test_what_counts(void **state)
 {
     static const struct {
@@ -337,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_counts),
+        cmocka_unit_test(test_headers_outside),
         cmocka_unit_test(test_names_are_no_prose),
         cmocka_unit_test(test_prose_is_no_other_kernel),
         cmocka_unit_test(test_old_results_still_count),

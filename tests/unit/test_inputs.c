@@ -528,6 +528,40 @@ static void test_varied_constants(void **state)
     }
 }
 
+/* One in `period` elements stays, in each row and in each column, wherever parts begin; the places
+   depend on the stream. */
+static void test_few(void **state)
+{
+    enum { ROWS = 96, COLUMNS = 120, COUNT = ROWS * COLUMNS, PERIOD = 8 };
+    static double values[COUNT], all[COUNT], other[COUNT], part[COUNT];
+    const ak_fill usual = uniform(-1, 1);
+    ak_fill few = usual;
+    size_t moved = 0;
+    (void)state;
+    few.habit = AK_HABIT_FEW;
+    few.row = COLUMNS;
+    few.period = PERIOD;
+    ak_inputs_fill(all, COUNT, &usual, AK_DTYPE_F32, 5, 6);
+    ak_inputs_fill(values, COUNT, &few, AK_DTYPE_F32, 5, 6);
+    ak_inputs_fill(other, COUNT, &few, AK_DTYPE_F32, 5, 7);
+    ak_inputs_fill_part(part, AK_INPUTS_BLOCK, COUNT - AK_INPUTS_BLOCK, &few, AK_DTYPE_F32, 5, 6);
+    assert_memory_equal(part, values + AK_INPUTS_BLOCK, (COUNT - AK_INPUTS_BLOCK) * sizeof *values);
+    size_t in_row[ROWS] = {0}, in_column[COLUMNS] = {0};
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_true(values[i] == 0 || values[i] == all[i]);
+        moved += (values[i] != 0) != (other[i] != 0);
+        in_row[i / COLUMNS] += values[i] != 0;
+        in_column[i % COLUMNS] += values[i] != 0;
+    }
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_int_equal(in_row[i], COLUMNS / PERIOD);
+    }
+    for (size_t i = 0; i < COLUMNS; i++) {
+        assert_int_equal(in_column[i], ROWS / PERIOD);
+    }
+    assert_true(moved > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_varied_constants),
+        cmocka_unit_test(test_few),
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),
         cmocka_unit_test(test_every_bf16),

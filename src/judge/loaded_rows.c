@@ -1,0 +1,127 @@
+/* loaded_rows.c: judges some rows of what a candidate has written, drawn at random, where computing
+   all of them would take the reference too long. */
+#include "judge/loaded.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* The reference may take this much work for the rows that are judged; it is some ten milliseconds
+   of one core. */
+#define ROWS_FLOPS 2e7
+/* What is no set of separate rows is judged as a whole if it is at most this much work. */
+#define ROWS_WHOLE 1e8
+
+ak_status ak_rows_draw(ak_stage_rows *rows, const ak_stage *stage, size_t least, ak_rng *rng,
+                       ak_error *err)
+{
+    double work = stage->shape.flops;
+    ak_error why = AK_ERROR_INIT;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        work += (double)stage->shape.elements[i];
+        if (stage->task->problem->reference.array[i] != NULL) {
+            return ak_fail(err, AK_UNAVAILABLE, "right results come from files");
+        }
+    }
+    ak_status status = ak_stage_rows_draw(rows, stage, ROWS_FLOPS, least, rng, &why);
+    if (status == AK_UNAVAILABLE && work <= ROWS_WHOLE) {
+        ak_stage_rows_whole(rows, stage);
+        return AK_OK;
+    }
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+/* Fetches bytes of an output of the latest launch. */
+static ak_status fetch_bytes(void *to, ak_loaded *r, const ak_stage_rows *rows, size_t i,
+                             size_t offset, size_t bytes, ak_error *err)
+{
+    const ak_backend_ops *backend = r->e->backend;
+    const ak_stage_memory *memory = rows->stage->memory;
+    const size_t at = rows->stage->offset[i] + offset;
+    if (rows->aside) {
+        return backend->fetch_aside(to, r->runnable, i, offset, bytes, err);
+    }
+    if (memory->copy != NULL) {
+        return backend->download(to, memory->device, at, bytes, err);
+    }
+    memcpy(to, memory->bytes + at, bytes);
+    return AK_OK;
+}
+
+/* Fetches `count` elements of an output from element `first` on, without the gaps between its
+   rows. */
+static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *rows, size_t i,
+                       size_t first, size_t count, ak_error *err)
+{
+    const ak_stage *stage = rows->stage;
+    const size_t bytes = ak_dtype_bytes(ak_stage_dtype(stage, i));
+    const size_t row = stage->shape.row[i], pitch = stage->shape.pitch[i];
+    for (size_t done = 0, length; done < count; done += length) {
+        const size_t e = first + done, left = count - done;
+        length = row == pitch || row - e % row > left ? left : row - e % row;
+        AK_DO(fetch_bytes(to + done * bytes, r, rows, i, (e / row * pitch + e % row) * bytes,
+                          length * bytes, err));
+    }
+    return AK_OK;
+}
+
+/* Returns whether the reference can be held against a result: the inputs are numbers of the
+   declared range, but nobody has looked whether they have a result. */
+static bool is_judgeable(const ak_stage_rows *rows, size_t i, ak_dtype dtype)
+{
+    const ak_compare_with with = {
+        .dtype = dtype, .reference = rows->arrays[i], .count = rows->shape.elements[i]};
+    for (size_t k = 0; k < with.count; k++) {
+        if (!isfinite(with.reference[k])) {
+            return false;
+        }
+    }
+    return ak_compare_representable("", "", "", &with, NULL) == AK_OK;
+}
+
+/* Compares the chosen rows of an output. The absolute part of the tolerance belongs to the root
+   mean square of all rows, which is about that of the stage's own reference. */
+static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i, ak_error *err)
+{
+    const ak_stage *stage = rows->stage;
+    const size_t width = rows->elements[i], count = rows->shape.elements[i];
+    const ak_dtype dtype = ak_stage_dtype(stage, i);
+    ak_compare_result result;
+    unsigned char *got;
+    AK_DO(AK_NEW(got, count * ak_dtype_bytes(dtype), err));
+    ak_status status = AK_OK;
+    for (size_t k = 0; status == AK_OK && k < rows->rows; k++) {
+        status = fetch(got + k * width * ak_dtype_bytes(dtype), r, rows, i, rows->row[k] * width,
+                       width, err);
+    }
+    const double level = ak_compare_rms(rows->arrays[i], count);
+    const double more = level > 0 && stage->level[i] > level ? stage->level[i] / level : 1.0;
+    const ak_compare_with with = {dtype, rows->arrays[i], count, stage->shape.own_relative[i],
+                                  more * stage->rms[i]};
+    if (status == AK_OK) {
+        ak_compare_output(&result, got, &with);
+        r->max_error = result.max_error > r->max_error ? result.max_error : r->max_error;
+        if (!result.ok) {
+            char text[240], reason[sizeof r->outcome.reason];
+            ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
+            (void)snprintf(reason, sizeof reason, "%s%.200s",
+                           rows->aside ? "on inputs that it has not seen " : "", text);
+            ak_stage_wrong(&r->outcome, stage, reason);
+        }
+    }
+    ak_free(got);
+    return status;
+}
+
+ak_status ak_rows_judge(ak_loaded *r, const ak_stage_rows *rows, ak_error *err)
+{
+    const ak_stage *stage = rows->stage;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (r->outcome.status == AK_TRIAL_OK && ak_stage_access(stage, i) != AK_ACCESS_IN &&
+            is_judgeable(rows, i, ak_stage_dtype(stage, i))) {
+            AK_DO(judge_output(r, rows, i, err));
+        }
+    }
+    return AK_OK;
+}
