@@ -2625,8 +2625,24 @@ akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *siz
     return AKR_OK;
 }
 
+/* Returns the only value that a size can have: that of all measured sizes, if the bundle serves no
+   others; else 0. */
+static int64_t only_value(const akr_bundle *b, int at)
+{
+    const int64_t value = b->info.measured_count > 0 ? b->sizes[0].size[at] : 0;
+    int i;
+    for (i = 0; i < b->info.measured_count; i++) {
+        const measured *m = &b->sizes[i];
+        if (m->size[at] != value || b->variants[m->variant].workspace.count > 0) {
+            return 0;
+        }
+    }
+    return value;
+}
+
 /* Infers the sizes from the extents of the arguments: an extent whose program is only the name of a
-   size gives that size. Fails if a size remains unknown. */
+   size gives that size. A size that can have one value only has that. Fails if a size remains
+   unknown. */
 static akr_status infer_sizes(int64_t *size, const akr_bundle *b, const akr_tensor *tensors,
                               akr_error *err)
 {
@@ -2645,6 +2661,7 @@ static akr_status infer_sizes(int64_t *size, const akr_bundle *b, const akr_tens
         }
     }
     for (i = 0; i < b->info.size_count; i++) {
+        size[i] = size[i] == 0 ? only_value(b, i) : size[i];
         if (size[i] == 0) {
             return fail(err, AKR_SHAPE,
                         "the size %s cannot be told from the shapes of the arguments: use "

@@ -174,6 +174,10 @@ class Bundle:
         self.notes: tuple[str, ...] = tuple(
             f"variant {i} serves {'the measured sizes only' if v['workspace'] is None else 'other sizes, too'}: "
             f"{v['note']}" for i, v in enumerate(self.info["variants"]) if v.get("note"))
+        measured_only = all(v["workspace"] is None for v in self.info["variants"])
+        #: the sizes that can have one value only, as those of a T1 file
+        self._only = {name: self.measured[0].size[name] for name in self.sizes
+                      if measured_only and len({m.size[name] for m in self.measured}) == 1}
         self._alignment = [info.argument[i].alignment for i in range(info.argument_count)]
         self._inputs = [i for i, a in enumerate(self.arguments) if a.access != "out"]
         self._outputs = [i for i, a in enumerate(self.arguments) if a.access != "in"]
@@ -317,6 +321,8 @@ class Bundle:
             _program.infer(extents, self.sizes, sizes)  # out tells what inputs do not
         except _program.NoSize as why:
             raise ArgumentError(f"{self.name}: {why}", rt.SHAPE) from why
+        for name, value in self._only.items():
+            sizes.setdefault(name, value)
         missing = [name for name in self.sizes if name not in sizes]
         if missing:
             raise ArgumentError(f"{self.name}: the size {', '.join(missing)} cannot be told from "

@@ -129,10 +129,7 @@ static ak_status check_pages(ak_archive *archive, ak_error *err)
     const char *verdict = (const char *)sqlite3_column_text(statement, 0);
     AK_TRY(ak_made(verdict, err));
     if (strcmp(verdict, "ok") != 0) {
-        AK_TRY(ak_fail(err, AK_CORRUPT,
-                       "%s: the archive is damaged (%.200s); nothing was changed: move it "
-                       "away or recover it with the sqlite3 shell's .recover",
-                       archive->path, verdict));
+        AK_TRY(ak_store_damaged(archive, verdict, err));
     }
 out:
     (void)sqlite3_finalize(statement);
@@ -339,6 +336,9 @@ static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error 
     }
     if (code == SQLITE_NOMEM) {
         return ak_fail_memory(err);
+    }
+    if ((code & 0xff) == SQLITE_CORRUPT) {
+        return ak_store_damaged(archive, sqlite3_errstr(code), err);
     }
     return (code & 0xff) == SQLITE_NOTADB
                ? ak_fail(err, AK_CORRUPT, "%s is not an archive (not a SQLite file)", archive->path)

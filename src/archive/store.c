@@ -22,6 +22,14 @@ static const char *advice(int why)
                                  : "check the permissions and the disk";
 }
 
+ak_status ak_store_damaged(const ak_archive *archive, const char *detail, ak_error *err)
+{
+    return ak_fail(err, AK_CORRUPT,
+                   "%s: the archive is damaged (%.200s); nothing was changed: move it away or "
+                   "recover it with the sqlite3 shell's .recover",
+                   archive->path, detail);
+}
+
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err)
 {
     int code = sqlite3_errcode(archive->db);
@@ -47,10 +55,7 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
             "or give another path",
             path);
     case SQLITE_CORRUPT:
-        return ak_fail(err, AK_CORRUPT,
-                       "%s: the archive is damaged (%s); nothing was changed: move it away or "
-                       "recover it with the sqlite3 shell's .recover",
-                       path, detail);
+        return ak_store_damaged(archive, detail, err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return ak_fail(

@@ -38,6 +38,8 @@ ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err);
 void ak_store_busy(ak_archive *archive, int ms);
 void ak_waiting_free(ak_archive *archive);
 
+/* Fails with AK_CORRUPT: the file is damaged, as `detail` says. */
+ak_status ak_store_damaged(const ak_archive *archive, const char *detail, ak_error *err);
 /* Reports the error that SQLite has just returned as one line, and returns the matching status.
    `what` completes "PATH: ...". */
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err);

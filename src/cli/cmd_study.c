@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/device_name.h"
-#include "base/fs.h"
 #include "cli/keep_study.h"
 #include "cli/like_args.h"
 #include "cli/llm_args.h"
@@ -192,7 +191,7 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     /* With --device sim:FILE the operand is the kernel or the T1 file of that recording. */
     const char *device = args->text[AK_OPTION_DEVICE];
     bool simulated = ak_args_typed(args, AK_OPTION_DEVICE) && ak_device_is_recorded(device);
-    if (ak_fs_is_file(args->operand[0]) && !simulated) {
+    if (!simulated && ak_study_of_file(args)) {
         AK_TRY(ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err));
         AK_TRY(
             ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err));
@@ -288,8 +287,9 @@ const ak_command ak_cmd_study = {
                AK_O(SPACE) | AK_O(LIKE) | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(FORMAT) |
                AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Each arm is a strategy. All arms get the same number of evaluations, begin with the "
-             "default configuration and use the same seeds. A file is a recording: nothing is run, "
-             "and the optimum is known. A kernel is tuned repeatedly on the device; with --device "
+             "default configuration and use the same seeds. A file is a recording, unless it is a "
+             "kernel in the T1 format: nothing is run, and the optimum is known. A kernel is tuned "
+             "repeatedly on the device; with --device "
              "sim:FILE on a recording of it, where models are told all that tune tells them.\n\n"
              "Quality is the speed of the best configuration so far, relative to the optimum or, "
              "on a device, to the best of all runs. It is shown against evaluations, seconds and "

@@ -31,6 +31,18 @@ static void put_word(ak_buf *out, const char *word, bool simulated)
     ak_buf_free(&text);
 }
 
+bool ak_study_of_file(const ak_args *args)
+{
+    json_t *file = NULL;
+    if (!ak_fs_is_file(args->operand[0])) {
+        return false;
+    }
+    const bool is_kernel = ak_json_read(&file, args->operand[0], NULL) == AK_OK &&
+                           json_is_object(json_object_get(file, "KernelSpecification"));
+    json_decref(file);
+    return !is_kernel;
+}
+
 void ak_keep_study(const ak_args *args, const char *kind, json_t *result)
 {
     ak_error err = AK_ERROR_INIT;
@@ -39,7 +51,7 @@ void ak_keep_study(const ak_args *args, const char *kind, json_t *result)
     ak_buf command = AK_BUF(COMMAND_BYTES_MAX);
     ak_status status = AK_OK;
     const char *device = args->text[AK_OPTION_DEVICE];
-    bool simulated = ak_fs_is_file(args->operand[0]) || ak_device_is_recorded(device);
+    bool simulated = ak_study_of_file(args) || ak_device_is_recorded(device);
     ak_buf_print(&command, "autokernel %s", kind);
     for (int i = 0; i < args->word_count; i++) {
         ak_buf_putc(&command, ' ');

@@ -6,6 +6,9 @@
 #include "base/json.h"
 #include "cli/command.h"
 
+/* Returns whether the operand is a file with a recording, not one with a kernel in the T1 format.
+ */
+bool ak_study_of_file(const ak_args *args);
 /* Adds the command line to `result` as "command", and `result` to the archive; `kind` is "study" or
    "simulate". A failure is only a warning, because the result is printed in any case. */
 void ak_keep_study(const ak_args *args, const char *kind, json_t *result);

@@ -34,9 +34,20 @@ ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s",   "GFLOPS/W",
                                         "TFLOPS/W", "GFLOP/J", "TFLOP/J", "fitness"};
 
+const char *ak_draft_objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const char *choices)
+{
+    const bool maximise = strncmp(ak_choices_objective(out, choices), "max:", 4) == 0;
+    const char *name = maximise ? out + 4 : out;
+    return AK_HAS_TEXT(maximised, AK_COUNT(maximised), name) == maximise ? name : "time";
+}
+
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
 {
-    draft->recording->maximise = AK_HAS_TEXT(maximised, AK_COUNT(maximised), name);
+    const bool maximise = AK_HAS_TEXT(maximised, AK_COUNT(maximised), name);
+    draft->recording->maximise = maximise;
+    if (maximise && strchr(name, '/') != NULL) { /* rates are named by their units */
+        AK_DO(ak_draft_text(&draft->recording->unit, name, err));
+    }
     return ak_draft_text(&draft->recording->objective, name, err);
 }
 

@@ -50,6 +50,9 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
 void ak_draft_clear(ak_draft *draft);
 /* Replaces *member by a copy of `text`; NULL becomes "". */
 ak_status ak_draft_text(char **member, const char *text, ak_error *err);
+/* Returns what files of other tools call the objective among the choices of a trial: "energy",
+   "GFLOP/s" for "max:GFLOP/s"; "time" where they could not tell whether more is better. */
+const char *ak_draft_objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const char *choices);
 /* Sets the name of the objective. The name also decides whether a higher value is better. */
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err);
 /* Adds a parameter. `values` lists its values in their order. If it is NULL, the parameter gets the

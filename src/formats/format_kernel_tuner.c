@@ -14,6 +14,7 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/value_json.h"
+#include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 
 /* The file format has no members for these texts of a trial, so they are put into an additional
@@ -29,7 +30,15 @@ typedef struct cache_writer {
     ak_trial first; /* the first trial, for ak_format_check_task */
     json_t *params; /* {name: [values]}, in order of first use */
     json_t *cache;  /* {key: entry} */
+    bool no_values; /* a trial that worked has no value under its objective */
 } cache_writer;
+
+/* Returns the objective of the trials; "time" if an entry cannot have its value. */
+static const char *objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const cache_writer *writer)
+{
+    const char *name = ak_draft_objective_of(out, writer->first.choices);
+    return writer->no_values || json_object_get(writer->params, name) != NULL ? "time" : name;
+}
 
 /* Converts "M=1024,N=512" to [1024, 512]. */
 static json_t *problem_size(const char *size)
@@ -89,7 +98,7 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
                           "parameters; a Kernel Tuner cache holds one list of parameters");
 }
 
-static json_t *entry_of(const ak_trial *trial, const json_t *config)
+static json_t *entry_of(const ak_trial *trial, const json_t *config, const char *objective)
 {
     json_t *entry = json_copy((json_t *)(uintptr_t)config);
     bool good = entry != NULL;
@@ -107,6 +116,9 @@ static json_t *entry_of(const ak_trial *trial, const json_t *config)
     if (good && trial->gbs > 0) {
         good = ak_json_set_real(entry, "GB/s", trial->gbs);
     }
+    if (good && ok && strcmp(objective, "time") != 0) {
+        good = ak_json_set_real(entry, objective, ak_trial_value(trial));
+    }
     good = good && ak_json_set_real(entry, "compile_time", ak_format_ms(trial->compile_ns)) &&
            ak_json_set_real(entry, "verification_time", ak_format_ms(trial->check_ns)) &&
            ak_json_set_real(entry, "benchmark_time", ak_format_ms(trial->measure_ns)) &&
@@ -123,6 +135,7 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     cache_writer *writer = context;
     bool first = writer->first.kernel == NULL;
     json_t *config = NULL;
+    char objective[AK_OBJECTIVE_NAME_BYTES];
     ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
     ak_status status = AK_OK;
     AK_TRY(ak_format_check_task(&writer->first, "Kernel Tuner", trial, err));
@@ -131,7 +144,9 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     AK_TRY(ak_buf_status(&key, err));
     const json_t *before = json_object_get(writer->cache, key.data);
     bool keep = trial->status != AK_TRIAL_OK && json_is_number(json_object_get(before, "time"));
-    if (!keep && !ak_json_set(writer->cache, key.data, entry_of(trial, config))) {
+    writer->no_values = writer->no_values || (trial->status == AK_TRIAL_OK && !(trial->cost > 0));
+    if (!keep && !ak_json_set(writer->cache, key.data,
+                              entry_of(trial, config, objective_of(objective, writer)))) {
         AK_TRY(ak_fail_memory(err));
     }
 out:
@@ -203,10 +218,12 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     json_t *device = json_string(on_host ? name_of_device : named[0] != 0 ? named : first->device);
     json_t *kernel = json_string(first->kernel);
     json_t *size = problem_size(first->size), *keys = json_array(), *own = json_object();
+    char objective_name[AK_OBJECTIVE_NAME_BYTES];
+    json_t *objective = json_pack("[s]", objective_of(objective_name, writer));
     const char *name;
     json_t *value;
     bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL &&
-                ak_format_set_texts(own, first, own_texts) &&
+                objective != NULL && ak_format_set_texts(own, first, own_texts) &&
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
     json_object_foreach(writer->params, name, value)
     {
@@ -219,7 +236,8 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
         print_member(out, "problem_size", size, ",\n");
         print_member(out, OWN, own, ",\n");
         print_member(out, "tune_params_keys", keys, ",\n");
-        print_member(out, "tune_params", writer->params, ",\n\"objective\": [\"time\"],\n");
+        print_member(out, "tune_params", writer->params, ",\n");
+        print_member(out, "objective", objective, ",\n");
         ak_buf_puts(out, "\"cache\": {");
         const char *separator = "\n";
         json_object_foreach(writer->cache, name, value)
@@ -242,6 +260,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     json_decref(size);
     json_decref(keys);
     json_decref(own);
+    json_decref(objective);
     json_decref(environment);
     return good ? AK_OK : ak_fail_memory(err);
 }

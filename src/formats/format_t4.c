@@ -48,13 +48,17 @@ static double *derived_value(const ak_trial *trial, size_t i)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static json_t *measurements_of(const ak_trial *trial)
+static json_t *measurements_of(const ak_trial *trial, const char *objective)
 {
     json_t *array = json_array();
     bool good = array != NULL;
     if (good && trial->status == AK_TRIAL_OK) {
         good = json_array_append_new(array, json_pack("{s:s, s:f, s:s}", "name", "time", "value",
                                                       trial->median_ms, "unit", "ms")) == 0;
+        if (good && strcmp(objective, "time") != 0) {
+            good = json_array_append_new(array, json_pack("{s:s, s:f}", "name", objective, "value",
+                                                          ak_trial_value(trial))) == 0;
+        }
         for (size_t i = 0; i < DERIVED_COUNT && good; i++) {
             double value = *derived_value(trial, i);
             good = value <= 0 ||
@@ -70,6 +74,9 @@ static json_t *measurements_of(const ak_trial *trial)
 static json_t *result_of(const ak_trial *trial, json_t *config)
 {
     bool ok = trial->status == AK_TRIAL_OK;
+    char name[AK_OBJECTIVE_NAME_BYTES];
+    const char *objective =
+        ok && !(trial->cost > 0) ? "time" : ak_draft_objective_of(name, trial->choices);
     json_t *times =
         json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "compilation", ak_format_ms(trial->compile_ns),
                   "framework", ak_format_ms(trial->overhead_ns), "search_algorithm",
@@ -83,8 +90,8 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
     good = ak_json_set(result, "times", times) && good;
     good = good && ak_json_set_text(result, "invalidity", words[trial->status]) &&
            ak_json_set(result, "correctness", json_integer(ok ? 1 : 0));
-    good = ak_json_set(result, "measurements", measurements_of(trial)) && good;
-    good = good && ak_json_set(result, "objectives", json_pack("[s]", "time"));
+    good = ak_json_set(result, "measurements", measurements_of(trial, objective)) && good;
+    good = good && ak_json_set(result, "objectives", json_pack("[s]", objective));
     return ak_json_whole(result, good);
 }
 

@@ -17,13 +17,15 @@ static const char *const stages[] = {"compile_time",  "benchmark_time",    "fram
    value of this limit or more counts as a failure. */
 #define FAILED_TIME 1e19
 
-/* Returns the energy in joules under the names that Kernel Tuner's observers give it (NVML,
-   PowerSensor and its models of energy); 0 if there is none. */
+/* The names that Kernel Tuner's observers give the energy in joules (NVML, PowerSensor and its
+   models of energy). */
+static const char *const energies[] = {"nvml_energy", "ps_energy", "energy", "joules"};
+
+/* Returns the energy in joules; 0 if there is none. */
 static double energy_of(const json_t *entry)
 {
-    static const char *const names[] = {"nvml_energy", "ps_energy", "energy", "joules"};
-    for (size_t i = 0; i < AK_COUNT(names); i++) {
-        double value = json_number_value(json_object_get(entry, names[i]));
+    for (size_t i = 0; i < AK_COUNT(energies); i++) {
+        double value = json_number_value(json_object_get(entry, energies[i]));
         if (value > 0) {
             return value;
         }
@@ -51,6 +53,7 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
     }
     record->value = json_number_value(value);
     record->joules = energy_of(entry);
+    record->ms = ak_recording_is_timed(draft->recording) ? 0 : json_number_value(time);
     bool failed = json_number_value(time) >= FAILED_TIME || record->value >= FAILED_TIME;
     record->status = failed ? AK_TRIAL_LAUNCH_ERROR : AK_TRIAL_OK;
     return AK_OK;
@@ -120,6 +123,9 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
     AK_DO(ak_draft_objective(draft, objective, err));
+    if (AK_HAS_TEXT(energies, AK_COUNT(energies), objective)) {
+        AK_DO(ak_draft_text(&draft->recording->unit, "J", err));
+    }
     AK_DO(take_size(draft, json_object_get(file, "problem_size"), err));
     AK_DO(take_own(draft, file, err));
     for (size_t i = 0; i < json_array_size(keys); i++) {

@@ -62,18 +62,27 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
                             double unit_ms, const char *where, ak_error *err)
 {
     json_t *measurements = NULL;
-    const bool is_time = strcmp(draft->recording->objective, "time") == 0;
+    ak_recording *recording = draft->recording;
+    const bool is_timed = ak_recording_is_timed(recording);
     bool failed = false;
     AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
         const json_t *one = json_array_get(measurements, i);
         const char *name = json_string_value(json_object_get(one, "name"));
-        if (name != NULL && strcmp(name, draft->recording->objective) == 0) {
-            const json_t *value = json_object_get(one, "value");
-            double ms = unit_ms;
+        const json_t *value = json_object_get(one, "value");
+        const bool is_time = name != NULL && strcmp(name, "time") == 0;
+        double ms = unit_ms;
+        if (name != NULL && strcmp(name, recording->objective) == 0) {
             AK_DO(is_time ? ak_t4_unit(&ms, one, "unit", where, err) : AK_OK);
             record->value = json_number_value(value) * (is_time ? ms : 1);
             failed = failed || json_is_null(value); /* Python wrote NaN */
+            const char *unit = ak_json_text_at(one, "unit");
+            if (!is_timed && recording->unit == NULL && unit[0] != 0) {
+                AK_DO(ak_draft_text(&recording->unit, unit, err));
+            }
+        } else if (is_time) {
+            AK_DO(ak_t4_unit(&ms, one, "unit", where, err));
+            record->ms = json_number_value(value) * ms;
         }
     }
     if (failed && record->status == AK_TRIAL_OK) {

@@ -9,9 +9,9 @@
 
 struct ak_objective {
     char text[AK_OBJECTIVE_BYTES];
-    const char *unit;
+    char unit[32];
     bool maximise, weighs;
-    ak_expr *expr;
+    ak_expr *expr; /* NULL: the values are those of a recording */
 };
 
 /* The measured values that an expression may read. The last four describe code and are unknown for
@@ -68,13 +68,12 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
     ak_objective *o;
     AK_DO(AK_NEW(o, 1, err));
     o->maximise = strncmp(asked, "max:", 4) == 0;
-    o->unit = "";
     const char *expr = o->maximise ? asked + 4 : asked, *shown = asked;
     const size_t at = AK_FIND(known, AK_COUNT(known), name, asked);
     if (at < AK_COUNT(known)) {
         expr = known[at].expr;
         shown = known[at].text;
-        o->unit = known[at].unit;
+        (void)snprintf(o->unit, sizeof o->unit, "%s", known[at].unit);
         o->maximise = known[at].maximise;
     }
     (void)snprintf(o->text, sizeof o->text, "%s", shown);
@@ -101,6 +100,22 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
     return AK_OK;
 }
 
+ak_status ak_objective_recorded(ak_objective **out, const char *name, const char *unit,
+                                bool maximise, ak_error *err)
+{
+    char asked[AK_OBJECTIVE_BYTES], text[AK_OBJECTIVE_BYTES + 4];
+    AK_DO(trim(asked, name, err));
+    (void)snprintf(text, sizeof text, "%s%s", maximise ? "max:" : "", asked);
+    AK_DO(trim(asked, text, err));
+    ak_objective *o;
+    AK_DO(AK_NEW(o, 1, err));
+    o->maximise = maximise;
+    (void)snprintf(o->text, sizeof o->text, "%s", asked);
+    (void)snprintf(o->unit, sizeof o->unit, "%.31s", unit);
+    *out = o;
+    return AK_OK;
+}
+
 void ak_objective_free(ak_objective *o)
 {
     if (o != NULL) {
@@ -112,6 +127,11 @@ void ak_objective_free(ak_objective *o)
 const char *ak_objective_text(const ak_objective *o)
 {
     return o == NULL ? "time" : o->text;
+}
+
+bool ak_objective_is_recorded(const ak_objective *o)
+{
+    return o != NULL && o->expr == NULL;
 }
 
 bool ak_objective_weighs(const ak_objective *o)
@@ -199,6 +219,12 @@ static ak_status find_missing(const ak_objective *o, const ak_scope *scope, ak_e
 {
     const char *const *names;
     ak_value value;
+    if (o->expr == NULL) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "objective %.100s: its values are those of a recording; choose another "
+                       "objective",
+                       o->text);
+    }
     size_t count = ak_expr_names(&names, o->expr);
     for (size_t i = 0; i < count; i++) {
         if (!ak_scope_get(&value, scope, names[i])) {

@@ -35,9 +35,14 @@ typedef struct ak_objective_facts {
 
 /* Parses a text. *out is NULL for "time". */
 ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err);
+/* Makes the objective of a recording, which has the values and no expression for them. */
+ak_status ak_objective_recorded(ak_objective **out, const char *name, const char *unit,
+                                bool maximise, ak_error *err);
 void ak_objective_free(ak_objective *objective);
 /* Returns the canonical text; "time" for NULL. */
 const char *ak_objective_text(const ak_objective *objective);
+/* Returns whether ak_objective_recorded made it. */
+bool ak_objective_is_recorded(const ak_objective *objective);
 /* Returns whether the energy must be measured. */
 bool ak_objective_weighs(const ak_objective *objective);
 /* Returns the unit of the value for tables; "" if it has no name. */

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -136,6 +137,7 @@ void ak_recording_close(ak_recording *recording)
         ak_free(recording->device);
         ak_free(recording->size);
         ak_free(recording->objective);
+        ak_free(recording->unit);
         ak_free(recording->implementation);
         ak_free(recording->dtype);
         ak_free(recording->choices);
@@ -166,6 +168,11 @@ void ak_recording_at(ak_recorded *out, const ak_recording *recording, uint64_t i
                          .status = record->status,
                          .value = record->value,
                          .seconds = record->seconds};
+}
+
+bool ak_recording_is_timed(const ak_recording *recording)
+{
+    return strcmp(recording->objective, "time") == 0;
 }
 
 double ak_recording_minimised(const ak_recording *recording, const ak_record *record)

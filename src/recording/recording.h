@@ -23,11 +23,13 @@ typedef struct ak_record {
     double value;   /* value of the objective as recorded; above 0 if ok, else 0 */
     double seconds; /* seconds that the trial cost */
     double joules;  /* energy of one call; 0: not recorded */
+    double ms;      /* time of one call, beside an objective that is no time; 0: not recorded */
 } ak_record;
 
 struct ak_recording {
     char *path, *kernel, *device, *size, *objective;
     char *implementation, *dtype, *choices; /* "" unless an archive of autokernel is the source */
+    char *unit;                             /* of an objective that is no time; NULL: not known */
     bool maximise;
     bool has_default;   /* true if a space file declares the default configuration */
     json_t *definition; /* definition of the space as in a T1 file; it reads no constants */
@@ -60,6 +62,8 @@ struct ak_recording {
 ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
                                   const char *where, const ak_scope *constants, ak_error *err);
 
+/* Returns whether the objective is a time, in ms. */
+bool ak_recording_is_timed(const ak_recording *recording);
 /* Returns the objective as a value to minimise: the recorded value, or its negative if more is
    better. */
 double ak_recording_minimised(const ak_recording *recording, const ak_record *record);

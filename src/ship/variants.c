@@ -162,9 +162,28 @@ static ak_status find_refutation(refutation *out, const ak_bundle_build *b, cons
     return ak_archive_each(b->archive, &filter, refute, out, err);
 }
 
-/* Restricts a variant to the measured sizes if a trial refutes it, or if the kernel has edge-case
-   sizes and it could be checked at none. Notes the reason, or where it was not
-   checked. */
+/* Returns whether the implementation demands the task's own value of each size ("N == 64" among its
+   "Needs"), as that of a T1 file does: then it serves no other size, and none is left to check. */
+static bool has_one_size(const ak_task *task)
+{
+    const json_t *needs = task->implementation->needs;
+    size_t count = task->problem->size_count, fixed = 0;
+    for (size_t i = 0; i < count; i++) {
+        char text[96];
+        bool found = false;
+        (void)snprintf(text, sizeof text, "%s == %lld", task->problem->sizes[i].name,
+                       (long long)task->shape.size[i]);
+        for (size_t k = 0; k < json_array_size(needs) && !found; k++) {
+            found = strcmp(ak_json_text_at(json_array_get(needs, k), "Expression"), text) == 0;
+        }
+        fixed += found;
+    }
+    return count > 0 && fixed == count;
+}
+
+/* Restricts a variant to the measured sizes if it has no other, if a trial refutes it, or if the
+   kernel has edge-case sizes and it could be checked at none. Notes the reason, or where it was
+   not checked. */
 static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = v->first->task;
@@ -173,10 +192,13 @@ static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error 
     char note[256] = "";
     AK_DO(ak_task_checked_sizes(&reach, task, &v->first->config, err));
     AK_DO(find_refutation(&wrong, b, &v->first->trial, err));
+    const bool one_size = has_one_size(task);
     const bool excluded = reach == AK_CHECKED_OWN && task->problem->edge_case_count > 0;
     if (wrong.trial != 0) {
         (void)snprintf(note, sizeof note, "trial #%lld ended as %s at %s", (long long)wrong.trial,
                        wrong.ended, wrong.at);
+    } else if (one_size) {
+        note[0] = 0;
     } else if (excluded) {
         (void)snprintf(note, sizeof note,
                        "its conditions allow no edge-case size and none that could be drawn, so it "
@@ -189,7 +211,7 @@ static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error 
         (void)snprintf(note, sizeof note,
                        "no size could be drawn, so only those that the kernel lists were checked");
     }
-    AK_DO(wrong.trial != 0 || excluded ? serve_measured(v, err) : AK_OK);
+    AK_DO(wrong.trial != 0 || one_size || excluded ? serve_measured(v, err) : AK_OK);
     return note[0] == 0 ? AK_OK : ak_copy_text(&v->note, note, err);
 }
 

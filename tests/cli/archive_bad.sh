@@ -13,6 +13,10 @@ AUTOKERNEL_ARCHIVE=good.db autokernel stats --device sim | head -n 1
 head -c 6000 good.db >cut.db
 sum=$(md5sum <cut.db)
 try cut.db
+for command in "import cut.db --archive other.db" "simulate cut.db"; do
+    autokernel $command
+    echo "exit $?"
+done
 [ "$sum" = "$(md5sum <cut.db)" ] || echo "the damaged archive was changed"
 # The version of the schema is the big-endian number at offset 60 of the file.
 cp good.db newer.db

@@ -110,3 +110,28 @@ ls "$place/tape" | grep -c json
 grep -c 'Device a device' "$place/questions/0001.prompt.md"
 grep -rl 'nobody-needs-to-know' "$place/events" "$place/result" "$place/questions" "$place/tape" "$place/study" "$place"/report.* "$place/history" \
     "$place/talk" | sed 's/.*know//'
+echo "- a recording whose objective is no time"
+cat >rate.json <<'END'
+{"device_name": "GPU X", "kernel_name": "vadd", "problem_size": "callable", "tune_params_keys": ["bx"],
+"tune_params": {"bx": [32, 64]}, "objective": "GFLOP/s", "cache": {
+"32": {"bx": 32, "time": 2.0, "GFLOP/s": 10.0, "times": [2.0]},
+"64": {"bx": 64, "time": 1.0, "GFLOP/s": 20.0, "times": [1.0]}}}
+END
+sed 's,GFLOP/s,energy,g' rate.json >energy.json
+sed 's/"time": [0-9.]*, //' rate.json >no_time.json
+for i in rate energy; do
+    autokernel tune $i.json --device sim --archive $i.db --quiet | grep '^best'
+    autokernel report --archive $i.db | grep '^  best  \|^  speed\|^  objective'
+    autokernel best --device sim --archive $i.db | sed -n 2p
+    autokernel export vadd --device sim --archive $i.db --format json | grep -o '"\(choices\|ms\|cost\)":[^,]*'
+    for format in kernel-tuner t4; do
+        autokernel export vadd --device sim --archive $i.db --format $format --output $i.$format
+        grep -o '"objectives*": *[^]]*]\|"time": *[0-9.]*' $i.$format
+        autokernel simulate $i.$format --evals 2 --json | grep -o '"\(objective\|optimum\)":[^,]*'
+    done
+done
+eval "$(autokernel report --archive rate.db | grep -o 'autokernel tune .*' | head -1) --archive rate.db --resume --quiet" | head -2
+autokernel tune rate.json --device sim --archive rate.db --objective GFLOP/s --quiet | grep '^best'
+autokernel tune rate.json --device sim --archive rate.db --objective time --quiet | grep '^best'
+autokernel tune no_time.json --device sim
+echo "status $?"

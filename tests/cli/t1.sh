@@ -12,6 +12,8 @@ autokernel tune matmul_c.t1.json --evals 2 --finish-time 0.05 --quiet --json | g
 autokernel report | grep -E '(reference|implementation) .*(C function|host)'
 autokernel history matmul_c --source '#1' | grep -E '^(==|matmul|.*\.json|.*\.c)' | head -n 4
 autokernel list matmul_c.t1.json | sed -n 3,10p
+echo "-- a study of it on the device"
+autokernel study vector_add_c.t1.json --device host --arms random,local --seeds 1 --evals 2 --quiet 2>/dev/null | head -n 4 | grep -o '^[a-z_]*'
 echo "-- a wrong configuration"
 sed 's/c\[i \* n + j\] += x/c[i * n + j] += (BLOCK == 64 ? 1.1f : 1.0f) * x/' matmul.c >wrong.c
 sed 's/matmul\.c/wrong.c/' matmul_c.t1.json >wrong.t1.json

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -256,6 +257,20 @@ def test_notes_are_passed_on(tmp_path):
             made = make()
         assert len(seen) == 1
     assert len(made.notes) == 1 and made.notes[0].startswith("variant 0 serves other sizes, too: ")
+
+
+def test_one_size(tmp_path):
+    """A bundle of a T1 file, whose size is fixed, says nothing of others, and calls need not give it."""
+    examples = Path(os.environ["AK_TUTORIAL"]).parents[1] / "examples" / "t1"
+    result = ak.tune(examples / "vector_add_c.t1.json", evals=1, libraries="none", progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        add = ak.load(result.export(tmp_path / "add.akb"))
+    assert add.notes == () and add.info["variants"][0]["workspace"] is None
+    a, b = random(65536), random(65536)
+    np.testing.assert_array_equal(add(a, b), a + b)
+    with pytest.raises(ValueError):
+        add(a, b, problem_size_x=65535)
 
 
 def test_warnings_of_a_run(tmp_path):

@@ -115,8 +115,12 @@ static ak_status recall(ak_trial *out, ak_device *device, const ak_config *confi
     ak_trial trial = {.status = record->status,
                       .measure_ns = (int64_t)(record->seconds * (double)AK_SECOND_NS)};
     if (record->status == AK_TRIAL_OK) {
-        double ms = ak_recording_time(device->recording, record);
+        const double cost = ak_recording_time(device->recording, record);
+        const double ms = ak_recording_is_timed(device->recording) ? cost : record->ms;
         trial.joules = trial.joules_low = trial.joules_high = record->joules;
+        if (ak_objective_is_recorded(device->task->objective)) {
+            trial.cost = trial.cost_low = trial.cost_high = cost;
+        }
         trial.median_ms = trial.ci_low_ms = trial.ci_high_ms = ms;
         trial.samples_ms = ak_alloc(1, sizeof *trial.samples_ms);
         trial.sample_count = trial.samples_ms == NULL ? 0 : 1;

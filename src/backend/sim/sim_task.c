@@ -186,8 +186,23 @@ static ak_status device_of(char **out, const ak_recording *recording, const char
     return ak_buf_take(out, &text, err);
 }
 
-/* Refuses options that have no meaning if nothing is measured. */
-static ak_status refuse(const ak_task_spec *spec, ak_error *err)
+/* Refuses a recording whose objective is no time if a configuration that worked has no time. */
+static ak_status have_times(const ak_recording *recording, ak_error *err)
+{
+    for (size_t i = 0; i < recording->count && !ak_recording_is_timed(recording); i++) {
+        const ak_record *record = &recording->records[i];
+        if (record->status == AK_TRIAL_OK && !(record->ms > 0)) {
+            return ak_fail(err, AK_INVALID,
+                           "%.200s has %.60s, but not the time, of each configuration that worked, "
+                           "and tune needs both: search it with 'autokernel simulate'",
+                           recording->path, recording->objective);
+        }
+    }
+    return AK_OK;
+}
+
+/* Refuses options that have no meaning if nothing is measured, and recordings without times. */
+static ak_status refuse(const ak_task_spec *spec, const ak_recording *recording, ak_error *err)
 {
     if (spec->fix != NULL) {
         return ak_fail(err, AK_INVALID,
@@ -196,10 +211,10 @@ static ak_status refuse(const ak_task_spec *spec, ak_error *err)
     if (spec->libraries != NULL && strcmp(spec->libraries, "none") != 0) {
         return ak_fail(err, AK_INVALID, "a recording holds no libraries; leave --libraries out");
     }
-    return spec->protocol == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "nothing is measured on a recording; leave --protocol out");
+    if (spec->protocol != NULL) {
+        return ak_fail(err, AK_INVALID, "nothing is measured on a recording; leave --protocol out");
+    }
+    return have_times(recording, err);
 }
 
 /* Takes size, dtype and options from a recording that autokernel made, unless they were given. If
@@ -243,17 +258,64 @@ static ak_status keep_recorded(ak_task *task, const ak_recording *recording, ak_
     return ak_made(task->choices_text, err);
 }
 
+/* Removes the objective from own->choices if it is the recorded one. Returns whether the task has
+   that one: not if the recorded one is the time or if another one is asked for. */
+static bool take_objective(ak_task_spec *own, char choices[CHOICES_BYTES],
+                           const ak_recording *recording)
+{
+    char asked[AK_OBJECTIVE_NAME_BYTES];
+    const char *given = ak_or_empty(own->choices), *name = ak_choices_objective(asked, given);
+    const size_t length = without_objective(given);
+    if (ak_recording_is_timed(recording)) {
+        return false;
+    }
+    if (given[length] == 0) {
+        return true;
+    }
+    name += recording->maximise && strncmp(name, "max:", 4) == 0 ? 4 : 0;
+    if (strcmp(name, recording->objective) != 0) {
+        return false;
+    }
+    (void)snprintf(choices, CHOICES_BYTES, "%.*s", (int)length, given);
+    own->choices = length == 0 ? NULL : choices;
+    return true;
+}
+
+static ak_status set_objective(ak_task *task, const ak_recording *recording, ak_error *err)
+{
+    char choices[CHOICES_BYTES];
+    AK_DO(ak_objective_recorded(&task->objective, recording->objective,
+                                ak_or_empty(recording->unit), recording->maximise, err));
+    (void)snprintf(choices, sizeof choices, "%s%s" AK_OBJECTIVE_CHOICE "=%s", task->choices_text,
+                   task->choices_text[0] == 0 ? "" : ",", ak_objective_text(task->objective));
+    ak_free(task->choices_text);
+    return ak_copy_text(&task->choices_text, choices, err);
+}
+
+/* Completes a task of which only the space is known. Takes ownership of `size`. */
+static ak_status take_text(ak_task *task, char *size, const ak_recording *recording, ak_error *err)
+{
+    if (task->problem->size_count > 0) {
+        ak_free(size);
+        return AK_OK;
+    }
+    ak_free(task->size_text);
+    task->size_text = size;
+    return keep_recorded(task, recording, err);
+}
+
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
                       const char *device, const ak_recording *recording, ak_error *err)
 {
     ak_task_spec own = *spec;
-    char choices[CHOICES_BYTES];
+    char choices[CHOICES_BYTES], asked[CHOICES_BYTES];
     ak_problem *problem = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
     bool alone = false;
-    AK_DO(refuse(spec, err));
+    AK_DO(refuse(spec, recording, err));
     AK_DO(open_problem(&problem, &alone, spec->kernel, recording, err));
     bool ours = !alone && recording->implementation[0] != 0;
+    const bool recorded = take_objective(&own, asked, recording);
     if (ours && strcmp(problem->name, recording->kernel) != 0) {
         (void)ak_fail(err, AK_INVALID, "%.200s is a recording of the kernel %.60s, not of %.60s",
                       recording->path, recording->kernel, problem->name);
@@ -289,13 +351,12 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     } else {
         ak_problem_close(problem);
     }
-    if (status == AK_OK && task->problem->size_count == 0) { /* only the space is known */
-        ak_free(task->size_text);
-        task->size_text = size;
-        size = NULL;
-        status = keep_recorded(task, recording, err);
+    if (status == AK_OK) {
+        status = take_text(task, size, recording, err);
+    } else {
+        ak_free(size);
     }
-    ak_free(size);
+    status = status == AK_OK && recorded ? set_objective(task, recording, err) : status;
     if (status != AK_OK) {
         ak_task_close(task);
         return status;
