@@ -74,11 +74,15 @@ static akr_status fail(akr_error *err, akr_status status, const char *format, ..
 static akr_status fail(akr_error *err, akr_status status, const char *format, ...)
 {
     va_list args;
+    char *c;
     if (err != NULL) {
         err->status = status;
         va_start(args, format);
         (void)vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
+        for (c = err->text; *c != 0; c++) { /* a terminal would obey what a bundle says */
+            *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+        }
     }
     return status;
 }
@@ -2134,10 +2138,13 @@ static akr_status load_variants(akr_bundle *b, files *f, akr_error *err)
             return fail(err, AKR_DAMAGED, "the file \"%.100s\" is missing in it", v->file);
         }
         (void)dlerror();
+        errno = 0;
         if (!load_sealed(v, code) && !load_file(v, code)) {
             const char *why = dlerror();
             return fail(err, AKR_DEVICE, "%.60s: cannot be loaded: %.150s", v->file,
-                        why != NULL ? why : strerror(errno));
+                        why != NULL  ? why
+                        : errno != 0 ? strerror(errno)
+                                     : "it has no entry of the name in the bundle");
         }
     }
     b->loaded = 1;

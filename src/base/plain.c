@@ -1,7 +1,6 @@
 /* plain.c: see plain.h. */
 #include "base/plain.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,11 +71,11 @@ static bool is_style(const char *p)
     return *style != NULL;
 }
 
-void ak_plain_screen(char *text)
+void ak_plain_screen(char *text, bool styled)
 {
     ak_plain_tame(text);
     for (char *p = text; *p != 0; p++) {
-        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' && !is_style(p)) {
+        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' && !(styled && is_style(p))) {
             *p = ' ';
         }
     }

@@ -4,6 +4,7 @@
 #ifndef AK_BASE_PLAIN_H
 #define AK_BASE_PLAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* If a terminal or a browser would obey the character at `text`, sets *code and returns the length
@@ -19,9 +20,9 @@ void ak_plain_tame(char *text);
 /* The escape sequences of our own output, in the order of ak_style (cli/output.h);
    NULL-terminated. */
 extern const char *const ak_plain_styles[];
-/* Does what ak_plain_tame does and, for a terminal, replaces controls below U+0020 by blanks,
-   except line breaks, tabs and these escape sequences. */
-void ak_plain_screen(char *text);
+/* Does what ak_plain_tame does and replaces controls below U+0020 by blanks, except line breaks,
+   tabs and, if `styled`, these escape sequences. */
+void ak_plain_screen(char *text, bool styled);
 /* Does what ak_plain_tame does and replaces every control below U+0020 by a blank. The text is then
    one line that cannot control a terminal. */
 void ak_plain_line(char *text);

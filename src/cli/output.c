@@ -36,6 +36,7 @@ static void note_error(bool failed)
 #define COLUMNS_LEAST   20
 #define COLUMNS_MOST    10000
 #define LINE_BYTES_MAX  (1u << 20)
+#define TEXT_BYTES_MAX  (1u << 30)
 #define HANGING         2 /* indentation of the rest of a folded line */
 
 size_t ak_columns_wanted(void)
@@ -104,23 +105,23 @@ static void write_pending(size_t width, bool all)
 }
 
 /* Texts may come from kernels, bundles, archives and workers of others, so control characters are
-   replaced, except in a text that is too long for the buffer. */
+   replaced: all but our own styles, and these too where we use none. */
 void ak_out(const char *format, ...)
 {
     va_list args;
     const size_t width = ak_columns(stdout);
-    ak_buf text = AK_BUF(LINE_BYTES_MAX);
+    ak_buf text = AK_BUF(TEXT_BYTES_MAX);
     va_start(args, format);
     ak_buf_vprint(&text, format, args);
     va_end(args);
-    if (ak_buf_status(&text, NULL) != AK_OK) { /* it is too long, so it is printed unchanged */
-        va_start(args, format);
+    if (ak_buf_status(&text, NULL) != AK_OK) {
         write_pending(width, true);
-        note_error(vprintf(format, args) < 0);
-        va_end(args);
+        errno = ENOMEM;
+        note_error(true);
     } else {
-        ak_plain_screen(text.data);
-        if (width == 0) {
+        ak_plain_screen(text.data, *ak_style_on(stdout, AK_STYLE_PLAIN) != 0);
+        if (width == 0 || text.length > LINE_BYTES_MAX / 2) {
+            write_pending(width, true);
             write_text(text.data, text.length);
         } else {
             ak_buf_append(&pending, text.data, text.length);
@@ -217,7 +218,7 @@ static void print_error(const char *label, const char *text)
     write_pending(ak_columns(stdout), true);
     note_error(fflush(stdout) != 0);
     ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
-    ak_plain_screen(line.data);
+    ak_plain_screen(line.data, false);
     (void)fprintf(stderr, "%s%s\n", label, line.data);
     ak_buf_free(&line);
 }

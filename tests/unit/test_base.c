@@ -284,8 +284,10 @@ static void test_plain_texts(void **state)
                                "c\xef\xbf\xbd    1m\xef\xbf\xbd\xe2\x80\x9c\xc3\xa4\xe2\x82\xac");
     ak_plain_line(line);
     assert_string_equal(line, "a b c \xef\xbf\xbd");
-    ak_plain_screen(screen);
+    ak_plain_screen(screen, true);
     assert_string_equal(screen, "\x1b[31mred\x1b[0m\n\t [2J   ]0;t [8m");
+    ak_plain_screen(screen, false);
+    assert_string_equal(screen, " [31mred [0m\n\t [2J   ]0;t [8m");
     ak_plain_line(cut);
     assert_string_equal(cut, "\xe2 ");
     static const struct {
@@ -834,7 +836,7 @@ static void test_terminals(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[64];
         (void)snprintf(text, sizeof text, "%s", cases[i].text);
-        ak_plain_screen(text);
+        ak_plain_screen(text, true);
         assert_string_equal(text, cases[i].tamed);
     }
 }

@@ -732,8 +732,9 @@ static void test_other_machines_and_code(void **state)
         parts p;
         const char *part;
     } cases[] = {{{.architecture = "pdp11"}, "it is for pdp11"},
-                 {{.features = "[\"avx9000\"]"}, "this processor has no avx9000"}};
-    for (size_t i = 0; i < 2; i++) {
+                 {{.features = "[\"avx9000\"]"}, "this processor has no avx9000"},
+                 {{.features = "[\"\\u001b[2Jnope\"]"}, "this processor has no ?[2Jnope"}};
+    for (size_t i = 0; i < 3; i++) {
         ak_buf tar = AK_BUF(1u << 26);
         build(&tar, &cases[i].p, f->code, f->length);
         assert_int_equal(akr_open_memory(&bundle, tar.data, tar.length, 0, &err), AKR_DEVICE);
