@@ -4,7 +4,7 @@
  */
 #include "backend/cuda/cuda_device.h"
 
-static ak_cuda_address spare(const ak_runnable *runnable, ak_contents_spare which)
+static ak_cuda_address spare(const ak_runnable *runnable, size_t which)
 {
     const ak_cuda_places *places = &runnable->places;
     return runnable->device->copies + (places->sets - 1 + which) * places->stride;
@@ -64,7 +64,7 @@ static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool
 static int keep(ak_runnable *runnable, size_t set, double run_ns)
 {
     runnable->run_ns = run_ns;
-    return copy(runnable, spare(runnable, AK_CONTENTS_OWN), set_at(runnable, set),
+    return copy(runnable, spare(runnable, runnable->places.kept), set_at(runnable, set),
                 runnable->places.span);
 }
 
@@ -87,7 +87,7 @@ ak_status ak_cuda_fetch_aside(void *data, ak_runnable *runnable, size_t argument
 
 static int end(ak_runnable *runnable)
 {
-    return copy(runnable, set_at(runnable, 0), spare(runnable, AK_CONTENTS_OWN),
+    return copy(runnable, set_at(runnable, 0), spare(runnable, runnable->places.kept),
                 runnable->places.span);
 }
 

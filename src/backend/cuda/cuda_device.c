@@ -388,8 +388,11 @@ static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *
     int code = device->cuda->memory_info(&free_bytes, &total);
     size_t room = (free_bytes + device->copies_bytes) / 2 / out->stride + 1;
     out->sets = out->sets > room ? room : out->sets;
-    out->has_spares = out->sets > 1 && out->sets + AK_CONTENTS_SPARES <= room;
-    size_t copies = out->sets - 1 + (out->has_spares ? AK_CONTENTS_SPARES : 0);
+    const bool in_place = ak_problem_works_in_place(launch->task->problem);
+    const size_t spares = AK_CONTENTS_SPARES + (in_place ? 1 : 0);
+    out->kept = in_place ? AK_CONTENTS_SPARES : AK_CONTENTS_OWN;
+    out->has_spares = out->sets > 1 && out->sets + spares <= room;
+    size_t copies = out->sets - 1 + (out->has_spares ? spares : 0);
     return code == 0
                ? ak_cuda_grow(&device->copies, &device->copies_bytes, copies * out->stride, device)
                : code;

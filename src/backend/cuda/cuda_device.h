@@ -79,7 +79,10 @@ typedef struct ak_cuda_places {
     size_t stride;      /* distance between sets 1, 2, ... */
     size_t offset[AK_ARGUMENTS_MAX];
     size_t count;
-    bool has_spares; /* AK_CONTENTS_SPARES more places follow the sets */
+    bool has_spares; /* the spare places of launch/contents.h follow the sets */
+    /* Index, among the spare places, of where the set that is judged is kept: that of the own
+       contents or, if runs change these in place, one more. */
+    size_t kept;
 } ak_cuda_places;
 ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
                               size_t argument);
