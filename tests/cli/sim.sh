@@ -56,6 +56,9 @@ eval "$(autokernel report --archive own.db | grep -o 'autokernel tune .*' | head
 autokernel best --device sim --archive own.db | grep -o 'norm=mean,radius=2'
 echo "- a kernel that was recorded"
 autokernel tune matmul --device sim:matmul.json.gz --evals 12 --quiet | head -5
+autokernel tune matmul.json.gz --device sim --impl host --evals 2 --archive impl.db --quiet | grep -o 'implementation.*'
+autokernel tune matmul --device sim:matmul.json.gz --evals 2 --archive impl.db --quiet | grep -o 'implementation.*'
+autokernel best --device sim --archive impl.db | grep -c ' on sim:host '
 echo "- a result from a recording is not sent to be measured"
 autokernel export matmul --device sim:matmul.json.gz
 autokernel bench matmul --config @best_config.json
