@@ -138,3 +138,9 @@ autokernel tune rate.json --device sim --archive rate.db --objective GFLOP/s --q
 autokernel tune rate.json --device sim --archive rate.db --objective time --quiet | grep '^best'
 autokernel tune no_time.json --device sim
 echo "status $?"
+echo "- T4 results that name no kernel"
+sed 's/"kernel_name":"[a-z]*",//' rate.t4 >nameless.json
+autokernel import nameless.json --archive nameless.db --format t4 >/dev/null
+autokernel history --device sim --archive nameless.db --json | grep -o '"kernel":"[^"]*"' | head -n 1
+autokernel tune nameless.json --device sim --archive nameless.db --quiet | grep -o '^nameless'
+autokernel simulate nameless.json --evals 2 --json | grep -o '"kernel":"[^"]*"'
