@@ -223,6 +223,17 @@ static void score_cell(ak_table *table, bool scored, double score)
     }
 }
 
+/* Writes a time as "1:05" or "7 s", or as "0.05 s" below a second. */
+static const char *show_time(char out[AK_NUMBER_BYTES], double seconds)
+{
+    char number[AK_NUMBER_BYTES];
+    if (!(seconds > 0) || seconds >= 1) {
+        return ak_show_seconds(out, seconds);
+    }
+    (void)snprintf(out, AK_NUMBER_BYTES, "%.20s s", ak_show_real(number, seconds));
+    return out;
+}
+
 static void print_recordings(const board *b, const ak_args *args)
 {
     ak_table table;
@@ -239,7 +250,7 @@ static void print_recordings(const board *b, const ak_args *args)
         ak_table_cell(&table, "%s%s", f->objective, f->maximise ? " (more is better)" : "");
         ak_table_cell(&table, "%s", ak_show_real(a, f->optimum));
         ak_table_cell(&table, "%s", ak_show_real(a, f->median));
-        ak_table_cell(&table, "%s, %s evaluations", ak_show_seconds(a, f->last_seconds),
+        ak_table_cell(&table, "%s, %s evaluations", show_time(a, f->last_seconds),
                       ak_show_count(c, (double)f->evaluations));
     }
     ak_table_print(&table);
@@ -272,14 +283,31 @@ static void print_results(const board *b, const ak_args *args)
                 score_cell(&table, result->scored, result->score);
             }
             ak_table_cell(&table, "%s", ak_show_real(a, result->median_best));
-            ak_table_cell(&table, "%s", ak_show_seconds(a, m.best_seconds));
+            ak_table_cell(&table, "%s", show_time(a, m.best_seconds));
             ak_table_cell(&table, "%.1f", m.evaluations);
             ak_table_cell(&table, "%.1f", m.failed);
-            ak_table_cell(&table, "%s", ak_show_seconds(a, m.seconds));
+            ak_table_cell(&table, "%s", show_time(a, m.seconds));
             ak_table_cell(&table, "%.4f", result->ms_per_proposal);
         }
     }
     ak_table_print(&table);
+}
+
+/* Says why recordings have no score. */
+static void print_unscored(const board *b, const ak_args *args)
+{
+    for (size_t i = 0; i < b->recording_count; i++) {
+        const ak_recording_facts *f = ak_recording_describe(b->recordings[i]);
+        if (b->entry_count == 0 || b->entries[0].results[i].scored) {
+            continue;
+        }
+        ak_out(
+            "%s: has no score, because %s\n", args->operand[i],
+            f->seconds_each > 0
+                ? "random search is expected to find the optimum before the first time that would "
+                  "count, as the configurations are too few"
+                : "it records no times of compiling and measuring");
+    }
 }
 
 static void print_text(const board *b, const ak_args *args)
@@ -301,6 +329,7 @@ static void print_text(const board *b, const ak_args *args)
     }
     ak_table_print(&table);
     ak_out("1 is the optimum at once, 0 as good as random search, below 0 worse than that\n");
+    print_unscored(b, args);
     for (size_t i = 0; i < b->recording_count; i++) {
         const ak_recording_facts *f = ak_recording_describe(b->recordings[i]);
         if (is_far(b->control[i])) {

@@ -263,6 +263,10 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err)
 }
 
 #define NO_KERNEL "the kernel needs no option: 'autokernel %s KERNEL'"
+#define OF_RECORDING                                                                               \
+    "a recording is of one kernel: 'autokernel export KERNEL --format kernel-tuner --output "      \
+    "FILE' "                                                                                       \
+    "makes one of an archive of several"
 #define NO_KEY                                                                                     \
     "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 "   \
     "by --llm-key-file"
@@ -315,6 +319,10 @@ static ak_status unknown_option(const ak_command *command, const char *word, ak_
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     (void)snprintf(otherwise, sizeof otherwise, "see 'autokernel %s --help'", command->name);
     const char *instead = explanation(name);
+    if (instead != NULL && strcmp(instead, NO_KERNEL) == 0 &&
+        strcmp(command->name, "simulate") == 0) {
+        instead = OF_RECORDING;
+    }
     if (instead != NULL) {
         const char *blank = strstr(instead, "%s");
         int before = blank == NULL ? (int)strlen(instead) : (int)(blank - instead);

@@ -92,6 +92,9 @@ ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char
                           const ak_draft_word *words, const char *where, ak_error *err);
 /* The words of T4. */
 extern const ak_draft_word ak_t4_words[];
+/* Makes the name of a kernel that a file does not name from its path: "folder/A100_T4.json" becomes
+   "A100_T4". */
+ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err);
 /* Gives how many ms the unit of time has that the member `key` names. Without that member, or if it
    is "", *ms is unchanged. Unknown units are refused. */
 ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,

@@ -140,15 +140,6 @@ static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_fil
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Makes a kernel's name from a path: "folder/A100_T4.json" becomes "A100_T4". */
-static ak_status name_of_file(char **out, const char *path, ak_error *err)
-{
-    const char *name = ak_fs_base(path);
-    size_t length = strcspn(name, ".");
-    *out = length == 0 ? ak_strdup("unnamed") : ak_strndup(name, length);
-    return ak_made(*out, err);
-}
-
 /* What a file says about all its results. */
 typedef struct t4_head {
     ak_trial task;
@@ -163,7 +154,7 @@ static ak_status take_task(t4_head *head, const json_t *file, const char *path, 
     AK_DO(ak_json_object_or_null(&metadata, file, "metadata", path, err));
     AK_DO(ak_t4_unit(&head->unit_ms, metadata, "timeunit", path, err));
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", path, err));
-    AK_DO(kernel[0] == 0 ? name_of_file(&task->kernel, path, err)
+    AK_DO(kernel[0] == 0 ? ak_t4_name_of_file(&task->kernel, path, err)
                          : ak_trial_set_text(&task->kernel, kernel, err));
     return ak_format_take_texts(task, metadata, ak_task_texts + 1, path, err);
 }

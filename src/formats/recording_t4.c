@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/fs.h"
+
 static const char *const stages[] = {"compilation",      "benchmark",  "framework",
                                      "search_algorithm", "validation", NULL};
 
@@ -39,6 +42,14 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     }
     *ms = unit[0] == 0 ? *ms : units[at].ms;
     return AK_OK;
+}
+
+ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err)
+{
+    const char *name = ak_fs_base(path);
+    size_t length = strcspn(name, ".");
+    *out = length == 0 ? ak_strdup("unnamed") : ak_strndup(name, length);
+    return ak_made(*out, err);
 }
 
 static ak_status take_seconds(ak_record *record, const json_t *result, double unit_ms,
@@ -111,7 +122,8 @@ static ak_status take_head(double *unit_ms, ak_draft *draft, const json_t *file,
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", where, err));
     AK_DO(ak_json_string_or(&device, metadata, "device", "", where, err));
     AK_DO(ak_json_string_or(&size, metadata, "size", "", where, err));
-    AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
+    AK_DO(kernel[0] == 0 ? ak_t4_name_of_file(&draft->recording->kernel, where, err)
+                         : ak_draft_text(&draft->recording->kernel, kernel, err));
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
     return ak_draft_text(&draft->recording->size, size, err);
 }

@@ -42,6 +42,12 @@ static ak_status add_arm(ak_study *study, const char *text, size_t length, ak_er
     if (study->arm_count == AK_STUDY_ARMS_MAX) {
         return ak_fail(err, AK_LIMIT, "a study has at most %d arms", AK_STUDY_ARMS_MAX);
     }
+    for (size_t a = 0; a < study->arm_count; a++) {
+        const char *name = study->arms[a].name;
+        if (strlen(name) == length && memcmp(name, text, length) == 0) {
+            return ak_fail(err, AK_INVALID, "--arms names %.80s twice", name);
+        }
+    }
     ak_study_arm *arm = &study->arms[study->arm_count];
     arm->name = ak_strndup(text, length);
     arm->runs = ak_alloc(study->options.seeds, sizeof *arm->runs);

@@ -261,10 +261,10 @@ struct ak_problem {
 ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_error *err);
 
 /* Makes a problem from a document like that of a T1 file, as ak_problem_open does from the file.
-   Only the space of such a problem is known. An empty `name` becomes "space". Takes ownership of
-   the document, also on failure. */
-ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
-                              const char *where, ak_error *err);
+   Only the space of such a problem is known. An empty `name` becomes "space", and an empty
+   `implementation` the name. Takes ownership of the document, also on failure. */
+ak_status ak_problem_of_space(ak_problem **out, const char *name, const char *implementation,
+                              json_t *document, const char *where, ak_error *err);
 
 /* Returns whether the problem has an argument that is read and written. Such an argument holds the
    right result only after a single run. */

@@ -281,8 +281,8 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
     return AK_OK;
 }
 
-ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
-                              const char *where, ak_error *err)
+ak_status ak_problem_of_space(ak_problem **out, const char *name, const char *implementation,
+                              json_t *document, const char *where, ak_error *err)
 {
     ak_problem *problem = ak_alloc(1, sizeof *problem);
     if (problem == NULL) {
@@ -294,6 +294,9 @@ ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *docume
     AK_TRY(ak_problem_keep(problem, document, err));
     AK_TRY(ak_made(problem->arena, err));
     AK_TRY(ak_t1_fill(problem, name, document, where, err));
+    if (implementation[0] != 0) {
+        AK_TRY(ak_problem_text(&problem->implementations[0].name, problem, implementation, err));
+    }
     *out = problem;
     problem = NULL;
 out:

@@ -56,6 +56,9 @@ eval "$(autokernel report --archive own.db | grep -o 'autokernel tune .*' | head
 autokernel best --device sim --archive own.db | grep -o 'norm=mean,radius=2'
 echo "- a kernel that was recorded"
 autokernel tune matmul --device sim:matmul.json.gz --evals 12 --quiet | head -5
+autokernel tune matmul.json.gz --device sim --impl host --evals 2 --archive impl.db --quiet | grep -o 'implementation.*'
+autokernel tune matmul --device sim:matmul.json.gz --evals 2 --archive impl.db --quiet | grep -o 'implementation.*'
+autokernel best --device sim --archive impl.db | grep -c ' on sim:host '
 echo "- a result from a recording is not sent to be measured"
 autokernel export matmul --device sim:matmul.json.gz
 autokernel bench matmul --config @best_config.json
@@ -135,3 +138,9 @@ autokernel tune rate.json --device sim --archive rate.db --objective GFLOP/s --q
 autokernel tune rate.json --device sim --archive rate.db --objective time --quiet | grep '^best'
 autokernel tune no_time.json --device sim
 echo "status $?"
+echo "- T4 results that name no kernel"
+sed 's/"kernel_name":"[a-z]*",//' rate.t4 >nameless.json
+autokernel import nameless.json --archive nameless.db --format t4 >/dev/null
+autokernel history --device sim --archive nameless.db --json | grep -o '"kernel":"[^"]*"' | head -n 1
+autokernel tune nameless.json --device sim --archive nameless.db --quiet | grep -o '^nameless'
+autokernel simulate nameless.json --evals 2 --json | grep -o '"kernel":"[^"]*"'

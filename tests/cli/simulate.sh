@@ -55,3 +55,14 @@ autokernel list softmax --fix UNROLL=3; echo $?
 echo "- the page"
 autokernel simulate tiny.json --strategy local --repeats 1 --format html | head -n 1
 autokernel simulate tiny.json --strategy local --repeats 1 --format csv; echo $?
+echo "- a small recording"
+cat >small.json <<'END'
+{"device_name": "GPU X", "kernel_name": "vadd", "tune_params_keys": ["bx"], "tune_params": {"bx": [32, 64, 128]}, "cache": {
+"32": {"bx": 32, "time": 2.0, "compile_time": 30, "benchmark_time": 20},
+"64": {"bx": 64, "time": 1.0, "compile_time": 30, "benchmark_time": 20},
+"128": {"bx": 128, "time": "InvalidConfig", "compile_time": 30}}}
+END
+autokernel simulate small.json --score --strategy random --repeats 3 | grep -o '[^ ]* s, 1 ev\|^small.*score.*'
+autokernel simulate small.json --kernel vadd
+autokernel study small.json --arms random,random
+echo "status $?"

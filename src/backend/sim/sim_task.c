@@ -74,9 +74,9 @@ static const char *implementation_of(const ak_problem *problem, const ak_recordi
 static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_error *err)
 {
     json_t *document = json_pack("{s:O}", "ConfigurationSpace", recording->definition);
-    return document == NULL
-               ? ak_fail_memory(err)
-               : ak_problem_of_space(out, recording->kernel, document, recording->path, err);
+    return document == NULL ? ak_fail_memory(err)
+                            : ak_problem_of_space(out, recording->kernel, recording->implementation,
+                                                  document, recording->path, err);
 }
 
 /* Opens the named kernel or, if there is none of that name, the recording itself. Sets *alone if
