@@ -104,29 +104,39 @@ static void find_header(search *s, const char *name, const char *beside)
     }
 }
 
+int ak_headers_line(const char **name, size_t *length, const char *line)
+{
+    static const char blanks[] = " \t";
+    line += strspn(line, blanks);
+    if (*line != '#') {
+        return 0;
+    }
+    line += 1 + strspn(line + 1, blanks);
+    if (strncmp(line, "include", 7) != 0) {
+        return 0;
+    }
+    line += 7;
+    const bool next = strncmp(line, "_next", 5) == 0;
+    line += next ? 5 : 0;
+    line += strspn(line, blanks);
+    const char *end = *line == '<' ? ">\n" : *line == '"' ? "\"\n" : "";
+    *name = line + 1;
+    *length = *end == 0 ? 0 : strcspn(line + 1, end);
+    return *length == 0 || line[1 + *length] != *end ? 0 : next ? '<' : *line;
+}
+
 /* Looks for the headers of a text that lies in the folder `beside`; NULL: in none that counts. */
 static void scan(search *s, const char *text, const char *beside)
 {
-    static const char blanks[] = " \t";
     path name;
     for (const char *line = text; *line != 0; line += strcspn(line, "\n"), line += *line == '\n') {
-        const char *at = line + strspn(line, blanks);
-        if (*at != '#') {
-            continue;
-        }
-        at += 1 + strspn(at + 1, blanks);
-        if (strncmp(at, "include", 7) != 0) {
-            continue;
-        }
-        at += strcspn(at, " \t<\"\n");
-        at += strspn(at, blanks);
-        const size_t length = *at == '<'   ? strcspn(at + 1, ">\n")
-                              : *at == '"' ? strcspn(at + 1, "\"\n")
-                                           : 0;
-        if (length > 0 && length < sizeof name) {
-            memcpy(name, at + 1, length);
+        const char *begin;
+        size_t length;
+        const int kind = ak_headers_line(&begin, &length, line);
+        if (kind != 0 && length < sizeof name) {
+            memcpy(name, begin, length);
             name[length] = 0;
-            find_header(s, name, *at == '"' ? beside : NULL);
+            find_header(s, name, kind == '"' ? beside : NULL);
         }
     }
 }

@@ -14,6 +14,11 @@
 #include "base/hash.h"
 #include "base/json.h"
 
+/* Returns '"' or '<' if the line is an #include with a name in quotes or in brackets, and gives the
+   place and the length of the name; else 0. #include_next has '<', because it does not look beside
+   the file either. */
+int ak_headers_line(const char **name, size_t *length, const char *line);
+
 /* Adds the names and contents of the headers of `source`; adds nothing if there is none. Every text
    of the space file `definition` may have options; NULL: there are none. */
 ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *definition,

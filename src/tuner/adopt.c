@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "problem/headers.h"
 #include "problem/kernel_files.h"
 #include "problem/kernel_scan.h"
 #include "problem/python_kernel.h"
@@ -142,20 +143,6 @@ typedef struct includes {
                                   hand */
 } includes;
 
-/* Returns whether the line is #include "NAME", and gives the place and the length of the name. */
-static bool quotes_name(const char **name, size_t *length, const char *line)
-{
-    line += strspn(line, " \t");
-    line += *line == '#' ? 1 + strspn(line + 1, " \t") : 0;
-    if (strncmp(line, "include", 7) != 0) {
-        return false;
-    }
-    line += 7 + strspn(line + 7, " \t");
-    *name = line + 1;
-    *length = *line == '"' ? strcspn(line + 1, "\"\n") : 0;
-    return *length > 0 && line[1 + *length] == '"';
-}
-
 static ak_status take_includes(includes *all, char *text, ak_error *err);
 
 static ak_status check_text(const char *text, size_t length, const char *path, ak_error *err)
@@ -235,7 +222,7 @@ static ak_status take_includes(includes *all, char *text, ak_error *err)
         const char *at = plain + (line - text), *quoted;
         size_t length;
         at += strspn(at, " \t");
-        if (*at == '#' && quotes_name(&quoted, &length, line)) {
+        if (*at == '#' && ak_headers_line(&quoted, &length, line) == '"') {
             char name[AK_PATH_MAX];
             bool taken;
             (void)snprintf(name, sizeof name, "%.*s", (int)length, quoted);
