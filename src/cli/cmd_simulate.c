@@ -360,6 +360,7 @@ static int run(const ak_args *args)
         AK_TRY(ak_check_file(args->operand[i], "a recording (docs/formats.md)", &err));
         AK_TRY(ak_recording_open_t1(&b->recordings[i], args->operand[i],
                                     args->text[AK_OPTION_SPACE], &err));
+        ak_warn_left_out(args->operand[i], b->recordings[i]);
         b->recording_count++;
     }
     AK_TRY(ak_like_files_open(&b->like, args, &err));

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 
 #define LIST_BYTES_MAX 65536
 
@@ -13,7 +14,7 @@
    are ignored. */
 static ak_status split(ak_size_list *list, const char *origin, ak_error *err)
 {
-    for (char *at = list->text; *at != 0;) {
+    for (char *at = list->text + ak_utf8_mark(list->text); *at != 0;) {
         char *item = at + strspn(at, " \t\r");
         size_t length = strcspn(item, item[0] == '#' ? "\n" : ";\n");
         at = item + length + (item[length] == 0 ? 0 : 1);
