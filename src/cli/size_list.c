@@ -42,7 +42,11 @@ ak_status ak_size_list_read(ak_size_list *out, const char *text, ak_error *err)
 {
     bool from_file = text[0] == '@';
     if (from_file) {
-        AK_DO(ak_fs_read(&out->text, NULL, text + 1, LIST_BYTES_MAX, err));
+        size_t length;
+        AK_DO(ak_fs_read(&out->text, &length, text + 1, LIST_BYTES_MAX, err));
+        AK_DO(strlen(out->text) == length
+                  ? AK_OK
+                  : ak_fail(err, AK_INVALID, "%.200s has a 0 byte: it is no text", text + 1));
     } else {
         AK_DO(ak_copy_text(&out->text, text, err));
     }
