@@ -24,6 +24,7 @@ echo "- what is wrong"
 autokernel simulate tiny.json --strategy magic; echo $?
 autokernel simulate tiny.json --strategy random,,local; echo $?
 autokernel simulate nothing.json; echo $?
+autokernel simulate matmul; echo $?
 echo '{"a": 1}' >other.json
 autokernel simulate other.json; echo $?
 head -c 300 tiny.json.gz >cut.json.gz
