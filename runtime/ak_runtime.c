@@ -39,6 +39,7 @@
 #define OPTIONS_MAX    16
 #define DEPTH_MAX      16 /* levels of nested JSON */
 #define NODES_MAX      (1 << 20)
+#define MEMBERS_MAX    512 /* of a JSON object */
 #define TOKENS_MAX     512 /* tokens of a program */
 #define STACK_MAX      32
 #define THREADS_MAX    1024
@@ -622,6 +623,19 @@ static int read_word(json *j, const char *word)
 
 static int read_value(json *j, int depth);
 
+/* Returns whether an object has this key already, or MEMBERS_MAX members. Readers disagree on which
+   of two equal keys counts. */
+static int is_taken(const json *j, int object, const char *key)
+{
+    int i = j->nodes[object].child, count = 0;
+    for (; i != 0; i = j->nodes[i].next) {
+        if (++count == MEMBERS_MAX || strcmp(j->nodes[i].key, key) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Reads the members of node `at`, an object or array, from after its { or [ to its end. Returns 0
    if they are not valid. */
 static int read_members(json *j, int at, int depth)
@@ -640,7 +654,8 @@ static int read_members(json *j, int at, int depth)
         if (end == '}') {
             key = read_text(j);
             skip_blanks(j);
-            if (key == NULL || j->at >= j->length || j->text[j->at++] != ':') {
+            if (key == NULL || is_taken(j, at, key) || j->at >= j->length ||
+                j->text[j->at++] != ':') {
                 return 0;
             }
         }
@@ -702,8 +717,10 @@ static akr_status read_json(json *out, const void *text, size_t length, akr_erro
     memcpy(j.text, text, length);
     j.text[length] = 0;
     j.length = length;
+    j.at = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
     if (read_value(&j, 0) != 0 || (skip_blanks(&j), j.at != j.length)) {
-        akr_status status = fail(err, AKR_FOREIGN, BUNDLE_JSON ": no JSON at byte %zu", j.at);
+        akr_status status =
+            fail(err, AKR_FOREIGN, BUNDLE_JSON ": no JSON, or a key twice, at byte %zu", j.at);
         json_free(&j);
         return status;
     }

@@ -243,7 +243,7 @@ AK_API bool ak_task_by_sheet(const ak_task *task);
    task whose results cannot be checked: a recording or a space by itself. */
 AK_API const char *ak_task_reference(const ak_task *task);
 /* Says what is ignored in the source of the task's implementation, such as directives of OpenMP
-   where the space file does not ask for it; NULL: nothing. */
+   where the space file does not ask for it, or in its recording; NULL: nothing. */
 AK_API const char *ak_task_ignored(const ak_task *task);
 /* Names the parameters that neither the source of the task's implementation nor its space file
    uses, so that their values make the same code; NULL: there are none, or it is not known. */
@@ -519,6 +519,9 @@ AK_API ak_status ak_archive_export_text(char **out, ak_archive *archive,
                                         ak_error *err);
 AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive,
                                    const char *format, const char *path, ak_error *err);
+/* Says what the last ak_archive_import left out of its file: the entry in the middle of which a
+   cache of Kernel Tuner ends; NULL: nothing. */
+AK_API const char *ak_archive_left_out(const ak_archive *archive);
 
 /* Writes a file that describes a task instead of trials. The format "t1" is its space as other
    tuners read it, with sizes, options and device facts resolved. */
@@ -1135,6 +1138,7 @@ typedef struct ak_recording_facts {
                                `target` */
     double first_seconds, last_seconds; /* cut-offs at 1 % and 95 %; the score is taken between
                                            them */
+    const char *left_out;               /* as ak_archive_left_out */
 } ak_recording_facts;
 AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
 

@@ -209,6 +209,16 @@ static ak_status read_samples(ak_trial *trial, sqlite3_stmt *row, int column, ak
     return AK_OK;
 }
 
+static ak_status damaged(const ak_trial *trial, const char *how, const ak_field *field,
+                         ak_error *err)
+{
+    return ak_fail(
+        err, AK_CORRUPT,
+        "trial %lld is damaged: its \"%s\" %s: restore the archive from a copy, or remove "
+        "the trial: autokernel history --remove '#%lld' --yes",
+        (long long)trial->id, field->name, how, (long long)trial->id);
+}
+
 static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, const ak_field *field,
                             ak_error *err)
 {
@@ -231,11 +241,14 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
         return AK_OK;
     case AK_FIELD_REAL:
     case AK_FIELD_MEASURED: {
-        /* A value that is not finite was written by another program, because no check of ours lets
-           it in; it counts as not measured. */
-        double value = sqlite3_column_double(row, column);
-        *ak_field_real(trial, field) = isfinite(value) ? value : 0;
-        return AK_OK;
+        /* Another program wrote such a value, because no check of ours lets it in. */
+        const double value = sqlite3_column_double(row, column);
+        const bool negative = field->kind == AK_FIELD_MEASURED && value < 0;
+        *ak_field_real(trial, field) = value;
+        return isfinite(value) && !negative
+                   ? AK_OK
+                   : damaged(trial, negative ? "is negative" : "is not a finite number", field,
+                             err);
     }
     case AK_FIELD_STATUS: {
         const char *text = (const char *)sqlite3_column_text(row, column);

@@ -17,6 +17,7 @@ struct ak_archive {
     char *path;
     sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
     char *environment;          /* the last hash that was found in or added to its table */
+    const char *left_out;       /* see ak_archive_left_out */
     int busy_ms;                /* how long to wait for other programs' locks */
     struct ak_waiting *waiting; /* waiting.c: writes that have to wait, or NULL */
 };

@@ -46,6 +46,10 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
     ak_buf text = AK_BUF(max);
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
         status = ak_fail(err, AK_INVALID, "%s is not a file", path);
+    } else if (!S_ISREG(info.st_mode)) {
+        status = ak_fail(err, AK_INVALID,
+                         "%s is a pipe or a device, which is not read: write its content to a file",
+                         path);
     }
     char chunk[65536];
     while (status == AK_OK) {

@@ -7,7 +7,8 @@
 
 #define AK_PATH_MAX 4096
 
-/* Reads a whole file of at most `max` bytes; a longer one is AK_LIMIT. *out ends in a 0 that
+/* Reads a whole file of at most `max` bytes; a longer one is AK_LIMIT, and a pipe or a device is
+   AK_INVALID. *out ends in a 0 that
  *length does not count, and the caller frees it with ak_free. `length` may be NULL. */
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
 /* Returns true if the file begins with these bytes. `count` is at most 64. */

@@ -19,6 +19,9 @@ static void add_files(tally *out, ak_archive *archive, const char *format, const
         if (status == AK_OK) {
             status = ak_archive_import(&added, &known, archive, format, args->operand[i], &err);
         }
+        if (status == AK_OK && ak_archive_left_out(archive) != NULL) {
+            ak_warn("%s: %s", args->operand[i], ak_archive_left_out(archive));
+        }
         if (status == AK_OK) {
             out->added += added;
             out->known += known;

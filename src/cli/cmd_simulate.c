@@ -1,5 +1,6 @@
 /* cmd_simulate.c: replays strategies on recordings, without a device. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "cli/keep_study.h"
@@ -341,6 +342,24 @@ static void print_text(const board *b, const ak_args *args)
     }
 }
 
+/* Refuses what is no file. The name of a kernel gets the commands that take one. */
+static ak_status check_recording(const char *path, ak_error *err)
+{
+    ak_problem *problem = NULL;
+    struct stat there;
+    if ((stat(path, &there) == 0 && !S_ISDIR(there.st_mode)) ||
+        ak_problem_open(&problem, path, NULL) != AK_OK) {
+        return ak_check_file(path, "a recording (docs/formats.md)", err);
+    }
+    ak_problem_close(problem);
+    return ak_fail(
+        err, AK_INVALID,
+        "%.200s is a kernel, and simulate searches recordings (docs/formats.md): give an "
+        "archive or a file of measured configurations; 'autokernel study' compares "
+        "strategies on a kernel, and 'autokernel tune' searches it",
+        path);
+}
+
 static int run(const ak_args *args)
 {
     static const char *const formats[] = {"text", "json", "html", NULL};
@@ -357,9 +376,10 @@ static int run(const ak_args *args)
     AK_TRY(split_strategies(b, strategies == NULL ? "portfolio" : strategies, &err));
     ak_catch_interrupts();
     for (size_t i = 0; i < args->operand_count; i++) {
-        AK_TRY(ak_check_file(args->operand[i], "a recording (docs/formats.md)", &err));
+        AK_TRY(check_recording(args->operand[i], &err));
         AK_TRY(ak_recording_open_t1(&b->recordings[i], args->operand[i],
                                     args->text[AK_OPTION_SPACE], &err));
+        ak_warn_left_out(args->operand[i], b->recordings[i]);
         b->recording_count++;
     }
     AK_TRY(ak_like_files_open(&b->like, args, &err));

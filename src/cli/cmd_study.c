@@ -195,6 +195,7 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
         AK_TRY(ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err));
         AK_TRY(
             ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err));
+        ak_warn_left_out(args->operand[0], recording);
         AK_TRY(ak_study_recording(out, recording, options, err));
     } else {
         AK_TRY(ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err));

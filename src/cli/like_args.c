@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+#include "cli/output.h"
+
+void ak_warn_left_out(const char *path, const ak_recording *recording)
+{
+    const char *left_out = ak_recording_describe(recording)->left_out;
+    if (left_out != NULL) {
+        ak_warn("%s: %s", path, left_out);
+    }
+}
+
 ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err)
 {
     *out = (ak_like_files){0};
@@ -11,6 +21,7 @@ ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *
             out->none = true;
         } else {
             AK_DO(ak_recording_open(&out->list[out->count], args->like[i], err));
+            ak_warn_left_out(args->like[i], out->list[out->count]);
             out->count++;
         }
     }

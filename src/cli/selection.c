@@ -62,8 +62,12 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
                          .look = true};
     ak_status status = ak_task_open(&out->task, &spec, err);
     if (status != AK_OK) {
-        /* If the kernel or device is not on this machine, trials are found by the size as typed. */
-        return archived && size != NULL && strchr(size, '=') != NULL ? AK_OK : status;
+        /* If the kernel or device is not on this machine, trials are found by size and options as
+           typed. Trials on a recording have the name of the recorded device, which is no file. */
+        const bool named = size == NULL && status == AK_NOT_FOUND && out->filter.device != NULL &&
+                           ak_device_is_recorded(out->filter.device);
+        const bool whole = size != NULL && strchr(size, '=') != NULL;
+        return archived && (named || whole) ? AK_OK : status;
     }
     out->filter.size = size == NULL ? NULL : ak_task_size(out->task);
     out->filter.choices = set == NULL ? NULL : ak_task_choices(out->task);

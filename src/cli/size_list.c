@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 
 #define LIST_BYTES_MAX 65536
 
@@ -13,7 +14,7 @@
    are ignored. */
 static ak_status split(ak_size_list *list, const char *origin, ak_error *err)
 {
-    for (char *at = list->text; *at != 0;) {
+    for (char *at = list->text + ak_utf8_mark(list->text); *at != 0;) {
         char *item = at + strspn(at, " \t\r");
         size_t length = strcspn(item, item[0] == '#' ? "\n" : ";\n");
         at = item + length + (item[length] == 0 ? 0 : 1);
@@ -41,7 +42,11 @@ ak_status ak_size_list_read(ak_size_list *out, const char *text, ak_error *err)
 {
     bool from_file = text[0] == '@';
     if (from_file) {
-        AK_DO(ak_fs_read(&out->text, NULL, text + 1, LIST_BYTES_MAX, err));
+        size_t length;
+        AK_DO(ak_fs_read(&out->text, &length, text + 1, LIST_BYTES_MAX, err));
+        AK_DO(strlen(out->text) == length
+                  ? AK_OK
+                  : ak_fail(err, AK_INVALID, "%.200s has a 0 byte: it is no text", text + 1));
     } else {
         AK_DO(ak_copy_text(&out->text, text, err));
     }

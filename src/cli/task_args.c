@@ -284,6 +284,32 @@ static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
     ak_buf_free(&left);
 }
 
+static size_t count_assignments(const char *text)
+{
+    size_t count = 0;
+    for (; *text != 0; text++) {
+        count += *text == '=';
+    }
+    return count;
+}
+
+void ak_warn_listed_sizes(const ak_args *args, const char *const *items, size_t count)
+{
+    size_t sizes = SIZE_MAX; /* how many the kernel has; not known before a task is open */
+    for (size_t i = 0; i < count; i++) {
+        ak_task *task = NULL;
+        ak_args one = *args;
+        const size_t given = count_assignments(items[i]);
+        one.text[AK_OPTION_SIZE] = items[i];
+        if (given > 0 && given < sizes &&
+            open_task(&task, &one, false, NULL, false, NULL) == AK_OK) {
+            sizes = count_assignments(ak_task_size(task));
+            warn_of_default_sizes(task, &one);
+            ak_task_close(task);
+        }
+    }
+}
+
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
 {
     AK_DO(open_task(out, args, false, NULL, false, err));

@@ -27,6 +27,9 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
+/* Warns of the items of --sizes that name some sizes and leave out others. Items that are wrong are
+   left to whoever opens them. */
+void ak_warn_listed_sizes(const ak_args *args, const char *const *items, size_t count);
 /* Warns of what ak_task_ignored and ak_task_unused find. */
 void ak_warn_ignored(const ak_task *task);
 

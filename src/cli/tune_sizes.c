@@ -303,6 +303,7 @@ int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_pr
     ak_size_list list = {0};
     ak_sizes_result result = {0};
     AK_TRY(read_request(&list, args, &err));
+    ak_warn_listed_sizes(args, list.items, list.count);
     AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err));
     AK_TRY(ak_progress_open(progress, args, &err));
     status = tune(&result, &list, args, archive, options, &err);

@@ -24,6 +24,9 @@ typedef struct ak_import ak_import;
    the file. */
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
 
+/* Returns where a reader says, in a constant text, what of the file it leaves out. */
+const char **ak_import_left_out(ak_import *import);
+
 /* How ak_import_each adds the entries of a list: `read` makes a trial of each. Messages call the
    i-th "PATH: WHAT I". If `finish` is set, what finishes found of a trial (finishes.h) is stored,
    too. */

@@ -408,7 +408,7 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     ak_status status = AK_OK;
     const char *key;
     json_t *entry;
-    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    AK_DO(ak_kernel_tuner_parse(&file, ak_import_left_out(import), text, length, path, err));
     AK_TRY(take_head(&task, &order, &cache, file, path, err));
     json_object_foreach((json_t *)(uintptr_t)cache, key, entry)
     {

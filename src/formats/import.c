@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/unpack.h"
+#include "base/utf8.h"
 #include "formats/finishes.h"
 #include "formats/kernel_tuner.h"
 
@@ -115,6 +116,16 @@ static ak_status check_config(const ak_trial *trial, const char *where, ak_error
     return AK_OK;
 }
 
+const char **ak_import_left_out(ak_import *import)
+{
+    return &import->archive->left_out;
+}
+
+const char *ak_archive_left_out(const ak_archive *archive)
+{
+    return archive->left_out;
+}
+
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err)
 {
     char key[24];
@@ -178,17 +189,19 @@ ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries
 
 /* ---- which format ---------------------------------------------------------------------------- */
 
-/* Finds the format of a text. A text that does not begin like JSON is taken for CSV. */
+/* Finds the format of a text. A text that does not begin like JSON is taken for CSV. What
+   ak_kernel_tuner_parse leaves out, the reader of the format says. */
 static ak_status recognise(const ak_format_ops **out, const char *text, size_t length,
                            const char *path, ak_error *err)
 {
-    const char *begin = text + strspn(text, " \t\r\n");
+    const char *begin = text + ak_utf8_mark(text), *left_out;
+    begin += strspn(begin, " \t\r\n");
     json_t *file = NULL;
     if (*begin != '{' && *begin != '[') {
         *out = &ak_format_csv;
         return AK_OK;
     }
-    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    AK_DO(ak_kernel_tuner_parse(&file, &left_out, text, length, path, err));
     *out = json_is_array(file) ? &ak_format_json : NULL;
     for (size_t i = 0; ak_formats[i] != NULL && *out == NULL; i++) {
         *out = ak_format_has_mark(file, &ak_formats[i]->mark) ? ak_formats[i] : NULL;
@@ -221,6 +234,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     size_t length = 0;
     ak_import import = {.archive = archive, .ids = ak_map_new()};
     ak_status status = AK_OK;
+    archive->left_out = NULL;
     AK_TRY(ak_made(import.ids, err));
     if (format != NULL) {
         AK_TRY(find_importable(&ops, format, err));

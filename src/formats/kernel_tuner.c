@@ -90,7 +90,8 @@ out:
 }
 
 /* Returns the length of the text up to the end of its last whole entry: of the last brace that
-   closes an object within an object of the file. */
+   closes an object within an object of the file. Returns 0 if the file is closed: what follows is
+   then no entry. */
 static size_t whole_entries(const char *text, size_t length)
 {
     size_t depth = 0, end = 0;
@@ -104,6 +105,9 @@ static size_t whole_entries(const char *text, size_t length)
             depth++;
         } else if (!in_string && text[i] == '}' && depth > 0) {
             depth--;
+            if (depth == 0) {
+                return 0;
+            }
             end = depth == 2 ? i + 1 : end;
         }
     }
@@ -113,18 +117,22 @@ static size_t whole_entries(const char *text, size_t length)
 /* Parses the text as it is. If that fails, tries again with closing braces added, and then without
    what follows the last whole entry and with closing braces. The error is about the text as it is.
  */
-ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
-                                ak_error *err)
+ak_status ak_kernel_tuner_parse(json_t **out, const char **left_out, const char *text,
+                                size_t length, const char *path, ak_error *err)
 {
     ak_status status = ak_python_json_parse(out, text, length, path, err);
     if (status != AK_INVALID) {
         return status;
     }
-    const size_t whole = whole_entries(text, length);
-    bool closed = parse_closed(out, text, length, "}", path, NULL) == AK_OK ||
-                  parse_closed(out, text, length, "}}", path, NULL) == AK_OK ||
-                  parse_closed(out, text, whole, "}}", path, NULL) == AK_OK;
-    return closed ? AK_OK : status;
+    if (parse_closed(out, text, length, "}", path, NULL) == AK_OK ||
+        parse_closed(out, text, length, "}}", path, NULL) == AK_OK) {
+        return AK_OK;
+    }
+    if (parse_closed(out, text, whole_entries(text, length), "}}", path, NULL) != AK_OK) {
+        return status;
+    }
+    *left_out = "the cache of Kernel Tuner ends in the middle of an entry, which is left out";
+    return AK_OK;
 }
 
 /* Gives the value of a parameter as a number; true and false are 1 and 0, as in Python. Returns

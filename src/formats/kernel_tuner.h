@@ -13,9 +13,10 @@ ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, co
                                ak_error *err);
 
 /* Parses a cache file and closes it if its run was stopped: Kernel Tuner appends entries as it goes
-   and closes the file at the end of a run. An incomplete entry is left out. */
-ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
-                                ak_error *err);
+   and closes the file at the end of a run. An incomplete entry is left out; *left_out, which is
+   else unchanged, becomes a constant text that says so. */
+ak_status ak_kernel_tuner_parse(json_t **out, const char **left_out, const char *text,
+                                size_t length, const char *path, ak_error *err);
 
 /* Fails with AK_INVALID, "WHERE: ...", if an entry of a cache contradicts its key. A value that
    "tune_params" does not list is no contradiction: there are files whose head lacks some. */

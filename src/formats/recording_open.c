@@ -49,7 +49,7 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
         !ak_fs_has_suffix(path, ".json")) {
         return refuse(path, err);
     }
-    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    AK_DO(ak_kernel_tuner_parse(&file, &draft->recording->left_out, text, length, path, err));
     const ak_recording_format *const *format = formats;
     while (*format != NULL && !ak_format_has_mark(file, &(*format)->mark)) {
         format++;

@@ -116,16 +116,27 @@ static ak_status take_objective(ak_draft *draft, const json_t *results, ak_error
 static ak_status take_head(double *unit_ms, ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *metadata = NULL;
-    const char *kernel = NULL, *device = NULL, *size = NULL, *where = draft->where;
+    ak_recording *recording = draft->recording;
+    const char *kernel = NULL, *where = draft->where;
+    const struct {
+        const char *key;
+        char **to;
+    } members[] = {{"device", &recording->device},
+                   {"size", &recording->size},
+                   {"implementation", &recording->implementation},
+                   {"dtype", &recording->dtype},
+                   {"choices", &recording->choices}};
     AK_DO(ak_json_object_or_null(&metadata, file, "metadata", where, err));
     AK_DO(ak_t4_unit(unit_ms, metadata, "timeunit", where, err));
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", where, err));
-    AK_DO(ak_json_string_or(&device, metadata, "device", "", where, err));
-    AK_DO(ak_json_string_or(&size, metadata, "size", "", where, err));
     AK_DO(kernel[0] == 0 ? ak_t4_name_of_file(&draft->recording->kernel, where, err)
                          : ak_draft_text(&draft->recording->kernel, kernel, err));
-    AK_DO(ak_draft_text(&draft->recording->device, device, err));
-    return ak_draft_text(&draft->recording->size, size, err);
+    for (size_t i = 0; i < AK_COUNT(members); i++) {
+        const char *text;
+        AK_DO(ak_json_string_or(&text, metadata, members[i].key, "", where, err));
+        AK_DO(ak_draft_text(members[i].to, text, err));
+    }
+    return AK_OK;
 }
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)

@@ -163,7 +163,8 @@ static const char *why_late(const look *last)
                : "was still being written when the time was up; raise --llm-timeout";
 }
 
-/* Looks once for the reply. *done is true if the reply was taken, or if its file is too large. */
+/* Looks once for the reply. *done is true if the reply was taken, or if its file is too large or no
+   text. */
 static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t, int64_t now_ns,
                           ak_error *err)
 {
@@ -194,7 +195,9 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
     bool whole = ak_json_parse(&value, text, length, t->reply, NULL) == AK_OK &&
                  (json_is_object(value) || json_is_array(value));
     *done = settled || whole;
-    if (*done) {
+    if (*done && strlen(text) != length) {
+        give_up(out, AK_LLM_FAULT_DAMAGED, t->reply, "has a 0 byte; write it as text in UTF-8");
+    } else if (*done) {
         status = take(out, text, value, err);
     }
     json_decref(value);

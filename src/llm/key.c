@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 
 /* "sk-" with at least this many characters after it is taken for a key. Servers repeat keys in a
    masked form, which is shorter. */
@@ -44,8 +45,9 @@ static ak_status read_file(char **out, const char *path, ak_error *err)
     AK_DO(ak_fs_read(&text, &length, path, AK_KEY_MAX, err));
     text[strcspn(text, "\r\n")] = 0;
     ak_status status = AK_OK;
-    AK_TRY(check_key(text, path, err));
-    AK_TRY(ak_copy_text(out, text, err));
+    const char *key = text + ak_utf8_mark(text);
+    AK_TRY(check_key(key, path, err));
+    AK_TRY(ak_copy_text(out, key, err));
 out:
     explicit_bzero(text, length);
     ak_free(text);

@@ -33,6 +33,9 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
     size_t length = 0, line = 0;
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&text, &length, tape->path, AK_JSON_BYTES_MAX, err));
+    AK_TRY(strlen(text) == length
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s has a 0 byte: it is no text", tape->path));
     tape->script = json_array();
     AK_TRY(ak_made(tape->script, err));
     for (const char *p = text; *p != 0;) {

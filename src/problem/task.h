@@ -46,7 +46,8 @@ struct ak_task {
     /* "host", "cuda:0": the device whose times are reported; for a recording "sim:" and the name of
        the recorded device, so that results do not disclose the path of the file */
     char *device;
-    char *opens;   /* what the backend opens: equal to `device`, or "sim:FILE" */
+    const char *left_out; /* of its recording: as in ak_recording_facts */
+    char *opens;          /* what the backend opens: equal to `device`, or "sim:FILE" */
     char *devices; /* the devices that share the trials of a search: "cuda:0,cuda:1"; `device` comes
                       first */
     ak_shape shape;

@@ -48,7 +48,7 @@ const char *ak_task_ignored(const ak_task *task)
                    needs == AK_SOURCE_OMP_THREADS;
     return ignored ? "the source has directives of OpenMP, which are ignored: \"Threads\" of the "
                      "space file is not \"openmp\" (docs/formats.md)"
-                   : NULL;
+                   : task->left_out;
 }
 
 /* Returns whether a text has the name of a parameter as a word, or as the macro of one of its

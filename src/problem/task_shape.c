@@ -123,6 +123,22 @@ static ak_status measure_number(double *out, const char *text, const char *what,
     return AK_OK;
 }
 
+/* Limit for operations and bytes: more than any device manages in a year. Rates computed from them
+   are finite. */
+#define WORK_MAX 1e24
+
+static ak_status measure_amount(double *out, const char *text, const char *what, ak_scope *scope,
+                                const char *where, ak_error *err)
+{
+    AK_DO(measure_number(out, text, what, scope, where, err));
+    if (*out > WORK_MAX) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: %s is %g, which is more than %g: correct \"%s\" of the problem", where,
+                       what, *out, WORK_MAX, what);
+    }
+    return AK_OK;
+}
+
 typedef struct tolerance {
     double relative, rms, absolute;
 } tolerance;
@@ -156,8 +172,8 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
                               const char *where, ak_error *err)
 {
     const ak_problem *problem = task->problem;
-    AK_DO(measure_number(&out->flops, problem->flops, "flops", scope, where, err));
-    AK_DO(measure_number(&out->traffic, problem->bytes, "bytes", scope, where, err));
+    AK_DO(measure_amount(&out->flops, problem->flops, "flops", scope, where, err));
+    AK_DO(measure_amount(&out->traffic, problem->bytes, "bytes", scope, where, err));
     tolerance all = {0};
     AK_DO(measure_tolerance(&all, task, task->dtype, scope, where, err));
     out->relative = all.relative;

@@ -93,6 +93,7 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
                                   .size = recording->size,
                                   .objective = recording->objective,
                                   .maximise = recording->maximise,
+                                  .left_out = recording->left_out,
                                   .configurations = count,
                                   .ok = ok,
                                   .seconds_median = ak_stats_median(seconds, count)};

@@ -28,8 +28,9 @@ typedef struct ak_record {
 
 struct ak_recording {
     char *path, *kernel, *device, *size, *objective;
-    char *implementation, *dtype, *choices; /* "" unless an archive of autokernel is the source */
+    char *implementation, *dtype, *choices; /* "" where the file does not say */
     char *unit;                             /* of an objective that is no time; NULL: not known */
+    const char *left_out;                   /* as in ak_recording_facts */
     bool maximise;
     bool has_default;   /* true if a space file declares the default configuration */
     json_t *definition; /* definition of the space as in a T1 file; it reads no constants */

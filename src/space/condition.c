@@ -140,6 +140,31 @@ void ak_atoms_clear(ak_atoms *atoms)
 /* A step of the expression's own walk costs about a quarter of a unit of work. */
 #define STEPS_A_WORK 4
 
+/* Evaluates an atom by the walk of its expression. The value lives in `scratch`. */
+static ak_status walk(ak_value *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
+                      const ak_binding *binding, ak_arena *scratch, ak_error *err)
+{
+    for (size_t i = 0; i < atom->expr->name_count; i++) {
+        size_t p = atom->parameter_of[i];
+        if (p != AK_PARAMETERS_MAX) {
+            atom->values[i] = symbols->parameters[p].values[binding->at[p]];
+        }
+    }
+    size_t steps;
+    ak_arena_reset(scratch);
+    const ak_status status =
+        ak_expr_eval_node(out, &steps, atom->expr, atom->node, atom->values, scratch, err);
+    *work += 1 + steps / STEPS_A_WORK;
+    return status;
+}
+
+ak_status ak_atom_evaluate(uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
+                           const ak_binding *binding, ak_arena *scratch, ak_error *err)
+{
+    ak_value value;
+    return walk(&value, work, atom, symbols, binding, scratch, err);
+}
+
 ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                         const ak_binding *binding, ak_arena *scratch, ak_error *err)
 {
@@ -149,18 +174,8 @@ ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak
         *out = ak_code_point(&cell, atom->code, binding) && ak_code_truth(atom->code, cell);
         return AK_OK;
     }
-    for (size_t i = 0; i < atom->expr->name_count; i++) {
-        size_t p = atom->parameter_of[i];
-        if (p != AK_PARAMETERS_MAX) {
-            atom->values[i] = symbols->parameters[p].values[binding->at[p]];
-        }
-    }
     ak_value value;
-    ak_arena_reset(scratch);
-    size_t steps;
-    ak_status status =
-        ak_expr_eval_node(&value, &steps, atom->expr, atom->node, atom->values, scratch, NULL);
-    *work += 1 + steps / STEPS_A_WORK;
+    const ak_status status = walk(&value, work, atom, symbols, binding, scratch, NULL);
     if (status == AK_NO_MEMORY) {
         return ak_fail_memory(err);
     }

@@ -48,6 +48,9 @@ void ak_atoms_clear(ak_atoms *atoms);
  *work, in units of about one short typed condition. */
 ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                         const ak_binding *binding, ak_arena *scratch, ak_error *err);
+/* Evaluates an atom in the same way and fails, with the reason, if that is not possible. */
+ak_status ak_atom_evaluate(uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
+                           const ak_binding *binding, ak_arena *scratch, ak_error *err);
 typedef enum ak_truth { AK_NEVER, AK_ALWAYS, AK_MAYBE } ak_truth;
 /* Returns whether an atom holds always, never or perhaps while the parameters that are not bound
    vary over their ranges. */

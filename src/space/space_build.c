@@ -8,31 +8,87 @@
 #define EXPLAIN_SAMPLES  4096
 #define EXPLAIN_WORK_MAX 5000000u /* work of trying them; less than a second */
 
+/* The combinations that are tried: all of them, or some that are drawn at random. */
+typedef struct trials {
+    const ak_space *space;
+    bool all;
+    size_t count;
+    ak_rng rng;
+} trials;
+
+static void begin(trials *t, const ak_space *space)
+{
+    t->space = space;
+    t->all = space->cartesian <= EXPLAIN_SAMPLES;
+    t->count = t->all ? (size_t)space->cartesian : EXPLAIN_SAMPLES;
+    ak_rng_seed(&t->rng, 1);
+}
+
+/* Makes the combination `s`, which must be called for in ascending order. */
+static void make(ak_binding *binding, trials *t, size_t s)
+{
+    size_t rest = s;
+    for (size_t p = 0; p < t->space->count; p++) {
+        size_t n = t->space->parameters[p].value_count;
+        size_t value = t->all ? rest % n : (size_t)ak_rng_below(&t->rng, n);
+        rest /= n;
+        ak_binding_set(binding, &t->space->symbols, p, value);
+    }
+}
+
+/* Appends for how many of the combinations a condition cannot be evaluated, and why for the first
+   of them; nothing if it always can be. */
+static void append_fault(ak_buf *out, const ak_space *space, size_t condition, size_t count)
+{
+    ak_error first = AK_ERROR_INIT;
+    size_t faults = 0, prefix = 0;
+    uint64_t work = 0;
+    trials t;
+    begin(&t, space);
+    for (size_t s = 0; s < count && work < EXPLAIN_WORK_MAX; s++) {
+        ak_binding binding;
+        bool fault = false;
+        make(&binding, &t, s);
+        for (size_t i = 0; i < space->atoms.count && !fault; i++) {
+            const ak_atom *atom = &space->atoms.items[i];
+            ak_error why = AK_ERROR_INIT;
+            fault = atom->condition == condition &&
+                    ak_atom_evaluate(&work, atom, &space->symbols, &binding, space->atoms.scratch,
+                                     &why) == AK_INVALID;
+            if (fault && faults++ == 0) {
+                first = why;
+                /* the place and the text of the expression, which the message has already */
+                prefix = (size_t)snprintf(NULL, 0, "%s: \"%.160s\": ", atom->expr->where,
+                                          atom->expr->text);
+                prefix = prefix < strlen(why.text) ? prefix : 0;
+            }
+        }
+    }
+    if (faults > 0) {
+        ak_buf_print(out, "; for %.3g %% it cannot be evaluated: %s",
+                     100.0 * (double)faults / (double)count, first.text + prefix);
+    }
+}
+
 /* Returns AK_INVALID for a space without valid configurations, with the condition that excludes
    most of the combinations. */
 static ak_status explain_empty(const ak_space *space, const char *where, ak_error *err)
 {
     size_t *excluded;
     AK_DO(AK_NEW(excluded, space->condition_count + 1, err));
-    bool all = space->cartesian <= EXPLAIN_SAMPLES;
     uint64_t work = 0;
-    size_t samples = all ? (size_t)space->cartesian : EXPLAIN_SAMPLES, worst = 0;
     ak_status status = AK_OK;
-    ak_rng rng;
-    ak_rng_seed(&rng, 1);
+    ak_buf fault = AK_BUF(2048);
+    trials t;
+    begin(&t, space);
+    size_t samples = t.count, worst = 0;
     for (size_t s = 0; s < samples; s++) {
         ak_binding binding;
-        size_t rest = s;
         if (work > EXPLAIN_WORK_MAX) {
             samples = s;
             break;
         }
-        for (size_t p = 0; p < space->count; p++) {
-            size_t n = space->parameters[p].value_count;
-            size_t value = all ? rest % n : (size_t)ak_rng_below(&rng, n);
-            rest /= n;
-            ak_binding_set(&binding, &space->symbols, p, value);
-        }
+        make(&binding, &t, s);
         size_t last = SIZE_MAX; /* the condition that was last counted for this combination */
         for (size_t i = 0; i < space->atoms.count; i++) {
             const ak_atom *atom = &space->atoms.items[i];
@@ -52,12 +108,15 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
     }
     const double percent = 100.0 * (double)excluded[worst] / (double)samples;
     const char *reason = space->reasons[worst];
-    status =
-        ak_fail(err, AK_INVALID,
-                "%s: no configuration is valid: condition %zu (%.120s%s%.80s) excludes "
-                "%.3g %% of all combinations",
-                where, worst + 1, space->texts[worst], *reason == 0 ? "" : ": ", reason, percent);
+    append_fault(&fault, space, worst, samples);
+    AK_TRY(ak_buf_status(&fault, err));
+    status = ak_fail(err, AK_INVALID,
+                     "%s: no configuration is valid: condition %zu (%.120s%s%.80s) excludes "
+                     "%.3g %% of all combinations%s",
+                     where, worst + 1, space->texts[worst], *reason == 0 ? "" : ": ", reason,
+                     percent, ak_or_empty(fault.data));
 out:
+    ak_buf_free(&fault);
     ak_free(excluded);
     return status;
 }

@@ -91,11 +91,14 @@ static void announce_like(const ak_tuning *r)
     }
 }
 
-/* Warns if this machine is busy or lacks a layer of the sandbox, if directives in the source are
-   ignored or parameters are not used (ak_task_ignored, ak_task_unused), and if a language model is
-   configured that the strategy does not ask. */
+/* Warns of what is ignored (ak_task_ignored) and, unless a recording replaces the machine, if this
+   machine is busy or lacks a layer of the sandbox, if parameters are not used (ak_task_unused), and
+   if a language model is configured that the strategy does not ask. */
 static void warn_of_setting(ak_tuning *r)
 {
+    if (ak_task_ignored(r->task) != NULL) {
+        ak_tuning_warn(r, ak_task_ignored(r->task));
+    }
     if (ak_pool_recalls(r->session.pool)) {
         return; /* a recording replaces the machine, so the state of the machine does not matter */
     }
@@ -108,9 +111,6 @@ static void warn_of_setting(ak_tuning *r)
     const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
     if (missing != NULL) {
         ak_tuning_warn(r, missing);
-    }
-    if (ak_task_ignored(r->task) != NULL) {
-        ak_tuning_warn(r, ak_task_ignored(r->task));
     }
     if (ak_task_unused(r->task) != NULL) {
         ak_tuning_warn(r, ak_task_unused(r->task));

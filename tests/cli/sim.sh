@@ -144,3 +144,10 @@ autokernel import nameless.json --archive nameless.db --format t4 >/dev/null
 autokernel history --device sim --archive nameless.db --json | grep -o '"kernel":"[^"]*"' | head -n 1
 autokernel tune nameless.json --device sim --archive nameless.db --quiet | grep -o '^nameless'
 autokernel simulate nameless.json --evals 2 --json | grep -o '"kernel":"[^"]*"'
+echo "--- options and the name of the recorded device, without a size"
+cat >rates.json <<'JSON'
+{"kernel_name": "k", "device_name": "dev", "problem_size": 8, "tune_params_keys": ["n"], "objective": "GFLOP/s",
+ "cache": {"1": {"n": 1, "time": 2, "GFLOP/s": 10}, "2": {"n": 2, "time": 1, "GFLOP/s": 20}}}
+JSON
+autokernel tune rates.json --device sim --evals 2 --quiet --archive rates.db >/dev/null
+autokernel export k --device sim:dev --set 'objective=max:GFLOP/s' --archive rates.db --format csv --output rates.csv

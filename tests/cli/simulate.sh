@@ -24,6 +24,7 @@ echo "- what is wrong"
 autokernel simulate tiny.json --strategy magic; echo $?
 autokernel simulate tiny.json --strategy random,,local; echo $?
 autokernel simulate nothing.json; echo $?
+autokernel simulate matmul; echo $?
 echo '{"a": 1}' >other.json
 autokernel simulate other.json; echo $?
 head -c 300 tiny.json.gz >cut.json.gz
@@ -32,6 +33,14 @@ printf 'SQLite format 3\0garbage' >cut.db
 autokernel simulate cut.db; echo $?
 head -c 300 tiny.json >cut.json
 autokernel simulate cut.json; echo $?
+echo "- a cache of Kernel Tuner that is cut short, also with a byte order mark"
+printf '{"kernel_name": "k", "tune_params_keys": ["n"], "cache": {"1": {"n": 1, "time": 2}, "2": {"n": 2, "ti' >tail
+for mark in '' '\xef\xbb\xbf'; do
+    { printf "$mark"; cat tail; } >cut_short.json
+    autokernel simulate cut_short.json --evals 1 --strategy random --repeats 1 --json | grep -o '"configurations":[0-9]*'
+    autokernel import cut_short.json --archive cut_short.db
+    autokernel tune cut_short.json --device sim --evals 1 --archive cut_short.db | grep -i warning
+done
 autokernel simulate .; echo $?
 echo '{"tune_params_keys": ["n"], "cache": {"1": {"n": 1, "time": 2, "compile_time": 100}}}' >one.json
 autokernel simulate one.json; echo $?

@@ -17,3 +17,17 @@ PATH=$PWD/bin autokernel tune matmul --size 16 --evals 2 --quiet
 echo "exit $?"
 PATH=$PWD/bin autokernel tune matmul --size 16 --evals 2 --json --quiet | head -c 400
 ls
+echo "--- work that no device does"
+autokernel new kernel work >/dev/null
+for key in flops bytes; do
+    sed -i.bak "s/\"$key\": \"[^\"]*\"/\"$key\": \"1e308\"/" work/problem.json
+    try ./work
+    mv work/problem.json.bak work/problem.json
+done
+echo "--- sources that are pipes or devices"
+rm work/host.c
+mkfifo work/host.c
+try ./work
+rm work/host.c
+ln -s /dev/zero work/host.c
+try ./work

@@ -37,6 +37,7 @@ try export matmul --format exel
 try import trials.txt
 try check matmul --size M=8,N=8 --config NOSUCH=1 2>&1 | head -n 1 # a size left out is no secret
 try bench softmax --sizes '8;rows=3' --config NOSUCH=1 2>&1 | head -n 1
+autokernel tune softmax --sizes '8;rows=3;rows=4,cols=4;cols=5' --strategy nosuch 2>&1
 echo "neither JSON nor a kernel" >notes.txt
 try tune notes.txt
 try simulate notes.txt

@@ -777,12 +777,18 @@ static void test_altered_rows(void **state)
     ak_trial_clear(&best);
     ak_archive_close(archive);
     /* A row without a checksum is no way around what a trial must be. */
-    execute(f->path, "UPDATE trials SET ms = -1, checksum = NULL WHERE id = 1");
-    assert_ok(ak_archive_open(&archive, f->path, err));
-    size_t seen = 0;
-    assert_refused(ak_archive_each(archive, NULL, count_one, &seen, err), AK_CORRUPT,
-                   "trial 1 is damaged");
-    ak_archive_close(archive);
+    static const char *const values[] = {"-1", "9e999", "-9e999"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        char sql[100];
+        size_t seen = 0;
+        (void)snprintf(sql, sizeof sql, "UPDATE trials SET ms = %s, checksum = NULL WHERE id = 1",
+                       values[i]);
+        execute(f->path, sql);
+        assert_ok(ak_archive_open(&archive, f->path, err));
+        assert_refused(ak_archive_each(archive, NULL, count_one, &seen, err), AK_CORRUPT,
+                       "trial 1 is damaged: its \"ms\" is");
+        ak_archive_close(archive);
+    }
 }
 
 /* An archive that cannot be written, because of its folder or its owner, can be read. */

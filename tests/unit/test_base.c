@@ -535,6 +535,7 @@ static void test_files(void **state)
     ak_free(text);
     assert_int_equal(ak_fs_read(&text, &length, path, 4, &err), AK_LIMIT);
     assert_int_equal(ak_fs_read(&text, &length, inner, 4, &err), AK_INVALID);
+    assert_int_equal(ak_fs_read(&text, &length, "/dev/zero", 4, &err), AK_INVALID);
     assert_int_equal(ak_fs_write("/dev/full/x", "1", 1, &err), AK_IO);
     assert_int_equal(ak_fs_write("/dev/null", "1", 1, &err), AK_OK);
     assert_false(ak_fs_is_file("/dev/null")); /* still the device */

@@ -268,8 +268,8 @@ static void test_foreign_documents(void **state)
 }
 
 /* Three hostile bundles are refused: a list that names one file twice and so leaves another
-   unchecked, a bundle.json with a zero byte, which would hide the text behind it, and a FIFO among
-   the files. */
+   unchecked, a bundle.json with a zero byte, which would hide the text behind it, or with a key
+   that occurs twice, and a FIFO among the files. */
 static void test_hostile_files(void **state)
 {
     (void)state;
@@ -287,13 +287,18 @@ static void test_hostile_files(void **state)
     size_t length = strlen(json);
     assert_true(bundle_wrap(&tar, json, length + 1, code, sizeof code)); /* with its final 0 */
     assert_int_equal(akr_open_memory(&bundle, tar.data, tar.length, AKR_LOOK, &err), AKR_FOREIGN);
+    static char twice[2 * TEXT];
+    ak_buf_clear(&tar);
+    length = (size_t)snprintf(twice, sizeof twice, "{\"name\":\"other\",%s", json + 1);
+    assert_true(bundle_wrap(&tar, twice, length, code, sizeof code));
+    assert_int_equal(akr_open_memory(&bundle, tar.data, tar.length, AKR_LOOK, &err), AKR_FOREIGN);
+    assert_non_null(strstr(err.text, "a key twice"));
     ak_buf_free(&tar);
 
     char folder[] = "/tmp/test_bundle_XXXXXX", path[64];
     const char *list = strstr(json, "\"files\":[");
     assert_non_null(list);
     assert_non_null(mkdtemp(folder));
-    static char twice[2 * TEXT];
     const char *entry = list + strlen("\"files\":[");
     (void)snprintf(twice, sizeof twice, "%.*s%.*s,%s", (int)(entry - json), json,
                    (int)strcspn(entry, "]"), entry, entry);

@@ -548,8 +548,8 @@ static void test_kernel_tuner_files(void **state)
         const char *text;
         size_t count;
     } cases[] = {
-        {CACHE_HEAD CACHE_ONE ",\n" CACHE_TWO "}\n}", 2},
-        {CACHE_HEAD CACHE_ONE ",\n" CACHE_TWO ",", 2}, /* stopped */
+        {"\xef\xbb\xbf" CACHE_HEAD CACHE_ONE ",\n" CACHE_TWO "}\n}", 2}, /* with a mark */
+        {CACHE_HEAD CACHE_ONE ",\n" CACHE_TWO ",", 2},                   /* stopped */
         {CACHE_HEAD CACHE_ONE ",\n" CACHE_TWO "\n", 2},
         {CACHE_HEAD CACHE_ONE ",\n" CACHE_TWO "}", 2},
         {CACHE_HEAD CACHE_ONE ",\n\"2,3\": {\"a\": 3, \"b\"", 1}, /* cut short */
@@ -562,9 +562,11 @@ static void test_kernel_tuner_files(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t added = 77, known = 77;
         write_file(f->file, cases[i].text);
-        assert_ok(ak_archive_import(&added, &known, f->archive, "kernel-tuner", f->file, err));
+        assert_ok(ak_archive_import(&added, &known, f->archive, i == 0 ? NULL : "kernel-tuner",
+                                    f->file, err));
         assert_int_equal(added + known, cases[i].count);
         assert_int_equal(added, i == 0 ? 2 : i == 6 ? 1 : 0); /* what is new */
+        assert_int_equal(ak_archive_left_out(f->archive) != NULL, i == 4);
     }
     trial_list list = {0};
     assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
@@ -589,6 +591,8 @@ static void test_kernel_tuner_refusals(void **state)
     fixture *f = fixture_of(state);
     assert_import_refused(f, "kernel-tuner", "", "");
     assert_import_refused(f, "kernel-tuner", "[]", "kernel_name");
+    assert_import_refused(f, "kernel-tuner", CACHE_HEAD CACHE_ONE "}} more",
+                          "end of file expected");
     assert_import_refused(f, "kernel-tuner", "{\"kernel_name\": \"k\"}", "tune_params_keys");
     assert_import_refused(f, "kernel-tuner", CACHE_HEAD "x,\n" CACHE_ONE, ":9:1:");
     assert_import_refused(f, "kernel-tuner", CACHE_HEAD "\"a\": 3}}", "cache \"a\"");

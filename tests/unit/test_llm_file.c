@@ -36,6 +36,7 @@ typedef struct hand {
     int64_t now_ns, apart_ns;
     int sleeps, after;
     const char *name, *texts[4];
+    size_t bytes; /* of each text; 0: they end with a 0 */
     volatile int cancel;
     bool cancels;
     int told;
@@ -60,7 +61,9 @@ static void hand_sleep(void *context, int64_t ns)
     }
     if (at >= 0 && at < 4 && self->texts[at] != NULL) {
         assert_int_equal(ak_fs_join(path, folder, self->name, NULL), AK_OK);
-        assert_int_equal(ak_fs_write(path, self->texts[at], strlen(self->texts[at]), NULL), AK_OK);
+        assert_int_equal(ak_fs_write(path, self->texts[at],
+                                     self->bytes > 0 ? self->bytes : strlen(self->texts[at]), NULL),
+                         AK_OK);
     }
     self->cancel = self->cancels;
 }
@@ -290,6 +293,18 @@ static void a_reply_is_bounded(void **state)
     ak_free(text);
 }
 
+/* As a file in UTF-16 has them. */
+static void a_reply_has_no_0_byte(void **state)
+{
+    (void)state;
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    hand self = {.name = "0001.reply.json", .texts = {"{\0}"}, .bytes = 3};
+    assert_int_equal(ask(&answer, &self, 0, &err), AK_CORRUPT);
+    assert_non_null(strstr(err.text, "has a 0 byte; write it as text in UTF-8"));
+    ak_llm_answer_clear(&answer);
+}
+
 /* No usage is reported, so each question that was written counts with its worst case. The limits on
    dollars and tokens hold, and the reported costs agree. */
 static void a_question_costs_its_worst_case(void **state)
@@ -345,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reply_may_be_empty_or_unfinished, setup, teardown),
         cmocka_unit_test_setup_teardown(only_the_last_folder_is_made, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reply_is_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reply_has_no_0_byte, setup, teardown),
         cmocka_unit_test_setup_teardown(a_question_costs_its_worst_case, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,12 +235,15 @@ static void test_t4_units(void **state)
 {
     ak_recording *recording = open_text(
         fixture_of(state),
-        "{\"metadata\": {\"timeunit\": \"microseconds\"}, \"results\": ["
+        "{\"metadata\": {\"timeunit\": \"microseconds\", \"implementation\": \"fast\", "
+        "\"dtype\": \"f16\"}, \"results\": ["
         "{\"configuration\": {\"b\": 1}, \"invalidity\": \"correct\", \"times\": {\"benchmark\": "
         "5000}, \"measurements\": [{\"name\": \"time\", \"value\": 1500}]},"
         "{\"configuration\": {\"b\": 2}, \"invalidity\": \"correct\", \"measurements\": "
         "[{\"name\": "
         "\"time\", \"value\": 2, \"unit\": \"s\"}]}]}");
+    assert_string_equal(recording->implementation, "fast");
+    assert_string_equal(recording->dtype, "f16");
     near(at_config(recording, "b=1").value, 1.5); /* ms */
     near(at_config(recording, "b=1").seconds, 0.005);
     near(at_config(recording, "b=2").value, 2000);

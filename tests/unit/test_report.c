@@ -917,6 +917,8 @@ static void test_hostile_rows(void **state)
 {
     static const char spoil[] = "UPDATE trials SET ms = 9e999, ci_low_ms = -9e999, tflops = 9e999, "
                                 "predicted_gain = 9e999, checksum = NULL WHERE id = 2";
+    static const char repair[] = "UPDATE trials SET ms = NULL, ci_low_ms = NULL, tflops = NULL, "
+                                 "predicted_gain = 0 WHERE id = 2";
     fixture *f = fixture_of(state);
     fill(f->archive);
     ak_trial trial = literal_trial("MR=5,KC=64,cc=gcc", 0);
@@ -927,6 +929,10 @@ static void test_hostile_rows(void **state)
                            "desrever\xe2\x81\xa6";
     (void)add_trial(f->archive, trial);
     assert_ok(ak_store_execute(f->archive, spoil, err));
+    char *refused = NULL;
+    assert_refused(ak_report(&refused, f->archive, NULL, "text", err), AK_CORRUPT,
+                   "trial 2 is damaged");
+    assert_ok(ak_store_execute(f->archive, repair, err));
     for (size_t i = 0; i < FORMATS; i++) {
         char *text = report_of(f->archive, NULL, formats[i]);
         assert_null(strstr(text, "\xe2\x80\xae"));

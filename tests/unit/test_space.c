@@ -872,7 +872,11 @@ static void test_faults(void **state)
         {"{\"Name\":\"MR\",\"Values\":[1,2]}",
          "\"MR > 0\",{\"Expression\":\"MR*K > 99\",\"Description\":\"why\"}",
          "no configuration is valid: condition 2 (MR*K > 99: why) excludes 100 %"},
-        {"{\"Name\":\"MR\",\"Values\":[1,2]}", "\"MR / 0\"", "condition 1 (MR / 0) excludes 100 %"},
+        {"{\"Name\":\"MR\",\"Values\":[1,2]}", "\"MR / 0\"",
+         "condition 1 (MR / 0) excludes 100 % of all combinations; for 100 % it cannot be "
+         "evaluated: division by zero"},
+        {"{\"Name\":\"MR\",\"Values\":[1,2]}", "\"MR % (MR - 2) == 1\"",
+         "; for 50 % it cannot be evaluated: division by zero"},
         {"{\"Name\":\"MR\",\"Values\":[1,2,3]}", "\"MR < 3\",\"MR > 2\"", "excludes 66.7 %"},
     };
     ak_scope *constants = ak_scope_new(NULL);

@@ -388,6 +388,7 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
                : ak_fail(err, AK_INVALID, "device sim needs a recording: give --device sim:FILE"));
     AK_TRY(device_of(&shown, recording, path, err));
     AK_TRY(bind(out, spec, name, shown, recording, err));
+    (*out)->left_out = recording->facts.left_out;
 out:
     ak_free(shown);
     ak_recording_close(recording);
