@@ -90,9 +90,8 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
     }
     ak_status status = AK_OK;
     AK_TRY(ak_config_text(&text, space, &candidate->config, err));
-    ak_out("%s%-13s%s %-9s ", ak_style_on(stdout, ok ? AK_STYLE_GOOD : AK_STYLE_BAD),
-           ak_trial_status_text(trial->status), ak_style_on(stdout, AK_STYLE_PLAIN),
-           candidate->name);
+    ak_out_styled(ok ? AK_STYLE_GOOD : AK_STYLE_BAD, "%-13s", ak_trial_status_text(trial->status));
+    ak_out(" %-9s ", candidate->name);
     if (ok) {
         ak_out("largest error %s of what is allowed; %s\n",
                trial->max_error > 0 ? ak_show_percent(error, trial->max_error) : "0 %", text);

@@ -86,8 +86,9 @@ static void say(ak_progress *p, const char *format, ...)
 }
 
 /* Draws a line that the next one overwrites, cut to the width of the terminal. */
-static void draw(ak_progress *p, const char *line)
+static void draw(ak_progress *p, char *line)
 {
+    ak_plain_line(line);
     size_t width = ak_columns(stderr), bytes = strlen(line);
     if (width > 0 && ak_layout_width(line) >= width) {
         bytes = ak_layout_cut(line, width - 1);

@@ -127,12 +127,12 @@ static void ended(wide *w, size_t place, const char *how)
     bool waits = again(w, p, unreached);
     w->done += waits ? 0 : 1;
     if (!ak_args_has(w->args, AK_OPTION_QUIET)) {
-        (void)fprintf(stderr, "%zu/%zu %s%s%s\n", w->done, w->list->count, w->list->items[p->size],
-                      good ? " tuned" : ": ",
-                      good        ? ""
-                      : waits     ? "the worker was lost, another takes it"
-                      : unreached ? "the worker was lost"
-                                  : how);
+        ak_tell("%zu/%zu %s%s%s", w->done, w->list->count, w->list->items[p->size],
+                good ? " tuned" : ": ",
+                good        ? ""
+                : waits     ? "the worker was lost, another takes it"
+                : unreached ? "the worker was lost"
+                            : how);
     }
 }
 
