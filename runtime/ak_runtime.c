@@ -2703,7 +2703,8 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
         return AKR_OK; /* a single element may be given with any rank */
     }
     if (t->rank != a->rank) {
-        return fail(err, AKR_SHAPE, "%s: has %d extents instead of %d", a->name, t->rank, a->rank);
+        return fail(err, AKR_SHAPE, "%s: has %d extent%s instead of %d", a->name, t->rank,
+                    t->rank == 1 ? "" : "s", a->rank);
     }
     for (d = a->rank - 1; d >= 0; d--) {
         int64_t extent = plan->extent[i][d];
@@ -2713,8 +2714,8 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
         }
         if (extent > 1 && t->stride[d] != stride) {
             return fail(err, AKR_SHAPE,
-                        "%s: the stride of extent %d is %lld instead of %lld elements", a->name, d,
-                        (long long)t->stride[d], (long long)stride);
+                        "%s: the stride of extent %d is %lld instead of %lld element%s", a->name, d,
+                        (long long)t->stride[d], (long long)stride, stride == 1 ? "" : "s");
         }
         stride = d == a->rank - 1 ? plan->pitch[i] : stride * extent;
     }

@@ -145,14 +145,14 @@ static void show_text(const checking *c)
     } else if (none) {
         (void)snprintf(
             tried, sizeof tried,
-            "; none of the %zu edge-case sizes was tried: conditions of the space exclude them",
-            all);
+            "; none of the %zu edge-case size%s was tried: conditions of the space exclude %s", all,
+            ak_plural(all), all == 1 ? "it" : "them");
     } else if (right > 0 && c->least < all) {
         if (c->least < c->most) {
             (void)snprintf(most, sizeof most, " to %zu", c->most);
         }
-        (void)snprintf(tried, sizeof tried, "; %zu%s of %zu edge-case sizes were tried", c->least,
-                       most, all);
+        (void)snprintf(tried, sizeof tried, "; %zu%s of %zu edge-case sizes %s tried", c->least,
+                       most, all, c->least == 1 && most[0] == 0 ? "was" : "were");
     }
     if (all > 0 && c->undrawn > 0) {
         if (c->undrawn < right) {

@@ -154,10 +154,11 @@ static void print_text(const json_t *study)
 {
     const json_t *arm;
     size_t a;
-    ak_out("%s %s on %s: %.0f evaluations, %.0f seeds; quality 1 is %s\n",
+    ak_out("%s %s on %s: %.0f evaluation%s, %.0f seed%s; quality 1 is %s\n",
            ak_json_text_at(study, "kernel"), ak_json_text_at(study, "size"),
            ak_json_text_at(study, "device"), ak_json_number_at(study, "evaluations"),
-           ak_json_number_at(study, "seeds"),
+           ak_plural((size_t)ak_json_number_at(study, "evaluations")),
+           ak_json_number_at(study, "seeds"), ak_plural((size_t)ak_json_number_at(study, "seeds")),
            strcmp(ak_json_text_at(study, "reference_is"), "optimum") == 0
                ? "the optimum of the recording"
                : "the best that any run found");

@@ -241,14 +241,15 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
     }
     if (strcmp(r->stopped_by, "cancelled") == 0) {
         return ak_fail(err, AK_CANCELLED,
-                       "%.80s: interrupted after %zu of %zu sizes; what was measured is archived, "
+                       "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
                        "--resume goes on from there",
-                       args->operand[0], tuned, r->size_count);
+                       args->operand[0], tuned, r->size_count, ak_plural(r->size_count));
     }
     if (working < r->size_count) {
         return ak_fail(err, AK_CRASHED,
-                       "%.80s: nothing works at %zu of %zu sizes; 'autokernel report' says why",
-                       args->operand[0], r->size_count - working, r->size_count);
+                       "%.80s: nothing works at %zu of %zu size%s; 'autokernel report' says why",
+                       args->operand[0], r->size_count - working, r->size_count,
+                       ak_plural(r->size_count));
     }
     return ak_fail(err, AK_UNAVAILABLE,
                    "%.80s: no %.0f configuration%s serve every size; try a larger --dispatch",

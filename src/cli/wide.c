@@ -255,9 +255,9 @@ ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *
     AK_TRY(err->status);
     if (ak_interrupted != 0) {
         AK_TRY(ak_fail(err, AK_CANCELLED,
-                       "%.80s: interrupted after %zu of %zu sizes; what was measured is archived, "
+                       "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
                        "--resume goes on from there",
-                       args->operand[0], w.done, list->count));
+                       args->operand[0], w.done, list->count, ak_plural(list->count)));
     }
 out:
     for (size_t i = 0; w.at != NULL && i < w.places; i++) {

@@ -46,6 +46,11 @@ for command in ("best", "history", "report", "export $NAME --format csv --output
           "\x1b" in re.sub("\x1b\\[[012]m", "", text))
 END
 
+# A trial that failed has its configuration beside the reason.
+printf 'name,config,ms,status,reason\nx,A=7,,compile_error,no such type\n' >failed.csv
+autokernel import failed.csv --archive failed.db >/dev/null
+autokernel history --archive failed.db | grep -o 'A=7.*'
+
 # A source that is not UTF-8 is shown, and is JSON.
 autokernel new kernel latin >/dev/null
 printf '/* caf\351 */\n' >>latin/host.c
