@@ -402,7 +402,7 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
     size_t at = 0;
     if (length < 512 || memcmp(bytes + 257, "ustar", 6) != 0) {
         return fail(err, AKR_FOREIGN,
-                    "it is no bundle: `autokernel export KERNEL --format bundle` writes one");
+                    "it is not a bundle: `autokernel export KERNEL --format bundle` writes one");
     }
     while (at + 512 <= length && !is_zero(bytes + at, 512)) {
         const unsigned char *head = bytes + at;
@@ -417,7 +417,7 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
         }
         if ((head[156] != '0' && head[156] != 0) || head[345] != 0 || !is_plain_name(name) ||
             known_file(f, name) != NULL) {
-            return fail(err, AKR_FOREIGN, "it holds \"%.60s\", which no bundle does", name);
+            return fail(err, AKR_FOREIGN, "it holds \"%.60s\", so it is not a bundle", name);
         }
         at += 512;
         if (size > length - at) {
@@ -2474,7 +2474,7 @@ static const char *plan_kernel(planned_kernel *out, int *used, const akr_bundle 
     for (i = 0; i < 3; i++) {
         out->grid[i] = (uint32_t)found[i];
         if (out->grid[i] % cluster[i] != 0) {
-            return "the grid is no multiple of the cluster";
+            return "the grid is not a multiple of the cluster";
         }
     }
     out->maps = k->maps;

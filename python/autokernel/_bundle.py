@@ -144,7 +144,7 @@ class Bundle:
     def __init__(self, path: PathLike) -> None:
         handle, error, file = ctypes.c_void_p(), rt.Error(), os.fsencode(path)
         if b"\0" in file:
-            raise ValueError(f"{path!r} is no path: it has a null character")
+            raise ValueError(f"{path!r} is not a path: it has a null character")
         _check(rt.library.akr_open(ctypes.byref(handle), file, rt.LOOK,
                                    ctypes.byref(error)), error)
         gpu = rt.library.akr_describe(handle).contents.backend == b"cuda"
@@ -283,7 +283,7 @@ class Bundle:
             raise ArgumentError(f"{name} is a size: it must be a whole number, "
                                 f"not {type(value).__name__}") from why
         if not -2**63 <= value < 2**63:
-            raise ArgumentError(f"{name}={value} is no size: it has more than 64 bits")
+            raise ArgumentError(f"{name}={value} is not a size: it has more than 64 bits")
         return value
 
     def _bind_outputs(self, given: dict[int, Any], out: Any) -> list[int]:

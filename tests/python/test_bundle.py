@@ -330,7 +330,7 @@ def test_threads(product):
 
 def test_files_that_are_no_bundles(product, tmp_path):
     (tmp_path / "text.akb").write_text("no bundle")
-    with pytest.raises(ak.BundleError, match="it is no bundle"):
+    with pytest.raises(ak.BundleError, match="it is not a bundle"):
         ak.load(tmp_path / "text.akb")
     with pytest.raises(ak.BundleError, match="No such file"):
         ak.load(tmp_path / "missing.akb")

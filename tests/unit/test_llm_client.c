@@ -937,7 +937,7 @@ static void specifications_are_checked(void **state)
         {{.model = "openai:gpt-5", .url = "https://me:pw@host/"}, "key-file"},
         {{.model = "openai:unheard-of", .budget_usd = 1}, "--llm-prices"},
         {{.model = "openai:gpt-5", .record = "a", .replay = "b"}, "either recorded or replayed"},
-        {{.model = "openai:gpt-5", .replay = "/nonexistent"}, "no tape"},
+        {{.model = "openai:gpt-5", .replay = "/nonexistent"}, "no folder of recorded"},
         {{.model = "openai:gpt-5", .key_file = "/nonexistent"}, "/nonexistent"},
         {{.model = "openai:gpt-5", .timeout_seconds = -1}, "time limit"},
         {{.model = "openai:gpt-5", .budget_usd = -1}, "budget"},
