@@ -102,10 +102,12 @@ check-all:
 
 install: build
 	@cmake --build $(BUILD) -j $(JOBS) --target installable >build/build.log 2>&1 || (cat build/build.log; exit 1)
+	@bash tools/new_folders.sh $(BUILD) "$(PREFIX)" "$(DESTDIR)"
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 uninstall:
 	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt
+	@sort -ru $(BUILD)/install_folders.txt 2>/dev/null | while read -r folder; do rmdir "$$folder" 2>/dev/null || true; done
 
 wheel: build
 	@cmake --build $(BUILD) -j $(JOBS) --target autokernel_runtime >build/build.log 2>&1 || (cat build/build.log; exit 1)

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""The A/A study of docs/BENCHMARKS.md: how often does a comparison show identical code as faster or
-slower, on a machine that is idle and beside busy loops, and how often is code found that really is
-faster?
+"""The A/A study of docs/BENCHMARKS.md. It measures how often a comparison shows identical code as faster
+or slower, on an idle machine and beside busy loops, and how often it finds code that really is faster.
 
     python3 bench/aa.py [--loads 0,1,4] [--finishes 200] [--limit 570] [--power 3,5,10] [--power-finishes 50]
 
-Every finish is a comparison of two configurations without libraries by `autokernel compare
---repeats`, which compiles once and starts new processes for each, with as much time as a finish of `tune` gives to two candidates. Four cases in turns: one
-configuration of a kernel twice; two that compile to the same machine code in two files; the default
-of matmul at 256 twice, on all processors and on one. For the power, a configuration does 3, 5 or 10 % more of the same work.
---limit is the longest that one load may take, in seconds. Writes bench/results/aa-DATE.json and
-prints the tables. For an idle machine nothing else may run, not even an editor that compiles."""
+Each finish is a comparison of two configurations without libraries by `autokernel compare --repeats`.
+This compiles once and starts new processes for each comparison, which gets as much time as a finish of
+`tune` gives to two candidates. Four cases are measured in turns: one configuration of a kernel twice;
+two configurations that compile to the same machine code in two files; and the default of matmul at 256
+twice, on all processors and on one. To measure how often a real difference is found (the power of the
+test), a configuration does 3, 5 or 10 % more of the same work.
+
+--limit is the longest time that one load may take, in seconds. The script writes
+bench/results/aa-DATE.json and prints the tables. While it measures an idle machine, nothing else may run
+there, not even an editor that compiles."""
 import argparse, datetime, json, math, os, platform, signal, statistics, subprocess, sys, tempfile, time
 
 EXE = os.path.abspath(os.environ.get("AUTOKERNEL", "build/release/autokernel"))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The CPU tables of docs/BENCHMARKS.md: tune each size, then measure the tuned configuration and every
-library that applies interleaved in one run (`autokernel compare`), and print ratios with intervals.
+"""Makes the CPU tables of docs/BENCHMARKS.md. It tunes each size, then measures the tuned configuration
+and every library that applies, interleaved in one run (`autokernel compare`), and prints the ratios with
+their intervals.
 
     python3 bench/cpu.py [--evals 60] [--seconds 12] [--only matmul,layernorm,...] [--archive FILE]
 
-Writes bench/results/cpu-DATE.json with the raw figures, the machine and the commands."""
+It writes bench/results/cpu-DATE.json with the raw figures, the machine and the commands."""
 import argparse, datetime, json, math, os, subprocess, sys, tempfile
 
 EXE = os.environ.get("AUTOKERNEL", "build/release/autokernel")

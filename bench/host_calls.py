@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""host_calls.py: do the tuned matmul, softmax and stencil take as long in a program as the tuner says?
+"""Measures whether the tuned matmul, softmax and stencil take as long in a program as the tuner says.
 
     make wheel                       # builds build/release/autokernel and the runtime's library
     python3 bench/host_calls.py      # --help says more

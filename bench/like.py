@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Short searches, with and without a list of what was best elsewhere (docs/strategies.md).
+"""Compares short searches with and without a list of what was best elsewhere (docs/strategies.md).
 
     bench/like.py FOLDER [--evals 30,45,60,0] [--repeats 1000] [--only TEXT] [--output FILE.csv]
         replays `portfolio` on every recording below FOLDER, at each number of evaluations (0: until the

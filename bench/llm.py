@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""The study of docs/BENCHMARKS.md, "Language model": a capable model in conversation, from its tapes, beside searches
-without one.
+"""Repeats the study of docs/BENCHMARKS.md, "Language model", from recorded answers.
 
     AUTOKERNEL_SPACES=FOLDER python3 bench/llm.py [--seeds 10] [--only NAME,..] [--searches]
 
 Each conversation is `autokernel study KERNEL --device sim:RECORDING --arms ARM --seeds 1 --seed N --evals 40 (or 60)
---llm-replay bench/tapes/ID`: no network, the same answers, the same result. FOLDER has the recordings of other tuners
+--llm-replay bench/tapes/ID`. It needs no network, and the same answers give the same result. FOLDER has the recordings of other tuners
 (their DOI is in docs/BENCHMARKS.md); without it only our own are shown. With --searches, searches without a model are
 shown too: the mean over --seeds searches of 60 evaluations."""
 import argparse, gzip, json, os, sqlite3, statistics, subprocess, sys, tempfile

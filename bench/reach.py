@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How many evaluations does the default strategy need? For each case: a very long search first (random, many
-evaluations, then portfolio on top of it), then R short runs of the default strategy with other seeds; finally the
-best of each is measured interleaved with the best of the long search.
+"""Measures how many evaluations the default strategy needs. Each case begins with a very long search: many random
+evaluations, then `portfolio`, which continues from them. Short runs of the default strategy with other seeds follow
+(--runs). At the end the best of each run is measured, interleaved with the best of the long search.
 
     python3 bench/reach.py [--long 1500] [--evals 60] [--runs 3]"""
 import argparse, datetime, json, os, subprocess, sys, tempfile

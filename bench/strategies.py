@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The scoreboard: every strategy on every recording (docs/formats.md, Recordings), by simulation.
+"""Scores every strategy on every recording (docs/formats.md, Recordings), by simulation.
 
     bench/strategies.py [--recordings FOLDER|FILE ...] [--strategies 'a;b:x=1'] [--repeats 25] [--seed 0]
         scores all, prints a table and writes bench/results/strategies.csv:
@@ -7,14 +7,14 @@
     bench/strategies.py --check FILE.csv
         runs the rows of FILE.csv (strategy, repeats, seed, score, noise) again on the recordings of
         this repository, and fails where the mean score is lower than the row's by more than `noise`.
-        The seeds are the row's, so a strategy that was not changed scores the same to the digit;
-        `noise` allows a changed one its luck.
+        The seeds are the row's, so a strategy that was not changed has exactly the same score;
+        `noise` is how much the score of a changed one may vary by chance.
     bench/strategies.py --calibrate FILE.csv
         writes such a file: scores, and as noise three times their standard deviation over 12 seeds,
         which is twice that of the difference of two scores.
 
-Recordings of our own kernels are searched as `tune` does it, with the kernel's space file: its default
-and its rank. `random` has a second row with 1,000 repeats: 25 of it scatter by 0.05.
+Recordings of our own kernels are searched as `tune` searches, with the default and the rank of the
+kernel's space file. `random` has a second row with 1,000 repeats, because scores of 25 vary by 0.05.
 
 Recordings are named by their last two path components, without endings. AUTOKERNEL is the executable
 (default build/release/autokernel), AUTOKERNEL_SPACES a folder of further recordings. Standard library

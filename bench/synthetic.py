@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Spaces that nobody tuned a strategy on: recordings of made-up kernels, written from formulas.
+"""Writes recordings of made-up kernels from formulas: spaces on which nobody has tuned a strategy.
 
     bench/synthetic.py FOLDER      writes FOLDER/synthetic/NAME.json.gz, the same bytes every time
 

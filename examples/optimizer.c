@@ -1,6 +1,6 @@
 /* optimizer.c: finds a fast configuration of a kernel and uses the result.
  *
- *     cc optimizer.c -lautokernel -ljansson -lsqlite3 -lxxhash -lz -lm -ldl -lpthread
+ *     cc optimizer.c $(pkg-config --cflags --libs autokernel)
  *
  * The candidates are compiled and run by child processes: the autokernel executable must be in
  * PATH, beside this program, or named by AUTOKERNEL_WORKER. */

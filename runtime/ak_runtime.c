@@ -403,7 +403,7 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
     size_t at = 0;
     if (length < 512 || memcmp(bytes + 257, "ustar", 6) != 0) {
         return fail(err, AKR_FOREIGN,
-                    "it is no bundle: `autokernel export KERNEL --format bundle` writes one");
+                    "it is not a bundle: `autokernel export KERNEL --format bundle` writes one");
     }
     while (at + 512 <= length && !is_zero(bytes + at, 512)) {
         const unsigned char *head = bytes + at;
@@ -418,7 +418,7 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
         }
         if ((head[156] != '0' && head[156] != 0) || head[345] != 0 || !is_plain_name(name) ||
             known_file(f, name) != NULL) {
-            return fail(err, AKR_FOREIGN, "it holds \"%.60s\", which no bundle does", name);
+            return fail(err, AKR_FOREIGN, "it holds \"%.60s\", so it is not a bundle", name);
         }
         at += 512;
         if (size > length - at) {
@@ -2491,7 +2491,7 @@ static const char *plan_kernel(planned_kernel *out, int *used, const akr_bundle 
     for (i = 0; i < 3; i++) {
         out->grid[i] = (uint32_t)found[i];
         if (out->grid[i] % cluster[i] != 0) {
-            return "the grid is no multiple of the cluster";
+            return "the grid is not a multiple of the cluster";
         }
     }
     out->maps = k->maps;
@@ -2720,7 +2720,8 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
         return AKR_OK; /* a single element may be given with any rank */
     }
     if (t->rank != a->rank) {
-        return fail(err, AKR_SHAPE, "%s: has %d extents instead of %d", a->name, t->rank, a->rank);
+        return fail(err, AKR_SHAPE, "%s: has %d extent%s instead of %d", a->name, t->rank,
+                    t->rank == 1 ? "" : "s", a->rank);
     }
     for (d = a->rank - 1; d >= 0; d--) {
         int64_t extent = plan->extent[i][d];
@@ -2730,8 +2731,8 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
         }
         if (extent > 1 && t->stride[d] != stride) {
             return fail(err, AKR_SHAPE,
-                        "%s: the stride of extent %d is %lld instead of %lld elements", a->name, d,
-                        (long long)t->stride[d], (long long)stride);
+                        "%s: the stride of extent %d is %lld instead of %lld element%s", a->name, d,
+                        (long long)t->stride[d], (long long)stride, stride == 1 ? "" : "s");
         }
         stride = d == a->rank - 1 ? plan->pitch[i] : stride * extent;
     }

@@ -59,7 +59,7 @@ extern "C" {
     X(OK, "ok")                                                                                    \
     X(INVALID, "the call is not right")                                                            \
     X(NOT_FOUND, "there is no such file")                                                          \
-    X(FOREIGN, "no bundle, or of another schema")                                                  \
+    X(FOREIGN, "not a bundle, or of another schema")                                               \
     X(DAMAGED, "the bundle is damaged")                                                            \
     X(DEVICE, "this machine cannot run the bundle")                                                \
     X(UNSUPPORTED, "the bundle does not serve these sizes")                                        \

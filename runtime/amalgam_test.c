@@ -210,6 +210,6 @@ static __attribute__((unused)) int test_opened(const char *name, const char *why
 }
 static __attribute__((unused)) int test_ended(const char *name, long wrong)
 {
-    printf("%s: %ld elements are wrong\n", name, wrong);
+    printf("%s: %ld element%s wrong\n", name, wrong, wrong == 1 ? " is" : "s are");
     return wrong > 0;
 }

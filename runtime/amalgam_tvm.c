@@ -149,7 +149,8 @@ static akr_status one_take(one_call *call, int i, const one_any *value, akr_erro
     }
     call->device_id = t->device_id;
     if (t->rank > AKR_RANK_MAX) {
-        return fail(err, AKR_SHAPE, "%s: has %d extents instead of %d", a->name, t->rank, a->rank);
+        return fail(err, AKR_SHAPE, "%s: has %d extent%s instead of %d", a->name, t->rank,
+                    t->rank == 1 ? "" : "s", a->rank);
     }
     out->data = call->arg[i] = (char *)t->data + t->byte_offset;
     out->dtype = one_dtype(t);

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _program
 from . import _runtime as rt
-from ._command import warn
+from ._command import counted, warn
 from ._gpu import GpuCaller, make_context
 from ._host import ShortWay, address, aligned_empty, numpy_dtype
 
@@ -144,7 +144,7 @@ class Bundle:
     def __init__(self, path: PathLike) -> None:
         handle, error, file = ctypes.c_void_p(), rt.Error(), os.fsencode(path)
         if b"\0" in file:
-            raise ValueError(f"{path!r} is no path: it has a null character")
+            raise ValueError(f"{path!r} is not a path: it has a null character")
         _check(rt.library.akr_open(ctypes.byref(handle), file, rt.LOOK,
                                    ctypes.byref(error)), error)
         gpu = rt.library.akr_describe(handle).contents.backend == b"cuda"
@@ -283,7 +283,7 @@ class Bundle:
             raise ArgumentError(f"{name} is a size: it must be a whole number, "
                                 f"not {type(value).__name__}") from why
         if not -2**63 <= value < 2**63:
-            raise ArgumentError(f"{name}={value} is no size: it has more than 64 bits")
+            raise ArgumentError(f"{name}={value} is not a size: it has more than 64 bits")
         return value
 
     def _bind_outputs(self, given: dict[int, Any], out: Any) -> list[int]:
@@ -296,7 +296,7 @@ class Bundle:
             takes = ", ".join(self.arguments[i].name for i in pure)
             place = ", ".join(self.arguments[i].name for i in self._outputs if i not in pure)
             raise ArgumentError(
-                f"{self.name}: out has {len(out)} array{'' if len(out) == 1 else 's'}; "
+                f"{self.name}: out has {counted(len(out), 'array')}; "
                 + (f"it takes {len(pure)} ({takes})" if pure else "leave it out")
                 + (f": {place} is changed in place, give a copy to keep it" if place else ""))
         given.update(zip(pure, out))
@@ -340,7 +340,7 @@ class Bundle:
     def _refuse_rank(self, i: int, shape: Sequence[int]) -> NoReturn:
         argument = self.arguments[i]
         raise ArgumentError(
-            f"{argument.name}: has {len(shape)} extent{'' if len(shape) == 1 else 's'} instead of "
+            f"{argument.name}: has {counted(len(shape), 'extent')} instead of "
             f"{len(argument.extents)}", rt.SHAPE)
 
     def _check_shape(self, plan: rt.Plan, i: int, shape: tuple[int, ...],
@@ -360,10 +360,11 @@ class Bundle:
                 fits = plan.pitch[i] == wanted[-1]
                 written = self.arguments[i].access != "in"
                 raise ArgumentError(
-                    f"{name}: the stride of extent {d} is {strides[d]:.12g} instead of {stride} "
-                    "elements" + ("" if not fits else ": give an array that is contiguous" if written
-                                  else ": give a contiguous copy, such as np.ascontiguousarray or "
-                                  "contiguous() of a tensor makes"), rt.SHAPE)
+                    f"{name}: the stride of extent {d} is {strides[d]:.12g} instead of "
+                    + counted(stride, "element")
+                    + ("" if not fits else ": give an array that is contiguous" if written
+                       else ": give a contiguous copy, such as np.ascontiguousarray or "
+                       "contiguous() of a tensor makes"), rt.SHAPE)
             stride = plan.pitch[i] if d == rank - 1 else stride * wanted[d]
 
     def _check_apart(self, plan: rt.Plan, places: dict[int, int]) -> None:

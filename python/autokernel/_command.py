@@ -16,6 +16,11 @@ PathLike = Union[str, "os.PathLike[str]"]
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
+def counted(count: int, noun: str) -> str:
+    """Writes "1 size", "2 sizes"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def warn(text: str) -> None:
     """Warns at the line that called the package, however deep in the package this is."""
     level = 1

@@ -8,7 +8,7 @@ import html
 import math
 from typing import Any, Iterable, Sequence
 
-from ._command import TuneError
+from ._command import TuneError, counted
 
 WIDTH, HEIGHT = 720, 230
 LEFT, RIGHT, TOP, BOTTOM = 70, 14, 14, 40
@@ -73,13 +73,14 @@ def chart(trials: Sequence[tuple[str, float, str]], title: str) -> str:
     line += f"H{right}"
     failed = sum(status != "ok" for status, _, _ in trials)
     legend = "● a configuration   ― the best so far" + ("   | one that failed" if failed else "")
-    said = f"{title}: {len(trials)} configurations, {failed} failed, the best {number(best)} ms"
+    said = f"{title}: {counted(len(trials), 'configuration')}, {failed} failed, the best {number(best)} ms"
     return (f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(said)}" '
             f'style="width:100%;max-width:{WIDTH}px;height:auto;font:11px sans-serif;fill:currentColor">'
             f'{"".join(parts)}<path d="{line}" fill="none" stroke="currentColor" stroke-width="1.6"/>'
             f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="currentColor" opacity=".5"/>'
             f'<text x="{LEFT}" y="{bottom + 15}" text-anchor="middle">0</text>'
-            f'<text x="{right}" y="{bottom + 15}" text-anchor="end">{len(trials)} evaluations</text>'
+            f'<text x="{right}" y="{bottom + 15}" text-anchor="end">'
+            f'{counted(len(trials), "evaluation")}</text>'
             f'<text x="{LEFT}" y="{HEIGHT - 6}">{legend}</text>'
             f'<text x="14" y="{(TOP + bottom) / 2}" text-anchor="middle" '
             f'transform="rotate(-90 14 {(TOP + bottom) / 2})">time, ms</text></svg>')

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _openmp
 from ._archive import Archive
-from ._command import TuneError, run as _command, warn
+from ._command import TuneError, counted, run as _command, warn
 from ._restriction import Restriction, expression
 from ._runtime import DTYPE_TEXTS
 from ._tune import Progress, Result, search as _search
@@ -497,7 +497,8 @@ def _agreed(run: Callable[[Mapping[str, Any]], tuple[Result, list[dict[str, Any]
         first = {n: v.item() if isinstance(v, np.generic) else v
                  for n, v in values_of(next(c for c in wrong if c in refused)).items()}
     if apart > 0:
-        warn(f"ak.tune_kernel: without answer, {most} configurations agree and {apart} do not agree "
+        warn(f"ak.tune_kernel: without answer, {counted(most, 'configuration')} "
+             f"agree{'s' if most == 1 else ''} and {apart} do{'es' if apart == 1 else ''} not agree "
              "with them: which are right is not known; give answer, or atol if they may differ by "
              "more")
     return kept
@@ -612,7 +613,7 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         language = "C++"  # no header of C has a name without a suffix
     declared = _parameters(source, kernel_name)
     if len(declared) != len(arguments):
-        raise TypeError(f"{kernel_name} has {len(declared)} parameters; arguments has "
+        raise TypeError(f"{kernel_name} has {counted(len(declared), 'parameter')}; arguments has "
                         f"{len(arguments)}")
     if answer is not None and len(answer) != len(arguments):
         raise TypeError(f"answer has {len(answer)} entries; arguments has {len(arguments)}")

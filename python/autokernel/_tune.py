@@ -16,7 +16,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ._archive import Archive, Report
 from ._bundle import Bundle
-from ._command import (NAMES, PathLike, TuneError, complaint, executable, kernel_word, run, spoken,
+from ._command import (NAMES, PathLike, TuneError, complaint, counted, executable, kernel_word, run, spoken,
                        text, warn, warned)
 from ._frame import frame_of
 
@@ -48,7 +48,7 @@ class Result:
     def __repr__(self) -> str:
         best = self.best
         if "sizes" in self.data:
-            return f"<autokernel.Result of {self.kernel}: {len(self.data['sizes'])} sizes>"
+            return f"<autokernel.Result of {self.kernel}: {counted(len(self.data['sizes']), 'size')}>"
         found = f"{best['ms']:.4g} ms with {best['config']}" if best else "no configuration worked"
         return f"<autokernel.Result of {self.kernel}: {found}>"
 

@@ -21,7 +21,7 @@ from typing import Any, Callable, Optional, Union
 import torch
 
 from ._bundle import Bundle, BundleError, load
-from ._command import PathLike, TuneError
+from ._command import PathLike, TuneError, counted
 from ._program import evaluate, infer
 from ._tune import tune
 
@@ -73,7 +73,7 @@ class Operator:
         for a, x in zip(self.inputs, tensors):
             programs = specs[self.bundle.arguments.index(a)]["shape"]
             torch._check(x.ndim == len(programs),
-                         lambda: f"{a.name}: has {x.ndim} extents instead of {len(programs)}")
+                         lambda: f"{a.name}: has {counted(x.ndim, 'extent')} instead of {len(programs)}")
             torch._check(str(x.dtype) == f"torch.{a.dtype}",
                          lambda: f"{a.name}: has dtype {x.dtype}; the bundle is for {a.dtype}")
             extents += [(a.name, p, n) for p, n in zip(programs, x.shape)]

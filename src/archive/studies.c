@@ -24,7 +24,7 @@ ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char
     AK_TRY(ak_json_parse_text(&object, json, kind, err));
     if (!json_is_array(
             json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: this is no result of %s", kind, kind));
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: this is not a result of %s", kind, kind));
     }
     ak_clock_utc(now);
     AK_TRY(ak_store_change(archive, "INSERT INTO studies (ended, kind, result) VALUES (?1, ?2, ?3)",

@@ -437,9 +437,11 @@ ak_status ak_archive_settle(ak_archive *archive, ak_error *err)
     }
     ak_status status = flush(archive, RETRY_BUSY_MS, &why);
     if (status != AK_OK && !cancelled(w)) {
+        const size_t waits = ak_archive_waiting(archive);
         (void)snprintf(line, sizeof line,
-                       "%zu results wait for %.300s: retrying for %d s; Ctrl-C stops",
-                       ak_archive_waiting(archive), archive->path, (int)(SETTLE_NS / AK_SECOND_NS));
+                       "%zu result%s wait%s for %.300s: retrying for %d s; Ctrl-C stops", waits,
+                       ak_plural(waits), waits == 1 ? "s" : "", archive->path,
+                       (int)(SETTLE_NS / AK_SECOND_NS));
         tell(w, line);
     }
     int64_t end = ak_clock_ns() + SETTLE_NS;

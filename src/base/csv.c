@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/number.h"
+#include "base/plain.h"
 
 /* Returns true for "-", which stands for a missing value, and for a number with or without a
    percent sign. */
@@ -28,7 +30,7 @@ static bool needs_guard(const char *text)
     return *begin != 0 && strchr("=+-@\t\r", *begin) != NULL && !is_number(text);
 }
 
-void ak_csv_text(ak_buf *out, const char *text)
+static void put_screened(ak_buf *out, const char *text)
 {
     const char *guard = needs_guard(text) ? "'" : "";
     if (strpbrk(text, ",\"\r\n") == NULL) {
@@ -43,6 +45,18 @@ void ak_csv_text(ak_buf *out, const char *text)
         ak_buf_putc(out, *text);
     }
     ak_buf_putc(out, '"');
+}
+
+void ak_csv_text(ak_buf *out, const char *text)
+{
+    char *screened = ak_strdup(text);
+    if (screened == NULL) {
+        out->failed = out->failed == AK_OK ? AK_NO_MEMORY : out->failed;
+        return;
+    }
+    ak_plain_screen(screened);
+    put_screened(out, screened);
+    ak_free(screened);
 }
 
 const char *ak_csv_read(const char *cell)

@@ -418,26 +418,27 @@ static void put_list(ak_buf *out, const ak_layout *table)
     }
 }
 
-void ak_layout_table(ak_buf *out, const ak_layout *table)
+size_t ak_layout_table(ak_buf *out, const ak_layout *table)
 {
     size_t widths[AK_LAYOUT_COLUMNS_MAX];
     bool loose;
     assert(table->columns <= AK_LAYOUT_COLUMNS_MAX);
     if (!choose_widths(widths, &loose, table)) {
         put_list(out, table);
-        return;
+        return 0;
     }
     bool headed = false;
     for (size_t c = 0; c < table->columns && table->headers != NULL; c++) {
         headed = headed || (beside(table, c) && table->headers[c][0] != 0);
     }
+    const size_t before = out->length;
     if (headed) {
-        ak_buf_puts(out, table->header_style == NULL ? "" : table->header_style);
         put_row(out, table->headers, widths, loose, table);
-        ak_buf_puts(out, table->plain_style == NULL ? "" : table->plain_style);
     }
+    const size_t header_bytes = out->length - before;
     for (size_t r = 0; r < table->rows; r++) {
         put_row(out, table->cells + r * table->columns, widths, loose, table);
         put_below(out, table->cells + r * table->columns, table);
     }
+    return header_bytes;
 }

@@ -45,13 +45,13 @@ typedef struct ak_layout {
     size_t columns;
     const char *const *cells; /* row by row */
     size_t rows;
-    size_t width;                           /* 0: no limit */
-    size_t indent;                          /* blanks before each line */
-    const char *header_style, *plain_style; /* escape sequences around the headers, or NULL */
+    size_t width;  /* 0: no limit */
+    size_t indent; /* blanks before each line */
 } ak_layout;
 
 /* Appends the table. A column that is too wide is folded, texts before figures; if the table
-   still does not fit, each row becomes a list with one cell per line. No line ends in a blank. */
-void ak_layout_table(ak_buf *out, const ak_layout *table);
+   still does not fit, each row becomes a list with one cell per line. No line ends in a blank.
+   Returns how many bytes the lines of the headers have. */
+size_t ak_layout_table(ak_buf *out, const ak_layout *table);
 
 #endif

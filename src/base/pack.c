@@ -170,7 +170,7 @@ ak_status ak_pack_untar(ak_pack *out, const void *bytes, size_t length, const ch
         at += BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
     }
     if (status == AK_OK && (at > length || length - at < 2 * (size_t)BLOCK)) {
-        status = ak_fail(err, AK_CORRUPT, "%s is no tar file, or its end is missing", where);
+        status = ak_fail(err, AK_CORRUPT, "%s is not a tar file, or its end is missing", where);
     }
     if (status != AK_OK) {
         ak_pack_clear(&pack);

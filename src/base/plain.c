@@ -1,6 +1,7 @@
 /* plain.c: see plain.h. */
 #include "base/plain.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,23 +60,11 @@ void ak_plain_line(char *text)
     replace(text, 0x20);
 }
 
-const char *const ak_plain_styles[] = {"\033[0m",  "\033[1m",  "\033[2m",
-                                       "\033[32m", "\033[31m", NULL};
-
-static bool is_style(const char *p)
-{
-    const char *const *style = ak_plain_styles;
-    while (*style != NULL && strncmp(p, *style, strlen(*style)) != 0) {
-        style++;
-    }
-    return *style != NULL;
-}
-
-void ak_plain_screen(char *text, bool styled)
+void ak_plain_screen(char *text)
 {
     ak_plain_tame(text);
     for (char *p = text; *p != 0; p++) {
-        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' && !(styled && is_style(p))) {
+        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t') {
             *p = ' ';
         }
     }

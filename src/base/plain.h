@@ -4,7 +4,6 @@
 #ifndef AK_BASE_PLAIN_H
 #define AK_BASE_PLAIN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* If a terminal or a browser would obey the character at `text`, sets *code and returns the length
@@ -17,12 +16,9 @@ size_t ak_plain_obeyed(unsigned *code, const char *text);
    that, by blanks. Blanks also replace bytes 0x80 to 0x9F outside characters, which some terminals
    obey. */
 void ak_plain_tame(char *text);
-/* The escape sequences of our own output, in the order of ak_style (cli/output.h);
-   NULL-terminated. */
-extern const char *const ak_plain_styles[];
-/* Does what ak_plain_tame does and replaces controls below U+0020 by blanks, except line breaks,
-   tabs and, if `styled`, these escape sequences. */
-void ak_plain_screen(char *text, bool styled);
+/* Does what ak_plain_tame does and replaces controls below U+0020 by blanks, except line breaks and
+   tabs. */
+void ak_plain_screen(char *text);
 /* Does what ak_plain_tame does and replaces every control below U+0020 by a blank. The text is then
    one line that cannot control a terminal. */
 void ak_plain_line(char *text);

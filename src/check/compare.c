@@ -171,8 +171,8 @@ static void print_number(char *out, size_t bytes, double value, bool whole)
 void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, const char *argument)
 {
     if (result->ok) {
-        (void)ak_number_print(out, bytes, "%s: %zu elements right, worst %.3g of the tolerance",
-                              argument, result->count, result->max_error);
+        (void)ak_number_print(out, bytes, "%s: %zu element%s right, worst %.3g of the tolerance",
+                              argument, result->count, ak_plural(result->count), result->max_error);
         return;
     }
     char unwritten[64] = "";
@@ -196,8 +196,9 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, c
         (void)snprintf(got, sizeof got, "got %s", number);
     }
     print_number(want, sizeof want, result->want, result->whole);
-    (void)snprintf(out, bytes, "%s[%zu]: %s, expected %s; %zu of %zu elements wrong%s%s", argument,
-                   result->first, got, want, result->bad, result->count, unwritten, worst);
+    (void)snprintf(out, bytes, "%s[%zu]: %s, expected %s; %zu of %zu element%s wrong%s%s", argument,
+                   result->first, got, want, result->bad, result->count, ak_plural(result->count),
+                   unwritten, worst);
 }
 
 ak_status ak_compare_representable(const char *problem, const char *argument, const char *where,

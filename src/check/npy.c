@@ -160,7 +160,7 @@ ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, 
         AK_TRY(length == count * ak_dtype_bytes(dtype)
                    ? AK_OK
                    : ak_fail(err, AK_INVALID,
-                             "%s is no .npy file and has %zu bytes; %zu elements of %s have %zu",
+                             "%s is not a .npy file and has %zu bytes; %zu elements of %s have %zu",
                              path, length, count, ak_dtype_text(dtype),
                              count * ak_dtype_bytes(dtype)));
         ak_inputs_decode(out, file, count, dtype);

@@ -90,9 +90,8 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
     }
     ak_status status = AK_OK;
     AK_TRY(ak_config_text(&text, space, &candidate->config, err));
-    ak_out("%s%-13s%s %-9s ", ak_style_on(stdout, ok ? AK_STYLE_GOOD : AK_STYLE_BAD),
-           ak_trial_status_text(trial->status), ak_style_on(stdout, AK_STYLE_PLAIN),
-           candidate->name);
+    ak_out_styled(ok ? AK_STYLE_GOOD : AK_STYLE_BAD, "%-13s", ak_trial_status_text(trial->status));
+    ak_out(" %-9s ", candidate->name);
     if (ok) {
         ak_out("largest error %s of what is allowed; %s\n",
                trial->max_error > 0 ? ak_show_percent(error, trial->max_error) : "0 %", text);
@@ -146,14 +145,14 @@ static void show_text(const checking *c)
     } else if (none) {
         (void)snprintf(
             tried, sizeof tried,
-            "; none of the %zu edge-case sizes was tried: conditions of the space exclude them",
-            all);
+            "; none of the %zu edge-case size%s was tried: conditions of the space exclude %s", all,
+            ak_plural(all), all == 1 ? "it" : "them");
     } else if (right > 0 && c->least < all) {
         if (c->least < c->most) {
             (void)snprintf(most, sizeof most, " to %zu", c->most);
         }
-        (void)snprintf(tried, sizeof tried, "; %zu%s of %zu edge-case sizes were tried", c->least,
-                       most, all);
+        (void)snprintf(tried, sizeof tried, "; %zu%s of %zu edge-case sizes %s tried", c->least,
+                       most, all, c->least == 1 && most[0] == 0 ? "was" : "were");
     }
     if (all > 0 && c->undrawn > 0) {
         if (c->undrawn < right) {

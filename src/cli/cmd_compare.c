@@ -451,7 +451,7 @@ const ak_command ak_cmd_compare = {
         "Measures the installed libraries, the default configuration and the best archived "
         "one for this kernel, size, type and device in turns, so that a slow phase of the "
         "machine affects all of them alike. With --config, the given configurations take the "
-        "place of the last two.\n\n"
+        "place of the default and the best.\n\n"
         "--impl may name several implementations for the same device: triton,cuda_sm90. "
         "A configuration names its implementation before a colon, 'cuda_sm90:default'; one "
         "that names none belongs to the first. An implementation without a configuration "

@@ -82,8 +82,9 @@ static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows
 
 static void print_title(const char *title)
 {
-    ak_out("\n%s%s%s\n", ak_style_on(stdout, AK_STYLE_GOOD), title,
-           ak_style_on(stdout, AK_STYLE_PLAIN));
+    ak_out("\n");
+    ak_out_styled(AK_STYLE_GOOD, "%s", title);
+    ak_out("\n");
 }
 
 static void print_rows(const char *title, const json_t *rows)

@@ -97,7 +97,9 @@ static int run_status(const ak_args *args)
     }
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_status(list);
-        ak_out("%zu of %zu workers are ready\n", ready, json_array_size(list));
+        const size_t all = json_array_size(list);
+        ak_out("%zu of %zu worker%s %s ready\n", ready, all, ak_plural(all),
+               all == 1 ? "is" : "are");
     } else if (!ak_out_json(list)) {
         AK_TRY(ak_fail_memory(&err));
     }

@@ -58,7 +58,7 @@ static void print(const json_t *result)
 static void tell(void *context, const char *text)
 {
     (void)context;
-    (void)fprintf(stderr, "%s\n", text);
+    ak_tell("%s", text);
 }
 
 static int run_check(const ak_args *args)
@@ -74,7 +74,7 @@ static int run_check(const ak_args *args)
     options.notice = tell;
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
-        (void)fprintf(stderr, "asking %s; a model may think for minutes, Ctrl-C ends it\n", model);
+        ak_tell("asking %s; a model may think for minutes, Ctrl-C ends it", model);
     }
     AK_TRY(ak_out_parse(&result, ak_llm_check(&text, &options, &err), &text, "llm", &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {

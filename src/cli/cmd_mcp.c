@@ -85,11 +85,11 @@ const ak_command ak_cmd_mcp = {
     .options = AK_O(DEVICE) | AK_O(ALLOW_NUMERICS) | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O_RUN |
                AK_O(EVALS) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(HELP),
     .about =
-        "An agent that starts this gets tools to look at spaces, to check and measure\n"
-        "configurations and to read what was found. It may use the KERNELs that are named, else\n"
-        "the built-in ones; it may measure --evals configurations (default 60; with --time, no\n"
-        "limit) and take --time for it; what is measured is archived. docs/mcp.md has the tools\n"
-        "and how to add this to an agent.",
+        "A coding agent starts this command and gets tools to look at spaces, to check and\n"
+        "measure configurations and to read what was found. It may use the KERNELs that are\n"
+        "named, or the built-in ones if none is. It may measure --evals configurations in all\n"
+        "(default 60, or no limit with --time) and spend --time on measuring. The results are\n"
+        "archived. docs/mcp.md describes the tools and how to add the command to an agent.",
     .examples = "  autokernel mcp\n"
                 "  autokernel mcp matmul softmax --evals 200 --time 1h\n",
     .run = run,

@@ -29,7 +29,8 @@ const ak_command ak_cmd_report = {
         "last is reported, be it of a device or of a recording. Formats: text (the default), "
         "md, csv, json, and html: one file with charts that opens in a browser without a "
         "network. Text has the width of the terminal; in a pipe or a file it is folded only if "
-        "the variable COLUMNS says how wide it is to be. A file that is no report is replaced only "
+        "the variable COLUMNS says how wide it is to be. A file that is not a report is replaced "
+        "only "
         "with --force.",
     .examples = "  autokernel report\n"
                 "  autokernel report --format md --output report.md\n"

@@ -40,9 +40,10 @@ const ak_command ak_cmd_serve = {
     .options = AK_O(PORT) | AK_O(LISTEN) | AK_O(TOKEN_FILE) | AK_O(ARCHIVE) | AK_O(HELP),
     .about =
         "Shows the runs of the archive, each as the page of 'report --format html', and brings\n"
-        "them up to date while runs go on. It only reads. It answers this machine alone unless\n"
-        "--listen names another address, which needs --token-file: a file of mode 0600. Its first\n"
-        "line is the token: http://ADDRESS:PORT/?token=TOKEN opens the dashboard.\n"
+        "them up to date while runs go on. It only reads the archive. Open http://127.0.0.1:8017\n"
+        "in a browser, or the port that --port names; Ctrl-C ends it. It answers this machine\n"
+        "alone unless --listen names another address, which needs --token-file: a file of mode\n"
+        "0600. Its first line is the token: http://ADDRESS:PORT/?token=TOKEN opens the dashboard.\n"
         "The server needs libmicrohttpd, which is loaded when it starts.",
     .examples = "  autokernel serve\n"
                 "  autokernel serve --port 8080 --archive runs.db\n",

@@ -251,8 +251,8 @@ static void print_recordings(const board *b, const ak_args *args)
         ak_table_cell(&table, "%s%s", f->objective, f->maximise ? " (more is better)" : "");
         ak_table_cell(&table, "%s", ak_show_real(a, f->optimum));
         ak_table_cell(&table, "%s", ak_show_real(a, f->median));
-        ak_table_cell(&table, "%s, %s evaluations", show_time(a, f->last_seconds),
-                      ak_show_count(c, (double)f->evaluations));
+        ak_table_cell(&table, "%s, %s evaluation%s", show_time(a, f->last_seconds),
+                      ak_show_count(c, (double)f->evaluations), ak_plural(f->evaluations));
     }
     ak_table_print(&table);
     for (size_t i = 0; i < b->recording_count; i++) {

@@ -110,10 +110,11 @@ static void print_region(const char *label, const json_t *region)
     char times[AK_REAL_BYTES];
     double ratio = ak_json_number_at(region, "ratio");
     if (ratio > 0) {
-        ak_out("%s: %s: median %sx %s than the rest, %.0f trials\n", label,
+        ak_out("%s: %s: median %sx %s than the rest, %.0f trial%s\n", label,
                json_string_value(json_object_get(region, "where")),
                ak_number_short(times, ratio > 1 ? ratio : 1 / ratio, 2),
-               ratio > 1 ? "faster" : "slower", ak_json_number_at(region, "trials"));
+               ratio > 1 ? "faster" : "slower", ak_json_number_at(region, "trials"),
+               ak_plural((size_t)ak_json_number_at(region, "trials")));
     }
 }
 
@@ -129,9 +130,9 @@ static void print_importance(const json_t *importance)
         double others = ak_json_number_at(importance, "left_out");
         ak_out("%s (%.0f successful)\n", why, ak_json_number_at(importance, "trials"));
         if (others > 0) {
-            ak_out("%.0f trials with other parameters are left out; --impl or --device narrows it "
+            ak_out("%.0f trial%s with other parameters %s left out; --impl or --device narrows it "
                    "down\n",
-                   others);
+                   others, ak_plural((size_t)others), others == 1 ? "is" : "are");
         }
         return;
     }

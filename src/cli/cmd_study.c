@@ -154,10 +154,11 @@ static void print_text(const json_t *study)
 {
     const json_t *arm;
     size_t a;
-    ak_out("%s %s on %s: %.0f evaluations, %.0f seeds; quality 1 is %s\n",
+    ak_out("%s %s on %s: %.0f evaluation%s, %.0f seed%s; quality 1 is %s\n",
            ak_json_text_at(study, "kernel"), ak_json_text_at(study, "size"),
            ak_json_text_at(study, "device"), ak_json_number_at(study, "evaluations"),
-           ak_json_number_at(study, "seeds"),
+           ak_plural((size_t)ak_json_number_at(study, "evaluations")),
+           ak_json_number_at(study, "seeds"), ak_plural((size_t)ak_json_number_at(study, "seeds")),
            strcmp(ak_json_text_at(study, "reference_is"), "optimum") == 0
                ? "the optimum of the recording"
                : "the best that any run found");
@@ -289,9 +290,9 @@ const ak_command ak_cmd_study = {
                AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Each arm is a strategy. All arms get the same number of evaluations, begin with the "
              "default configuration and use the same seeds. A file is a recording, unless it is a "
-             "kernel in the T1 format: nothing is run, and the optimum is known. A kernel is tuned "
-             "repeatedly on the device; with --device "
-             "sim:FILE on a recording of it, where models are told all that tune tells them.\n\n"
+             "kernel in the T1 format. On a recording nothing is run, and the optimum is known. A "
+             "kernel is tuned repeatedly on the device or, with --device sim:FILE, on a recording "
+             "of it; models are then told all that 'tune' tells them.\n\n"
              "Quality is the speed of the best configuration so far, relative to the optimum or, "
              "on a device, to the best of all runs. It is shown against evaluations, seconds and "
              "money, with 95 % bootstrap intervals over the seeds. Runs in which the model failed "

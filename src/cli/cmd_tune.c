@@ -107,7 +107,9 @@ static void print_best(const ak_tune_result *result, const ak_task *task)
 {
     const ak_trial *best = &result->best;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_out("\n%sbest%s ", ak_style_on(stdout, AK_STYLE_GOOD), ak_style_on(stdout, AK_STYLE_PLAIN));
+    ak_out("\n");
+    ak_out_styled(AK_STYLE_GOOD, "best");
+    ak_out(" ");
     if (best->cost > 0) {
         double low = ak_task_objective_value(task, best->cost_low);
         double high = ak_task_objective_value(task, best->cost_high);

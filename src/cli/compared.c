@@ -103,7 +103,8 @@ const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c)
     return out;
 }
 
-void ak_doubts_print(const ak_compared *list, size_t count)
+/* Explains why verdicts are undecided; each reason is printed once. */
+static void print_doubts(const ak_compared *list, size_t count)
 {
     unsigned seen = 0;
     for (size_t i = 0; i < count; i++) {
@@ -281,7 +282,7 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
     } else {
         print_paired(list, count);
     }
-    ak_doubts_print(list, count);
+    print_doubts(list, count);
     print_overlap(list, count);
     print_conditions(list, count);
 }

@@ -18,8 +18,6 @@ const char *ak_verdict_word(ak_speed_verdict verdict);
 /* Writes and returns "  tie", "  not decided: REASON", or "". */
 #define AK_VERDICT_WORDS 48
 const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c);
-/* Explains why verdicts are undecided; each reason is printed once. */
-void ak_doubts_print(const ak_compared *list, size_t count);
 /* Prints the summary and the warnings of a comparison. */
 void ak_summary_print(const ak_comparison *comparison);
 

@@ -14,8 +14,9 @@
 
 static void print_text(const char *title, const char *text)
 {
-    ak_out("\n%s%s%s\n", ak_style_on(stdout, AK_STYLE_BOLD), title,
-           ak_style_on(stdout, AK_STYLE_PLAIN));
+    ak_out("\n");
+    ak_out_styled(AK_STYLE_BOLD, "%s", title);
+    ak_out("\n");
     while (*text != 0) {
         size_t length = strcspn(text, "\n");
         int shown = length > LINE_MAX_BYTES ? LINE_MAX_BYTES : (int)length;
@@ -100,9 +101,9 @@ static void print_call(const json_t *call, bool first)
     show_tokens(tokens, ak_json_number_at(call, "input_tokens"),
                 ak_json_number_at(call, "output_tokens"), 1,
                 !json_is_number(json_object_get(call, "input_tokens")));
-    ak_out("\n%sgeneration %.0f%s: %s, %s%s, %s", ak_style_on(stdout, AK_STYLE_BOLD),
-           ak_json_number_at(call, "generation"), ak_style_on(stdout, AK_STYLE_PLAIN),
-           ak_json_text_at(call, "model"),
+    ak_out("\n");
+    ak_out_styled(AK_STYLE_BOLD, "generation %.0f", ak_json_number_at(call, "generation"));
+    ak_out(": %s, %s%s, %s", ak_json_text_at(call, "model"),
            ak_show_seconds(seconds, ak_json_number_at(call, "seconds")),
            json_is_true(json_object_get(call, "replayed")) ? " (replayed)" : "", tokens);
     if (json_is_number(json_object_get(call, "cost_usd"))) {

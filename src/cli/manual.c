@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/shell.h"
+
 /* Visits every command that users may call. */
 #define EACH_COMMAND(c)                                                                            \
     for (const ak_command *const *at = ak_commands, *c; (c = *at) != NULL; at++)                   \
@@ -96,35 +97,92 @@ static void write_man(ak_buf *out)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
+/* Where an option, a value and an operand are due:
+
+       autokernel COMMAND --option VALUE VERB
+
+   is decided by the words alone, so it holds for the usual order, in which the verb of a command
+   is its first operand. Values and other operands are completed as files. */
+
+static void put_options(ak_buf *out, const ak_command *command, bool valued)
+{
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        if (takes(command, i) && (!valued || ak_options_all[i].kind != AK_KIND_FLAG)) {
+            ak_buf_print(out, "--%s ", ak_options_all[i].name);
+        }
+    }
+    ak_buf_puts(out, valued && takes(command, AK_OPTION_OUTPUT) ? "-o " : "");
+}
+
+static void put_name(void *context, const char *name, const char *description)
+{
+    (void)description;
+    ak_buf_print(context, "%s ", name);
+}
+
+static bool has_verbs(const ak_command *command)
+{
+    return command->operands[0] >= 'a' && command->operands[0] <= 'z';
+}
+
+/* Appends the words that the first operand of a command may be: its verbs, the commands, or the
+   built-in kernels. */
+static void put_operands(ak_buf *out, const ak_command *command)
+{
+    const char *form = command->operands;
+    if (has_verbs(command)) {
+        for (size_t i = 0; form[i] != 0 && form[i] != ' '; i++) {
+            ak_buf_putc(out, form[i] == '|' ? ' ' : form[i]);
+        }
+        ak_buf_putc(out, ' ');
+    } else if (strstr(form, "COMMAND") != NULL) {
+        EACH_COMMAND(c)
+        {
+            put_name(out, c->name, c->summary);
+        }
+    } else if (strstr(form, "KERNEL") != NULL &&
+               ak_list(AK_LIST_KERNELS, put_name, out, NULL) != AK_OK) {
+        out->failed = AK_NO_MEMORY;
+    }
+}
+
 static void write_bash(ak_buf *out)
 {
     ak_buf_puts(out, "# bash completion for autokernel\n_autokernel() {\n"
-                     "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\"\n"
-                     "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"");
+                     "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words options valued operands\n"
+                     "    local before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+                     "    # bash makes three words of --option=value\n"
+                     "    if [ \"$before\" = = ]; then before=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
+                     "    if [ \"$word\" = = ]; then word=; fi\n"
+                     "    COMPREPLY=()\n"
+                     "    case \"${COMP_WORDS[1]}\" in\n");
+    EACH_COMMAND(c)
+    {
+        ak_buf_print(out, "        %s)\n            options=\"", c->name);
+        put_options(out, c, false);
+        ak_buf_puts(out, "\"\n            valued=\" ");
+        put_options(out, c, true);
+        ak_buf_puts(out, "\"\n            operands=\"");
+        put_operands(out, c);
+        ak_buf_puts(out, "\" ;;\n");
+    }
+    ak_buf_puts(out, "    esac\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"");
     EACH_COMMAND(c)
     {
         ak_buf_print(out, "%s ", c->name);
     }
-    ak_buf_puts(out, "\"\n    else\n        case \"${COMP_WORDS[1]}\" in\n");
-    EACH_COMMAND(c)
-    {
-        ak_buf_print(out, "        %s) words=\"", c->name);
-        for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-            if (takes(c, i)) {
-                ak_buf_print(out, "--%s ", ak_options_all[i].name);
-            }
-        }
-        ak_buf_puts(out, "\" ;;\n");
-    }
-    ak_buf_puts(out, "        esac\n    fi\n"
+    ak_buf_puts(out, "\"\n"
+                     "    elif [[ $valued == *\" $before \"* ]]; then\n        return\n"
+                     "    elif [[ $word == -* ]]; then\n        words=$options\n"
+                     "    elif [ \"$COMP_CWORD\" -eq 2 ]; then\n        words=$operands\n    fi\n"
                      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
                      "complete -o default -F _autokernel autokernel\n");
 }
 
 static void write_zsh(ak_buf *out)
 {
-    ak_buf_puts(out, "#compdef autokernel\nlocal -a commands options\nif (( CURRENT == 2 )); then\n"
-                     "    commands=(\n");
+    ak_buf_puts(out, "#compdef autokernel\nlocal -a commands options valued operands\n"
+                     "if (( CURRENT == 2 )); then\n    commands=(\n");
     EACH_COMMAND(c)
     {
         ak_buf_print(out, "        '%s:", c->name);
@@ -134,7 +192,7 @@ static void write_zsh(ak_buf *out)
     ak_buf_puts(out, "    )\n    _describe command commands\n    return\nfi\ncase $words[2] in\n");
     EACH_COMMAND(c)
     {
-        ak_buf_print(out, "%s) options=(", c->name);
+        ak_buf_print(out, "%s)\n    options=(", c->name);
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
             if (takes(c, i)) {
                 ak_buf_print(out, " '--%s:", ak_options_all[i].name);
@@ -142,27 +200,43 @@ static void write_zsh(ak_buf *out)
                 ak_buf_puts(out, "'");
             }
         }
-        ak_buf_puts(out, " ) ;;\n");
+        ak_buf_puts(out, " )\n    valued=( ");
+        put_options(out, c, true);
+        ak_buf_puts(out, ")\n    operands=( ");
+        put_operands(out, c);
+        ak_buf_puts(out, ") ;;\n");
     }
-    ak_buf_puts(out, "esac\nif [[ $PREFIX == -* ]]; then\n    _describe option options\nelse\n"
-                     "    _files\nfi\n");
+    ak_buf_puts(out, "esac\n"
+                     "if (( $valued[(Ie)$words[CURRENT-1]] )); then\n    _files\n"
+                     "elif [[ $PREFIX == -* ]]; then\n    _describe option options\n"
+                     "elif (( CURRENT == 3 )) && compadd -a operands; then\n    return\n"
+                     "else\n    _files\nfi\n");
 }
 
 static void write_fish(ak_buf *out)
 {
-    ak_buf_puts(out, "# fish completion for autokernel\n");
+    ak_buf_puts(out, "# fish completion for autokernel\n"
+                     "function __autokernel_in\n"
+                     "    set -l words (commandline -opc)\n"
+                     "    test \"$words[2]\" = $argv[1]\n"
+                     "    and test (count $argv) -eq 1 -o (count $words) -eq 2\nend\n");
     EACH_COMMAND(c)
     {
         ak_buf_print(out, "complete -c autokernel -n __fish_use_subcommand -f -a %s -d '", c->name);
         ak_shell_within(out, c->summary);
         ak_buf_puts(out, "'\n");
+        const bool closed = has_verbs(c) || strstr(c->operands, "COMMAND") != NULL;
+        if (closed || strstr(c->operands, "KERNEL") != NULL) { /* a kernel may be a path, too */
+            ak_buf_print(out, "complete -c autokernel -n '__autokernel_in %s first'%s -a '",
+                         c->name, closed ? " -f" : "");
+            put_operands(out, c);
+            ak_buf_puts(out, "'\n");
+        }
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
             const ak_option *option = &ak_options_all[i];
             if (takes(c, i)) {
-                ak_buf_print(out,
-                             "complete -c autokernel -n '__fish_seen_subcommand_from %s' -l %s%s "
-                             "-d '",
-                             c->name, option->name, option->kind == AK_KIND_FLAG ? " -f" : " -r");
+                ak_buf_print(out, "complete -c autokernel -n '__autokernel_in %s' -l %s%s -d '",
+                             c->name, option->name, option->kind == AK_KIND_FLAG ? "" : " -r");
                 ak_shell_within(out, ak_option_help(c, (ak_option_id)i));
                 ak_buf_puts(out, "'\n");
             }

@@ -37,10 +37,12 @@ static ak_status refuse(const ak_mcp *mcp, const char *why, ak_error *err)
                        "server can give more (autokernel mcp --time)",
                        (double)mcp->spend_max_ns / (double)AK_SECOND_NS);
     }
+    const size_t left = mcp->evaluations_max - mcp->evaluations;
     return ak_fail(err, AK_LIMIT,
-                   "%zu of the budget of %zu configurations are left; only whoever starts this "
+                   "%zu of the budget of %zu configuration%s %s left; only whoever starts this "
                    "server can give more (autokernel mcp --evals)",
-                   mcp->evaluations_max - mcp->evaluations, mcp->evaluations_max);
+                   left, mcp->evaluations_max, ak_plural(mcp->evaluations_max),
+                   mcp->evaluations_max == 1 ? "is" : "are");
 }
 
 /* Returns the current time, and sets the deadline to the end of the time budget. */
@@ -135,7 +137,8 @@ static ak_status measure_all(measuring *m, ak_error *err)
         ak_config config;
         ak_error why = AK_ERROR_INIT;
         char text[80];
-        (void)snprintf(text, sizeof text, "%zu of %zu configurations are measured", i, count);
+        (void)snprintf(text, sizeof text, "%zu of %zu configuration%s measured", i, count,
+                       ak_plural(count));
         ak_mcp_link_progress(mcp->link, m->call->token, (double)i, (double)count, text);
         m->stopped_by = spent(mcp, 1);
         if (m->stopped_by != NULL) {

@@ -268,7 +268,7 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err)
     "FILE' "                                                                                       \
     "makes one of an archive of several"
 #define NO_KEY                                                                                     \
-    "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 "   \
+    "keys are not options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 "  \
     "by --llm-key-file"
 #define NO_WORDS "--events FILE writes all that happens; 'autokernel report' explains a run"
 
@@ -279,7 +279,7 @@ static const struct {
     {"--kernel", NO_KERNEL},
     {"--kernel-name", NO_KERNEL},
     {"--problem", NO_KERNEL},
-    {"--api-key", "keys are no options, as they would be seen by everybody on this machine: set "
+    {"--api-key", "keys are not options, as they would be seen by everybody on this machine: set "
                   "OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 by "
                   "--llm-key-file"},
     {"--key", NO_KEY},

@@ -104,37 +104,76 @@ static void write_pending(size_t width, bool all)
     pending = rest;
 }
 
-/* Texts may come from kernels, bundles, archives and workers of others, so control characters are
-   replaced: all but our own styles, and these too where we use none. */
-void ak_out(const char *format, ...)
+static void print_part(const char *text, size_t bytes)
 {
-    va_list args;
     const size_t width = ak_columns(stdout);
-    ak_buf text = AK_BUF(TEXT_BYTES_MAX);
-    va_start(args, format);
-    ak_buf_vprint(&text, format, args);
-    va_end(args);
-    if (ak_buf_status(&text, NULL) != AK_OK) {
+    if (width == 0 || bytes > LINE_BYTES_MAX / 2) {
         write_pending(width, true);
+        write_text(text, bytes);
+    } else {
+        ak_buf_append(&pending, text, bytes);
+        write_pending(width, pending.failed != AK_OK);
+    }
+}
+
+static void print_screened(const char *format, va_list args)
+{
+    ak_buf text = AK_BUF(TEXT_BYTES_MAX);
+    ak_buf_vprint(&text, format, args);
+    if (ak_buf_status(&text, NULL) != AK_OK) {
+        write_pending(ak_columns(stdout), true);
         errno = ENOMEM;
         note_error(true);
     } else {
-        ak_plain_screen(text.data, *ak_style_on(stdout, AK_STYLE_PLAIN) != 0);
-        if (width == 0 || text.length > LINE_BYTES_MAX / 2) {
-            write_pending(width, true);
-            write_text(text.data, text.length);
-        } else {
-            ak_buf_append(&pending, text.data, text.length);
-            write_pending(width, pending.failed != AK_OK);
-        }
+        ak_plain_screen(text.data);
+        print_part(text.data, text.length);
     }
     ak_buf_free(&text);
+}
+
+static void set_style(ak_style style)
+{
+    static const char *const sequences[] = {"\033[0m", "\033[1m", "\033[2m", "\033[32m",
+                                            "\033[31m"};
+    const char *term = ak_env("TERM");
+    if (ak_env("NO_COLOR") == NULL && term != NULL && strcmp(term, "dumb") != 0 &&
+        isatty(fileno(stdout))) {
+        print_part(sequences[style], strlen(sequences[style]));
+    }
+}
+
+void ak_out(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_screened(format, args);
+    va_end(args);
+}
+
+void ak_out_styled(ak_style style, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_style(style);
+    print_screened(format, args);
+    set_style(AK_STYLE_PLAIN);
+    va_end(args);
 }
 
 void ak_out_whole(const char *text)
 {
     write_pending(0, true);
-    write_text(text, strlen(text));
+    char *screened = isatty(fileno(stdout)) ? ak_strdup(text) : NULL;
+    if (screened != NULL) {
+        ak_plain_screen(screened);
+        write_text(screened, strlen(screened));
+        ak_free(screened);
+    } else if (isatty(fileno(stdout))) {
+        errno = ENOMEM;
+        note_error(true);
+    } else {
+        write_text(text, strlen(text));
+    }
 }
 
 ak_status ak_out_document(ak_status status, char *text)
@@ -202,10 +241,10 @@ void ak_out_next(const char *command, const char *why)
     const char *last = strrchr(line.data, '\n');
     size_t used = last == NULL ? indent + ak_layout_width(line.data) : ak_layout_width(last + 1);
     bool beside = width == 0 || used + ak_layout_width(why) + 4 <= width;
-    ak_out("%snext:%s %s", ak_style_on(stdout, AK_STYLE_BOLD), ak_style_on(stdout, AK_STYLE_PLAIN),
-           line.data);
-    ak_out("%s%s(%s)%s\n", beside ? "  " : "\n      ", ak_style_on(stdout, AK_STYLE_DIM), why,
-           ak_style_on(stdout, AK_STYLE_PLAIN));
+    ak_out_styled(AK_STYLE_BOLD, "next:");
+    ak_out(" %s%s", line.data, beside ? "  " : "\n      ");
+    ak_out_styled(AK_STYLE_DIM, "(%s)", why);
+    ak_out("\n");
     ak_buf_free(&whole);
     ak_buf_free(&line);
 }
@@ -218,7 +257,7 @@ static void print_error(const char *label, const char *text)
     write_pending(ak_columns(stdout), true);
     note_error(fflush(stdout) != 0);
     ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
-    ak_plain_screen(line.data, false);
+    ak_plain_screen(line.data);
     (void)fprintf(stderr, "%s%s\n", label, line.data);
     ak_buf_free(&line);
 }
@@ -228,15 +267,28 @@ void ak_complain(const char *text)
     print_error("autokernel: ", text);
 }
 
-void ak_warn(const char *format, ...)
+static void print_labelled(const char *label, const char *format, va_list args)
 {
     ak_buf text = AK_BUF(LINE_BYTES_MAX);
+    ak_buf_vprint(&text, format, args);
+    print_error(label, text.data);
+    ak_buf_free(&text);
+}
+
+void ak_tell(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    ak_buf_vprint(&text, format, args);
+    print_labelled("", format, args);
     va_end(args);
-    print_error("warning: ", text.data);
-    ak_buf_free(&text);
+}
+
+void ak_warn(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_labelled("warning: ", format, args);
+    va_end(args);
 }
 
 /* Appends the origin of each option whose value the error contains, unless the option was typed.
@@ -301,16 +353,6 @@ int ak_out_end(int code)
         (void)fprintf(stderr, "autokernel: %s\n", text);
     }
     return code == AK_EXIT_DONE ? AK_EXIT_FAILED : code;
-}
-
-const char *ak_style_on(FILE *stream, ak_style style)
-{
-    const char *term = ak_env("TERM");
-    if (ak_env("NO_COLOR") != NULL || term == NULL || strcmp(term, "dumb") == 0 ||
-        !isatty(fileno(stream))) {
-        return "";
-    }
-    return ak_plain_styles[style];
 }
 
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value)

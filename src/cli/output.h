@@ -1,11 +1,12 @@
 /*
  * output.h: prints for people and programs.
  *
- * Results go to standard output, progress and complaints to standard error. Control characters in
- * text from outside (archives, kernels, compilers) are replaced, so that such text cannot steer a
- * terminal. On a terminal no line is wider than the screen: lines are folded between words, tables
- * in their columns (table.h). A pipe or a file gets whole lines. The variable COLUMNS overrides the
- * width that the terminal reports.
+ * Results go to standard output, progress and complaints to standard error. Texts may come from
+ * outside (archives, kernels, compilers), so every print replaces their control characters but line
+ * breaks and tabs, and only ak_out_styled adds the sequences that set a style. So no such text can
+ * steer a terminal, hide or look like output of ours. On a terminal no line is wider than the
+ * screen: lines are folded between words, tables in their columns (table.h). A pipe or a file gets
+ * whole lines. The variable COLUMNS overrides the width that the terminal reports.
  */
 #ifndef AK_CLI_OUTPUT_H
 #define AK_CLI_OUTPUT_H
@@ -22,7 +23,18 @@ typedef enum ak_exit {
 } ak_exit;
 
 void ak_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints a text as it is: lines are not folded, and control characters are not replaced. */
+typedef enum ak_style {
+    AK_STYLE_PLAIN,
+    AK_STYLE_BOLD,
+    AK_STYLE_DIM,
+    AK_STYLE_GOOD,
+    AK_STYLE_BAD
+} ak_style;
+/* Does what ak_out does, in a style; without one if NO_COLOR is set, TERM is unset or "dumb", or
+   standard output is no terminal. */
+void ak_out_styled(ak_style style, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Prints a text whose lines are not folded. In a pipe or a file every byte of it is kept, because
+   it may be data. */
 void ak_out_whole(const char *text);
 /* If `status`, the result of the call that made the text, is AK_OK, prints the text and a line
    break. Frees the text and returns `status`. */
@@ -50,6 +62,8 @@ struct ak_args;
 void ak_out_settings(const struct ak_args *args);
 /* Prints one line on standard error, with "autokernel: " in front. */
 void ak_complain(const char *text);
+/* Prints one line on standard error. */
+void ak_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line on standard error, with "warning: " in front. */
 void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Complains about an error and returns the exit code: 2 for wrong or damaged input, else 1. */
@@ -61,18 +75,6 @@ int ak_complain_none(const ak_error *err, bool named);
 /* Flushes standard output; to be called last. Returns `code`, or 1 if that is 0 and a write failed.
    A failed write is also complained about, unless the reader has closed the pipe. */
 int ak_out_end(int code);
-
-/* Indices into ak_plain_styles. */
-typedef enum ak_style {
-    AK_STYLE_PLAIN,
-    AK_STYLE_BOLD,
-    AK_STYLE_DIM,
-    AK_STYLE_GOOD,
-    AK_STYLE_BAD
-} ak_style;
-/* Returns the escape sequence of a style; "" if NO_COLOR is set, TERM is unset or "dumb", or the
-   stream is no terminal. */
-const char *ak_style_on(FILE *stream, ak_style style);
 
 /* Numbers for people. Each function returns `out`. */
 #define AK_NUMBER_BYTES 48

@@ -86,8 +86,9 @@ static void say(ak_progress *p, const char *format, ...)
 }
 
 /* Draws a line that the next one overwrites, cut to the width of the terminal. */
-static void draw(ak_progress *p, const char *line)
+static void draw(ak_progress *p, char *line)
 {
+    ak_plain_line(line);
     size_t width = ak_columns(stderr), bytes = strlen(line);
     if (width > 0 && ak_layout_width(line) >= width) {
         bytes = ak_layout_cut(line, width - 1);
@@ -237,9 +238,22 @@ static void say_not_counted(ak_progress *p, const json_t *event)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void on_start(ak_progress *p, const json_t *event)
+static void say_space(ak_progress *p, const json_t *event)
 {
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
+    say(p, "%s valid configuration%s of %s; strategy %s%s",
+        ak_show_count(valid, ak_json_number_at(event, "valid")),
+        ak_plural((size_t)ak_json_number_at(event, "valid")),
+        ak_show_count(cartesian, ak_json_number_at(event, "cartesian")),
+        ak_json_text_at(event, "strategy"),
+        !json_is_true(json_object_get(event, "strategy_is_default")) ? ""
+        : strcmp(ak_json_text_at(event, "strategy"), "portfolio") == 0
+            ? " (the default: no language model is configured)"
+            : " (the default with a language model)");
+}
+
+static void on_start(ak_progress *p, const json_t *event)
+{
     /* With several sizes, each size has a run and starts from 0. */
     p->done = p->failed = p->trend_count = p->trend_step = 0;
     p->before = (size_t)ak_json_number_at(event, "resumed");
@@ -267,14 +281,7 @@ static void on_start(ak_progress *p, const json_t *event)
         say(p, "implementation %s: %s", ak_json_text_at(event, "implementation"),
             ak_json_text_at(event, "reason"));
     }
-    say(p, "%s valid configurations of %s; strategy %s%s",
-        ak_show_count(valid, ak_json_number_at(event, "valid")),
-        ak_show_count(cartesian, ak_json_number_at(event, "cartesian")),
-        ak_json_text_at(event, "strategy"),
-        !json_is_true(json_object_get(event, "strategy_is_default")) ? ""
-        : strcmp(ak_json_text_at(event, "strategy"), "portfolio") == 0
-            ? " (the default: no language model is configured)"
-            : " (the default with a language model)");
+    say_space(p, event);
     if (ak_json_text_at(event, "model_told")[0] != 0) {
         say(p, "%s is told %s%s", ak_json_text_at(event, "model"),
             ak_json_text_at(event, "model_told"),
@@ -285,8 +292,9 @@ static void on_start(ak_progress *p, const json_t *event)
     if (ak_json_number_at(event, "resumed") > 0) {
         char best[AK_NUMBER_BYTES];
         bool timed = p->unit[0] == 0;
-        say(p, "resumed with %.0f trials of the archive, best %s %s",
+        say(p, "resumed with %.0f trial%s of the archive, best %s %s",
             ak_json_number_at(event, "resumed"),
+            ak_plural((size_t)ak_json_number_at(event, "resumed")),
             ak_show_real(best, timed ? p->best_ms : p->best_value), timed ? "ms" : p->unit);
     }
     say_not_counted(p, event);
@@ -430,9 +438,9 @@ static void on_llm(ak_progress *p, const json_t *event)
     }
     char seconds[AK_NUMBER_BYTES];
     if (ak_json_text_at(event, "error")[0] == 0) {
-        say(p, "%s, generation %.0f: %zu of %zu proposals taken, after %s",
+        say(p, "%s, generation %.0f: %zu of %zu proposal%s taken, after %s",
             ak_json_text_at(event, "model"), ak_json_number_at(event, "generation"), taken,
-            json_array_size(proposals),
+            json_array_size(proposals), ak_plural(json_array_size(proposals)),
             ak_show_seconds(seconds, ak_json_number_at(event, "seconds")));
     }
 }

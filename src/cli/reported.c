@@ -63,7 +63,6 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_out("wrote %s\n", path);
     } else {
         size_t length = strlen(text);
-        ak_plain_screen(text, false);
         ak_out_whole(text);
         ak_out_whole(length > 0 && text[length - 1] == '\n' ? "" : "\n");
     }

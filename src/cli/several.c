@@ -13,10 +13,11 @@ static ak_status part_of(ak_several_part **out, ak_several *several, const char 
 {
     ak_several_part *part = several->parts;
     if (length == 0 || length >= sizeof part->name) {
-        return ak_fail(err, AK_INVALID,
-                       "--impl: \"%.*s\" is no name of an implementation; 'autokernel list KERNEL' "
-                       "shows them",
-                       (int)(length < 63 ? length : 63), name);
+        return ak_fail(
+            err, AK_INVALID,
+            "--impl: \"%.*s\" is not the name of an implementation; 'autokernel list KERNEL' "
+            "shows them",
+            (int)(length < 63 ? length : 63), name);
     }
     for (; part < several->parts + several->count; part++) {
         if (strncmp(part->name, name, length) == 0 && part->name[length] == 0) {

@@ -48,15 +48,14 @@ void ak_table_print(ak_table *table)
                         .columns = table->columns,
                         .cells = (const char *const *)table->cells,
                         .rows = table->columns == 0 ? 0 : table->count / table->columns,
-                        .width = width == 0 ? table->width : width,
-                        .header_style = ak_style_on(stdout, AK_STYLE_BOLD),
-                        .plain_style = ak_style_on(stdout, AK_STYLE_PLAIN)};
+                        .width = width == 0 ? table->width : width};
     memcpy(layout.right, table->right, sizeof layout.right);
     memcpy(layout.below, table->below, sizeof layout.below);
     ak_buf text = AK_BUF(TABLE_BYTES_MAX);
     if (layout.rows > 0) {
-        ak_layout_table(&text, &layout);
-        ak_out_whole(text.data);
+        const size_t headers = ak_layout_table(&text, &layout);
+        ak_out_styled(AK_STYLE_BOLD, "%.*s", (int)headers, text.data);
+        ak_out_whole(text.data + headers);
     }
     if (table->failed || ak_buf_status(&text, NULL) != AK_OK) {
         ak_complain("out of memory: the table above is not complete");

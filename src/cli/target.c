@@ -180,7 +180,7 @@ ak_status ak_target_of_report(const char *path, const ak_args *args, ak_error *e
 {
     return is_free(path, args) || is_report(path)
                ? AK_OK
-               : refuse(path, "is no report of autokernel", "output", err);
+               : refuse(path, "is not a report of autokernel", "output", err);
 }
 
 ak_status ak_target_of_events(const char *path, const ak_args *args, ak_error *err)

@@ -30,15 +30,13 @@ static void rate_cell(ak_table *table, const ak_trial *trial)
 void ak_history_begin(ak_table *table)
 {
     ak_table_begin(table, ">id", "time (UTC)", "kernel", "device", "size", "status", ">ms", ">rate",
-                   ">roofline", "_configuration or reason", NULL);
+                   ">roofline", "_configuration; reason", NULL);
 }
 
 void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden)
 {
-    const char *reason = ak_or_empty(trial->reason), *config = ak_or_empty(trial->config);
-    if (hidden || (trial->status != AK_TRIAL_OK && reason[0] != 0)) {
-        config = "";
-    }
+    const char *reason = ak_or_empty(trial->reason);
+    const char *config = hidden ? "" : ak_or_empty(trial->config);
     ak_table_cell(table, "%s%s%s%s", config, config[0] != 0 && reason[0] != 0 ? "; " : "", reason,
                   trial->same_code ? AK_SAME_CODE : "");
 }

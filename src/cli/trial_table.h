@@ -4,8 +4,7 @@
 
 #include "cli/table.h"
 
-/* Adds a cell with a trial's configuration and its reason. The configuration is left out if
-   `hidden`, or if the trial failed and has a reason. */
+/* Adds a cell with a trial's configuration, unless `hidden`, and its reason. */
 void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden);
 /* Begin a table of trials, and add a row to it. */
 void ak_history_begin(ak_table *table);

@@ -174,11 +174,11 @@ static void print_loss(const ak_sizes_result *r)
 
 static void print_table(const ak_sizes_result *r)
 {
-    ak_out("\n%s%zu configuration%s for %zu size%s%s, %s of %zu candidate%s: ",
-           ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
-           r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
-           r->exact ? "the best choice" : "chosen greedily", r->config_count,
-           ak_plural(r->config_count));
+    ak_out("\n");
+    ak_out_styled(AK_STYLE_GOOD, "%zu configuration%s for %zu size%s", r->table_count,
+                  ak_plural(r->table_count), r->size_count, ak_plural(r->size_count));
+    ak_out(", %s of %zu candidate%s: ", r->exact ? "the best choice" : "chosen greedily",
+           r->config_count, ak_plural(r->config_count));
     print_loss(r);
     for (size_t i = 0; i < r->table_count; i++) {
         ak_out("  #%zu  %s\n", i + 1, r->configs[r->table[i]]);
@@ -214,10 +214,10 @@ static ak_status print_result(const ak_sizes_result *r, const ak_archive *archiv
         return AK_OK; /* the caller reports why, by no_table() */
     }
     char a[AK_NUMBER_BYTES];
-    ak_out("%s%s%s  %zu size%s%s%s  %s  on %s (implementation %s)\n",
-           ak_style_on(stdout, AK_STYLE_BOLD), r->kernel, ak_style_on(stdout, AK_STYLE_PLAIN),
-           r->size_count, ak_plural(r->size_count), r->choices[0] == 0 ? "" : "  ", r->choices,
-           r->dtype, r->device, r->implementation);
+    ak_out_styled(AK_STYLE_BOLD, "%s", r->kernel);
+    ak_out("  %zu size%s%s%s  %s  on %s (implementation %s)\n", r->size_count,
+           ak_plural(r->size_count), r->choices[0] == 0 ? "" : "  ", r->choices, r->dtype,
+           r->device, r->implementation);
     ak_out("%zu configuration%s in %s; %zu candidate%s measured at every size\n", r->evaluated,
            ak_plural(r->evaluated), ak_show_seconds(a, r->seconds), r->config_count,
            ak_plural(r->config_count));
@@ -241,14 +241,15 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
     }
     if (strcmp(r->stopped_by, "cancelled") == 0) {
         return ak_fail(err, AK_CANCELLED,
-                       "%.80s: interrupted after %zu of %zu sizes; what was measured is archived, "
+                       "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
                        "--resume goes on from there",
-                       args->operand[0], tuned, r->size_count);
+                       args->operand[0], tuned, r->size_count, ak_plural(r->size_count));
     }
     if (working < r->size_count) {
         return ak_fail(err, AK_CRASHED,
-                       "%.80s: nothing works at %zu of %zu sizes; 'autokernel report' says why",
-                       args->operand[0], r->size_count - working, r->size_count);
+                       "%.80s: nothing works at %zu of %zu size%s; 'autokernel report' says why",
+                       args->operand[0], r->size_count - working, r->size_count,
+                       ak_plural(r->size_count));
     }
     return ak_fail(err, AK_UNAVAILABLE,
                    "%.80s: no %.0f configuration%s serve every size; try a larger --dispatch",

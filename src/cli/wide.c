@@ -127,12 +127,12 @@ static void ended(wide *w, size_t place, const char *how)
     bool waits = again(w, p, unreached);
     w->done += waits ? 0 : 1;
     if (!ak_args_has(w->args, AK_OPTION_QUIET)) {
-        (void)fprintf(stderr, "%zu/%zu %s%s%s\n", w->done, w->list->count, w->list->items[p->size],
-                      good ? " tuned" : ": ",
-                      good        ? ""
-                      : waits     ? "the worker was lost, another takes it"
-                      : unreached ? "the worker was lost"
-                                  : how);
+        ak_tell("%zu/%zu %s%s%s", w->done, w->list->count, w->list->items[p->size],
+                good ? " tuned" : ": ",
+                good        ? ""
+                : waits     ? "the worker was lost, another takes it"
+                : unreached ? "the worker was lost"
+                            : how);
     }
 }
 
@@ -255,9 +255,9 @@ ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *
     AK_TRY(err->status);
     if (ak_interrupted != 0) {
         AK_TRY(ak_fail(err, AK_CANCELLED,
-                       "%.80s: interrupted after %zu of %zu sizes; what was measured is archived, "
+                       "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
                        "--resume goes on from there",
-                       args->operand[0], w.done, list->count));
+                       args->operand[0], w.done, list->count, ak_plural(list->count)));
     }
 out:
     for (size_t i = 0; w.at != NULL && i < w.places; i++) {

@@ -40,8 +40,7 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
     if (strlen(text) != length) {
         return ak_fail(
             err, AK_INVALID,
-            "%s is not a recording: it holds a 0 byte, so it is no JSON, and it is no archive",
-            path);
+            "%s is not a recording: it holds a 0 byte, so it is neither JSON nor an archive", path);
     }
     /* An error about JSON would mislead if the file was never meant to be JSON. */
     const char *begin = text + strspn(text, " \t\r\n");

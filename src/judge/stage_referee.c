@@ -191,9 +191,10 @@ static ak_status make_reference(ak_stage *stage, ak_reference *reference, bool s
         if (nans > 0) {
             status =
                 ak_fail(err, AK_INVALID,
-                        "%s: the reference gives NaN at %zu elements of %s: any result would be "
+                        "%s: the reference gives NaN at %zu element%s of %s: any result would be "
                         "right there; choose other inputs or repair the reference",
-                        stage->task->problem->name, nans, stage->task->problem->arguments[i].name);
+                        stage->task->problem->name, nans, ak_plural(nans),
+                        stage->task->problem->arguments[i].name);
         }
     }
     int64_t computed = ak_clock_ns();

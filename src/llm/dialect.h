@@ -17,9 +17,6 @@ json_t *ak_messages_json(const ak_llm_chat *chat, const char *system);
    would have enforced. Properties that are named like a keyword are kept. */
 json_t *ak_schema_without(const json_t *schema, const char *const *keywords);
 extern const char *const ak_schema_not_anthropic[]; /* keywords that Anthropic refuses */
-/* Makes every property of a schema required, as some providers demand. A property that was optional
-   may then be null instead. Returns false without memory. */
-bool ak_schema_strict_form(json_t *schema);
 /* Returns the schema of a request as OpenAI's API takes it: in the strict form if the model is
    known to enforce that, else unchanged, because other servers with this API do not need it. */
 json_t *ak_schema_openai(const ak_request *request);

@@ -224,10 +224,6 @@ typedef struct ak_llm_totals {
 } ak_llm_totals;
 void ak_llm_total(ak_llm_totals *out, ak_llm *llm);
 
-/* Computes the most that one attempt at this question can cost in dollars; 0 if the model is
-   unpriced or free. */
-ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *chat, ak_error *err);
-
 /* Asks and waits for the answer. After a failure `out` still holds attempts, costs and the fault,
    and err has one line that says who reported what and what to do. The caller clears `out` in any
    case. */

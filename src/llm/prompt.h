@@ -103,7 +103,7 @@ ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_b
    and the values that occur in a valid configuration. It leaves out parameters with one such value,
    and sizes, dtype and options, because a model must not choose the problem that it is checked
    against. The answer leaves out parameters that do not change; for a provider that demands every
-   property their value is null (ak_schema_strict_form). */
+   property their value is null (ak_schema_openai). */
 ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history *history,
                            ak_error *err);
 

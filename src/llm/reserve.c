@@ -86,19 +86,6 @@ static void learn(ak_llm *llm, size_t prompt_tokens_max, const ak_llm_usage *usa
     }
 }
 
-ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *chat, ak_error *err)
-{
-    ak_llm_call call = {.llm = llm, .chat = chat};
-    ak_request request;
-    AK_DO(ak_call_measure(&call.prompt_tokens_max, chat, err));
-    ak_call_request(&request, &call);
-    ak_llm_lock(llm);
-    *out_usd = ak_price_worst(&llm->price, input_tokens(llm, request.prompt_tokens_max),
-                              request.output_tokens);
-    ak_llm_unlock(llm);
-    return AK_OK;
-}
-
 /* Returns how many output tokens the rest of the budget and of the token limit allow after `input`
    input tokens: at most INT_MAX, and below 0 if even the input does not fit. */
 static double output_left(const ak_llm *llm, size_t input)

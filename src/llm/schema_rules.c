@@ -97,7 +97,9 @@ static bool allow_null(json_t *property)
     return good && (legal == NULL || json_array_append_new(legal, json_null()) == 0);
 }
 
-bool ak_schema_strict_form(json_t *schema)
+/* Makes every property of a schema required, as some providers demand. A property that was optional
+   may then be null instead. Returns false without memory. */
+static bool strict_form(json_t *schema)
 {
     const char *key;
     json_t *member, *properties = json_object_get(schema, "properties");
@@ -106,7 +108,7 @@ bool ak_schema_strict_form(json_t *schema)
     bool good = true;
     json_array_foreach(schema, i, member)
     {
-        good = good && ak_schema_strict_form(member);
+        good = good && strict_form(member);
     }
     if (json_is_object(properties) && required == NULL) {
         required = json_array();
@@ -123,11 +125,11 @@ bool ak_schema_strict_form(json_t *schema)
         const char *name;
         json_t *named;
         if (good && !ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps)) {
-            good = ak_schema_strict_form(member);
+            good = strict_form(member);
         }
         json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named)
         {
-            good = good && ak_schema_strict_form(named);
+            good = good && strict_form(named);
         }
     }
     return good;
@@ -140,7 +142,7 @@ json_t *ak_schema_openai(const ak_request *request)
         return json_deep_copy(schema);
     }
     json_t *result = ak_schema_without(schema, not_openai);
-    if (result != NULL && !ak_schema_strict_form(result)) {
+    if (result != NULL && !strict_form(result)) {
         json_decref(result);
         return NULL;
     }

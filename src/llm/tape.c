@@ -70,8 +70,8 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
         return tape->recording
                    ? AK_OK
                    : ak_fail(err, AK_INVALID,
-                             "%s is no tape, as it has no %s: name a folder in which --llm-record "
-                             "has kept answers",
+                             "%s is not a folder of recorded answers, because it has no %s: name "
+                             "one that --llm-record has written",
                              tape->path, ABOUT_NAME);
     }
     AK_DO(ak_json_read(&tape->about, path, err));
@@ -100,7 +100,9 @@ ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error
     }
     AK_TRY(ak_fs_reachable(path, err));
     if (!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
-        AK_TRY(ak_fail(err, AK_NOT_FOUND, "there is no tape \"%s\"; --llm-record makes one", path));
+        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+                       "there is no folder of recorded answers \"%s\"; --llm-record makes one",
+                       path));
     }
     AK_TRY(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
 out:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 /* Two sums that differ by less than this count as equal, so that the order of additions does not
    decide. */
@@ -234,8 +235,8 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
     }
     if (!x.found) {
         status = ak_fail(err, AK_NOT_FOUND,
-                         "no %zu of the %zu configurations together serve all %zu sizes", x.k,
-                         configs, sizes);
+                         "no %zu of the %zu configuration%s together serve%s all %zu size%s", x.k,
+                         configs, ak_plural(configs), x.k == 1 ? "s" : "", sizes, ak_plural(sizes));
         goto out;
     }
     settle(&p, &x);

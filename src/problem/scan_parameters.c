@@ -155,7 +155,7 @@ static ak_status read_template_item(ak_scan *s, const char *item, size_t length,
     if (first == length ||
         (!truth && (!ak_scan_type_of(&dtype, type) || ak_dtype_is_float(dtype)))) {
         return ak_fail(s->err, AK_INVALID,
-                       "%s: the template argument \"%.60s\" is no whole number: write the type "
+                       "%s: the template argument \"%.60s\" is not a whole number: write the type "
                        "into the kernel",
                        s->file, part + strspn(part, AK_SOURCE_BLANK));
     }

@@ -328,8 +328,8 @@ static void say_changes(speaker *s)
     const ak_report_model *model = s->model;
     if (model->change_count > 0) {
         ak_buf_print(&text,
-                     "It changes %zu of %zu parameters of the default: ", model->change_count,
-                     model->matrix.column_count);
+                     "It changes %zu of %zu parameter%s of the default: ", model->change_count,
+                     model->matrix.column_count, ak_plural(model->matrix.column_count));
         for (size_t i = 0; i < model->change_count && i < CHANGES_TOLD; i++) {
             ak_buf_puts(&text, i == 0 ? "" : ", ");
             print_change(&text, &model->changes[i]);

@@ -62,7 +62,7 @@ static void put_section(ak_buf *out, const ak_section *section, size_t width)
     if (section->whole) {
         put_commands(out, section, width);
     } else {
-        ak_layout_table(out, &table);
+        (void)ak_layout_table(out, &table);
     }
 }
 

@@ -52,8 +52,8 @@ void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *mo
     if (!any) {
         return;
     }
-    ak_section_table(b, "Finish: what the device did", "contestant", ">SM MHz", ">memory MHz", ">W",
-                     ">degrees C", "clock limited by", ">utilisation", NULL);
+    ak_section_table(b, "Finish: clocks, power and temperature", "candidate", ">SM MHz",
+                     ">memory MHz", ">W", ">degrees C", "clock limited by", ">utilisation", NULL);
     b->section->note = "Figures are means of samples while each ran. Utilisation is that of the "
                        "arithmetic units at the clock it ran at.";
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -45,9 +45,9 @@ static void add_region(ak_section_builder *b, const char *label, const ak_import
     }
     char times[AK_REAL_BYTES];
     bool faster = region->ratio > 1;
-    ak_section_pairf(b, label, "%s: median %sx %s than the rest, %zu trials", region->text,
+    ak_section_pairf(b, label, "%s: median %sx %s than the rest, %zu trial%s", region->text,
                      ak_number_short(times, faster ? region->ratio : 1 / region->ratio, 2),
-                     faster ? "faster" : "slower", region->trials);
+                     faster ? "faster" : "slower", region->trials, ak_plural(region->trials));
 }
 
 static void add_coverage(ak_section_builder *b, const ak_importance *importance)

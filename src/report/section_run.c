@@ -395,8 +395,8 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
     ak_section_notef(
         b,
         "Each row is an evaluation that was faster than all before it. The search was "
-        "within 5 %% of its best after %zu evaluations and within 1 %% after %zu, of %zu.",
-        model->within_5, model->within_1, model->count);
+        "within 5 %% of its best after %zu evaluation%s and within 1 %% after %zu, of %zu.",
+        model->within_5, ak_plural(model->within_5), model->within_1, model->count);
     ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
     ak_picture_convergence(&picture, model);
     ak_section_picture(b, &picture);

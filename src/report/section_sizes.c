@@ -159,7 +159,8 @@ static void add_stability(ak_section_builder *b, const json_t *result)
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");
         ak_section_cell(b, text_of(one, "worst_size"));
-        ak_section_figure(b, "%.0f sizes", ak_json_number_at(one, "unusable"));
+        const double unusable = ak_json_number_at(one, "unusable");
+        ak_section_figure(b, unusable == 1 ? "%.0f size" : "%.0f sizes", unusable);
         ak_buf_free(&names);
     }
 }

@@ -219,7 +219,8 @@ static void add_lines(ak_section_builder *b, const char *name, const char *befor
         ak_section_cell(b, name);
         ak_section_cell(b, "");
         ak_section_cell(b, "");
-        ak_section_cellf(b, "(and %zu lines more)", count - LINES_SHOWN);
+        ak_section_cellf(b, "(and %zu line%s more)", count - LINES_SHOWN,
+                         ak_plural(count - LINES_SHOWN));
     }
     ak_free(list);
 }

@@ -395,10 +395,11 @@ static ak_status listen_at(int *out, unsigned *port, const char *address, bool t
     socklen_t bytes = sizeof at;
     const int on = 1;
     if (inet_pton(AF_INET, address, &at.sin_addr) != 1) {
-        return ak_fail(err, AK_INVALID,
-                       "%.60s is no address to listen at: give one such as 127.0.0.1 or 0.0.0.0; "
-                       "the port is given by --port",
-                       address);
+        return ak_fail(
+            err, AK_INVALID,
+            "%.60s is not an address to listen at: give one such as 127.0.0.1 or 0.0.0.0; "
+            "the port is given by --port",
+            address);
     }
     if (!token && (ntohl(at.sin_addr.s_addr) >> 24) != 127) {
         return ak_fail(err, AK_INVALID,

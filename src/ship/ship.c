@@ -163,7 +163,7 @@ ak_status ak_bundle_export(char **out_path, ak_archive *archive, const ak_bundle
     ak_status status = AK_OK;
     AK_TRY(ak_format_find(&ops, format, err));
     if (ops->build == NULL) {
-        return ak_fail(err, AK_INVALID, "format %s is no bundle: ak_archive_export writes it",
+        return ak_fail(err, AK_INVALID, "format %s is not a bundle: ak_archive_export writes it",
                        format);
     }
     AK_TRY(ops->build(&pack, &name, archive, request, err));

@@ -113,7 +113,7 @@ static ak_status own_files(const verifying *v, const json_t *variant, ak_error *
     }
     return kernel[0] != '.' && kernel[0] != 0 && strchr(kernel, '/') == NULL
                ? AK_OK
-               : ak_fail(err, AK_INVALID, "%.200s: \"%.80s\" is no name of a kernel", v->path,
+               : ak_fail(err, AK_INVALID, "%.200s: \"%.80s\" is not the name of a kernel", v->path,
                          kernel);
 }
 

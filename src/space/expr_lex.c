@@ -169,8 +169,8 @@ static const char *what_is_meant(const char *s)
     static const struct {
         const char *begin, *text;
     } meant[] = {
-        {"=<", "\"=<\" is no comparison; write \"<=\""},
-        {"=>", "\"=>\" is no comparison; write \">=\""},
+        {"=<", "\"=<\" is not a comparison; write \"<=\""},
+        {"=>", "\"=>\" is not a comparison; write \">=\""},
         {"=", "\"=\" does not compare; write \"==\""},
         {"&&", "\"&&\" means nothing here; write \"and\""},
         {"||", "\"||\" means nothing here; write \"or\""},

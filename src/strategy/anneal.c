@@ -14,15 +14,15 @@
 #define HYPERS(X)                                                                                  \
     X(STARTS, "starts", 10, 1, 1000, true,                                                         \
       "random configurations from the best of which a walk starts",                                \
-      "a good start saves half of the descent")                                                    \
+      "a walk from a good start needs half as many steps")                                         \
     X(HOT, "hot", 0.02, 0, 10, false, "temperature of the start, in logarithms of time",           \
-      "steps that are slower by 2 % are frequent at first, by 20 % never")                         \
+      "steps to a time 2 % longer are often taken at first, steps to one 20 % longer never")       \
     X(COLD, "cold", 0.0003, 1e-9, 1, false, "temperature at which the walk starts again",          \
-      "below what can be measured")                                                                \
+      "differences that small cannot be measured")                                                 \
     X(COOLING, "cooling", 0.98, 0.01, 0.9999, false, "factor of the temperature at each trial",    \
-      "200 trials from hot to cold")                                                               \
+      "the walk cools from hot to cold in 200 trials")                                             \
     X(NEAR, "near", 0.7, 0, 1, false, "share of steps that are to the next value up or down",      \
-      "times mostly change little from a value to the next")
+      "times mostly differ little between neighbouring values")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

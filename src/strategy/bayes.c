@@ -6,24 +6,26 @@
 
 #define HYPERS(X)                                                                                  \
     X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
-      "fewer mislead it, more are trials that it would have placed better")                        \
+      "fewer mislead the model, and the model would choose better trials than more random ones "   \
+      "are")                                                                                       \
     X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
-      "more cost time in proportion and find the same")                                            \
+      "more candidates cost more time and find nothing better")                                    \
     X(FRESH, "fresh", 24, 1, 8192, true, "candidates replaced with each proposal",                 \
-      "one in forty: after forty trials the whole pool is another one")                            \
+      "one in forty is replaced, so that forty trials renew the whole pool")                       \
     X(ROWS, "rows", 500, 16, 900, true, "most trials that the model learns from",                  \
-      "its cost grows with the square; beyond, the best half and a random quarter stay")           \
+      "the cost grows with the square; of more trials it keeps the best half and a random "        \
+      "quarter")                                                                                   \
     X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best above which it counts less",     \
-      "what is half again as slow as the best need not be known exactly")                          \
+      "exact times do not matter of configurations that take 1.5 times as long as the best")       \
     X(SHARE, "share", 0.25, 0, 1, false, "weight of log time above the knee",                      \
-      "it keeps the direction")                                                                    \
-    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time, which failures get",            \
-      "as bad as what is e^4.4 times as slow")                                                     \
+      "slower ones still count as worse")                                                          \
+    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time; failures have it",              \
+      "a failure counts as a configuration that takes e^4.4 times as long as the best")            \
     X(STEEPNESS, "steepness", 5, 0.1, 100, false,                                                  \
       "dissimilarity of configurations before learning",                                           \
-      "random pairs start at a similarity of about e^-2")                                          \
+      "a random pair then has a similarity of about e^-2")                                         \
     X(NOISE, "noise", 0.003, 1e-6, 1, false, "variance of measurements before learning",           \
-      "a few per cent of the differences, as repeated runs show")
+      "repeated runs vary by a few per cent of the differences")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

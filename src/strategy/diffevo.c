@@ -12,14 +12,16 @@
 
 #define HYPERS(X)                                                                                  \
     X(POPULATION, "population", 15, 4, 1000, true, "members that evolve",                          \
-      "below the usual ten for each parameter, as budgets are small")                              \
+      "fewer than the usual ten for each parameter, because budgets are small")                    \
     X(DIFFERENCE, "difference", 0.7, 0, 2, false, "share of the difference of two members",        \
-      "within the 0.5 to 1 of the paper")                                                          \
-    X(LEAD, "lead", 1, 0, 2, false, "share of the way to an elite", "all: budgets are small")      \
+      "the paper recommends 0.5 to 1")                                                             \
+    X(LEAD, "lead", 1, 0, 2, false, "share of the way to an elite",                                \
+      "members go the whole way, because budgets are small")                                       \
     X(ELITES, "elites", 0.2, 0, 1, false, "share of the members that lead",                        \
-      "fewer gather too soon, more are no elites")                                                 \
+      "with fewer the members become alike too soon; more would include members that are not "     \
+      "good")                                                                                      \
     X(CROSSOVER, "crossover", 0.2, 0, 1, false, "probability that a coordinate moves",             \
-      "moving all at once leaves the valleys that conditions and interactions make")
+      "a move of all coordinates leaves the narrow regions of good configurations")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

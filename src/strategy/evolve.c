@@ -16,24 +16,24 @@
 
 #define HYPERS(X)                                                                                  \
     X(STARTS, "starts", 10, 2, 1000, true, "random configurations before the first children",      \
-      "fewer mislead the model, more delay the descent")                                           \
+      "fewer mislead the model; more delay the descent")                                           \
     X(PARENTS, "parents", 3, 2, 256, true, "the best trials, which have children, at the start",   \
       "short runs have to descend at once")                                                        \
     X(GROWTH, "growth", 1.5, 0, 20, false, "additional parents per square root of the trials",     \
-      "24 after 200 trials, 50 after 1000")                                                        \
+      "this makes 24 parents after 200 trials and 50 after 1000")                                  \
     X(BIAS, "bias", 2, 1, 10, false, "preference of the better parents: 1 is none",                \
-      "the first half of them has 7 of 10 children")                                               \
+      "the better half of them has 7 of 10 children")                                              \
     X(CHILDREN, "children", 3, 1, 100, true, "children of which the model chooses one",            \
-      "with 1 there is no model; with 8 variety is lost")                                          \
+      "with 1 the model chooses nothing; with 8 variety is lost")                                  \
     X(CROSSOVER, "crossover", 0.5, 0, 1, false, "share of children that have two parents",         \
-      "as many as mutants of one parent")                                                          \
+      "the other half are mutants of one parent")                                                  \
     X(MUTATION, "mutation", 0.3, 0, 64, false,                                                     \
       "parameters of a child that are changed, on average",                                        \
-      "children that exist already are made again, so that one change is most frequent")           \
+      "a child that was tried already is replaced, so that most children have one change")         \
     X(NEAR, "near", 0.8, 0, 1, false, "share of changes that are to the next value up or down",    \
-      "times mostly change little from a value to the next")                                       \
+      "times mostly differ little between neighbouring values")                                    \
     X(RANDOM, "random", 0.02, 0, 1, false, "share of proposals that are random",                   \
-      "a look elsewhere now and then")
+      "regions that have no parents are tried now and then")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

@@ -8,19 +8,20 @@
 
 #define HYPERS(X)                                                                                  \
     X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
-      "fewer mislead it, more are trials that it would have placed better")                        \
+      "fewer mislead the model, and the model would choose better trials than more random ones "   \
+      "are")                                                                                       \
     X(TREES, "trees", 32, 2, 1000, true, "number of trees of the forest",                          \
-      "enough for a variance; the cost grows in proportion")                                       \
+      "this is enough to estimate a variance; the cost grows in proportion")                       \
     X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
-      "more cost time in proportion and find the same")                                            \
+      "more candidates cost more time and find nothing better")                                    \
     X(FRESH, "fresh", 64, 1, 8192, true, "candidates replaced with each proposal",                 \
-      "new ones are cheap to predict")                                                             \
+      "predicting new candidates is cheap")                                                        \
     X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best above which it counts less",     \
-      "what is half again as slow as the best need not be known exactly")                          \
+      "exact times do not matter of configurations that take 1.5 times as long as the best")       \
     X(SHARE, "share", 0.25, 0, 1, false, "weight of log time above the knee",                      \
-      "it keeps the direction")                                                                    \
-    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time, which failures get",            \
-      "as bad as what is e^4.4 times as slow")
+      "slower ones still count as worse")                                                          \
+    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time; failures have it",              \
+      "a failure counts as a configuration that takes e^4.4 times as long as the best")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

@@ -10,17 +10,17 @@
 
 #define HYPERS(X)                                                                                  \
     X(POPULATION, "population", 20, 2, 1000, true, "configurations that may be parents",           \
-      "fewer lose variety, more delay the descent")                                                \
+      "fewer lose variety; more delay the descent")                                                \
     X(TOURNAMENT, "tournament", 4, 1, 100, true,                                                   \
       "configurations drawn for each parent, of which the best is taken",                          \
-      "more pressure than the usual 2, as budgets are small")                                      \
+      "more than the usual 2, because budgets are small")                                          \
     X(CROSSOVER, "crossover", 1, 0, 1, false, "share of children that have two parents",           \
-      "parents are often alike, and then it is a mutation anyway")                                 \
+      "parents are often alike, and then the child is a mutant anyway")                            \
     X(MUTATION, "mutation", 0.3, 0, 64, false,                                                     \
       "parameters of a child that are changed, on average",                                        \
-      "children that exist already are made again, so that one change is most frequent")           \
+      "a child that was tried already is replaced, so that most children have one change")         \
     X(NEAR, "near", 0.9, 0, 1, false, "share of changes that are to the next value up or down",    \
-      "times mostly change little from a value to the next")
+      "times mostly differ little between neighbouring values")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

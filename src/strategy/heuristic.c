@@ -10,9 +10,9 @@
 
 #define HYPERS(X)                                                                                  \
     X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
-      "with a rank and a known budget it is one trial in six")                                     \
+      "with a rank and a known budget, one trial in six is used instead")                          \
     X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
-      "more cost time in proportion and find the same")
+      "more candidates cost more time and find nothing better")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

@@ -23,10 +23,10 @@
 
 #define HYPERS(X)                                                                                  \
     X(SHARE, "share", 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",    \
-      "its gains come early; the search needs the rest to finish")                                 \
+      "the model gains early, and the search needs the rest to finish")                            \
     X(APART, "apart", 0, 0, 1, true,                                                               \
       "1: the search is not told of the trials of the model before the last question",             \
-      "eighteen conversations with it were no better than without")                                \
+      "eighteen runs with it were not better than runs without it")                                \
     AK_ADVICE_HYPERS(X)
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};

@@ -13,14 +13,14 @@
 #define HYPERS(X)                                                                                  \
     X(STARTS, "starts", 5, 1, 1000, true,                                                          \
       "configurations tried before a descent, which leaves from the best of them",                 \
-      "1 is at the mercy of the default, 10 delay the descent")                                    \
+      "with 1 all depends on the default; 10 delay the descent")                                   \
     X(JUMP, "jump", 0.8, 0, 1, false, "share of restarts that are mutants of the best",            \
-      "good configurations are near others, but not always")                                       \
+      "good configurations are often near each other, but not always")                             \
     X(STRENGTH, "strength", 2, 1, 64, false, "parameters that such a mutant changes, on average",  \
-      "1 is undone by the descent, 5 is as good as random")                                        \
+      "the descent undoes 1 change; 5 are as good as a random configuration")                      \
     X(WIDE, "wide", 1, 0, 1, false,                                                                \
       "probability that a descent goes on to values that are not adjacent",                        \
-      "parameters whose values are names have no order")
+      "values that are names have no order")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

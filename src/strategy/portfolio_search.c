@@ -17,11 +17,11 @@
 
 #define HYPERS(X)                                                                                  \
     X(ALONE, "alone", 60, 0, 100000, true, "trials that the first member has for itself",          \
-      "a short run is the model's alone: it is the long ones that it may be stuck in")             \
+      "the model alone is best in short runs; only in long ones it may be stuck")                  \
     X(WINDOW, "window", 50, 5, 10000, true, "trials that credit is given for",                     \
-      "early successes are easy and say little about late ones")                                   \
+      "early gains are easy and say little about later ones")                                      \
     X(EXPLORE, "explore", 0.05, 0, 10, false, "weight of the bonus for being asked rarely",        \
-      "the members differ much: few trials tell")
+      "the members differ so much that few trials show which is better")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

@@ -14,17 +14,17 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(PARTICLES, "particles", 10, 1, 1000, true, "how many particles fly",                         \
-      "below the 20 to 40 of the literature, as budgets are small")                                \
+    X(PARTICLES, "particles", 10, 1, 1000, true, "number of particles",                            \
+      "fewer than the 20 to 40 of the literature, because budgets are small")                      \
     X(KEEP, "keep", 0.5, 0, 1, false, "probability that a coordinate stays", "as in the paper")    \
     X(WIDTH, "width", 1, 0, 10, false,                                                             \
       "deviation, as a share of the distance to the best of the swarm", "as in the paper")         \
     X(PULL, "pull", 0.5, 0, 1, false, "mean, as a share of the way to the best of the swarm",      \
       "as in the paper")                                                                           \
     X(NEAR, "near", 0.5, 0, 1, false, "share of steps that are to the next value up or down",      \
-      "flights already make the small steps")                                                      \
+      "particles already make small steps when they fly")                                          \
     X(TRIES, "tries", 3, 1, 100, true, "known places before a particle steps to a neighbour",      \
-      "more only repeats what is known")
+      "more tries only repeat what is known")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

@@ -97,8 +97,8 @@ static ak_status check_request(const ak_many *m, ak_error *err)
     }
     if (m->options->evaluations > 0 && m->options->evaluations < count) {
         return ak_fail(err, AK_INVALID,
-                       "%zu evaluations for %zu sizes: each size needs at least one",
-                       m->options->evaluations, count);
+                       "%zu evaluation%s for %zu sizes: each size needs at least one",
+                       m->options->evaluations, ak_plural(m->options->evaluations), count);
     }
     return AK_OK;
 }

@@ -84,9 +84,9 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err)
         AK_DO(
             add(out, err,
                 "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
-                "time, and in %zu of %zu rounds the measurement itself waited; run it "
+                "time, and in %zu of %zu round%s the measurement itself waited; run it "
                 "again when the machine is idle",
-                100 * noise->pressure, noise->disturbed, noise->rounds));
+                100 * noise->pressure, noise->disturbed, noise->rounds, ak_plural(noise->rounds)));
     }
     if (same > AK_VERDICT_LEAST - 1) {
         AK_DO(add(out, err,

@@ -101,7 +101,7 @@ static ak_status get_field(ak_trial *out, const json_t *object, const ak_field *
     case AK_FIELD_LINK: /* a device worker sends no such field */
         break;
     }
-    return ak_fail(err, AK_INTERNAL, WHERE ": \"%s\" is no field of a reply", field->member);
+    return ak_fail(err, AK_INTERNAL, WHERE ": \"%s\" is not a field of a reply", field->member);
 }
 
 /* Computes the median and its interval from the samples, because the worker's own figures are not

@@ -65,8 +65,10 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
         if (pool->device_count == 1) {
             (void)ak_fail(&why, status, "%s", text);
         } else {
-            (void)ak_fail(&why, status, "%zu of %zu workers are left, and %zu are needed: %s",
-                          usable(pool), pool->device_count, pool->least, text);
+            (void)ak_fail(&why, status, "%zu of %zu worker%s %s left, and %zu %s needed: %s",
+                          usable(pool), pool->device_count, ak_plural(pool->device_count),
+                          pool->device_count == 1 ? "is" : "are", pool->least,
+                          pool->least == 1 ? "is" : "are", text);
         }
         ak_pool_fault(pool, &why);
     }

@@ -113,7 +113,7 @@ ak_status ak_travel_take_object(const json_t *piece, const char *folder, ak_erro
     const char *name;
     AK_DO(ak_json_string(&name, piece, "file", WHERE, err));
     if (!is_inside(name)) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"%.80s\" is no name of a file here", name);
+        return ak_fail(err, AK_INVALID, WHERE ": \"%.80s\" is not the name of a file here", name);
     }
     AK_DO(ak_fs_join(path, folder, name, err));
     if (json_object_get(piece, "data") != NULL) {

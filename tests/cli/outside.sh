@@ -31,6 +31,26 @@ printf 'name,config,ms,status\na\033[8mb\033[31mc,A=1,1,ok\n' >names.csv
 autokernel import names.csv --archive names.db
 autokernel best --archive names.db | tail -n 1 | cat -v
 
+# On a terminal the only escape sequences are the styles of headers and suggestions; in tables for programs
+# there are none. JSON escapes them.
+name=$(printf 'a\033[8mb\033[31mc')
+autokernel export "$name" --archive names.db --format csv --output - | cut -d, -f2 | cat -v
+NAME=$name PYTHONPATH=$TESTS python3 - <<'END'
+import re
+from pty_run import run
+for command in ("best", "history", "report", "export $NAME --format csv --output -",
+                "export $NAME --format kernel-tuner --output -", "stats", "list $NAME"):
+    _, text = run("autokernel " + command + " --archive names.db", 100)
+    styled = re.findall("\x1b\\[[0-9;]*m([^\x1b]*)\x1b\\[0m", text)
+    print(command[:6], len(text) > 20, sorted({s.strip()[:4] for s in styled}),
+          "\x1b" in re.sub("\x1b\\[[012]m", "", text))
+END
+
+# A trial that failed has its configuration beside the reason.
+printf 'name,config,ms,status,reason\nx,A=7,,compile_error,no such type\n' >failed.csv
+autokernel import failed.csv --archive failed.db >/dev/null
+autokernel history --archive failed.db | grep -o 'A=7.*'
+
 # A source that is not UTF-8 is shown, and is JSON.
 autokernel new kernel latin >/dev/null
 printf '/* caf\351 */\n' >>latin/host.c

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # What is installed works from its place alone: the program, both libraries through pkg-config, the
-# manual page and the completions; uninstalling takes every file away again.
+# manual page, the completions and the example of the README; uninstalling takes every file and folder
+# away again.
 # Usage: check.sh SOURCE BUILD CC
 set -eu
 source=$1 build=$2 cc=$3
 whole=$(mktemp -d)
-trap 'rm -rf "$whole"' EXIT
+trap 'rm -rf "$whole"; rm -f "$build/install_folders.txt"' EXIT
 place="$whole/pre fix"
 mkdir "$place"
 make -n -C "$source" install PREFIX="$place" DESTDIR="/de st" | grep -qF "DESTDIR=\"/de st\" cmake --install build/release --prefix \"$place\"" ||
@@ -13,6 +14,9 @@ make -n -C "$source" install PREFIX="$place" DESTDIR="/de st" | grep -qF "DESTDI
 log=$place/log
 cmake --build "$build" --target installable >"$log" 2>&1 || { cat "$log"; exit 1; }
 cp "$build/install_manifest.txt" "$place/earlier" 2>/dev/null || true
+mkdir -p "$place/usr/share/man"
+mv "$build/install_folders.txt" "$place/folders" 2>/dev/null || true
+bash "$source/tools/new_folders.sh" "$build" "$place/usr" ""
 cmake --install "$build" --prefix "$place/usr" >"$log" 2>&1 || { cat "$log"; exit 1; }
 cp "$build/install_manifest.txt" "$place/manifest"
 
@@ -39,14 +43,42 @@ LD_LIBRARY_PATH=$(dirname "$pc") ldd "$place/user" | grep -q "$place/usr.*libaut
 strange=$(nm -D --defined-only "$(dirname "$pc")/libautokernel.so" | awk '{print $3}' | grep -v '^ak_' || true)
 [ -z "$strange" ] || { echo "exported: $strange"; exit 1; }
 
+# The README says how to build an example, in a place whose name has no blanks.
+ln -s "$place/usr" "$whole/usr"
+mkdir "$whole/pc"
+sed "s|^prefix=.*|prefix=$whole/usr|" "$pc/autokernel.pc" >"$whole/pc/autokernel.pc"
+command=$(sed -n 's|^    \(cc examples/optimizer.c .*\)|\1|p' "$source/README.md")
+[ -n "$command" ]
+(cd "$place" && cp -r "$source/examples" . && cc() { command $cc "$@"; } && export PKG_CONFIG_PATH=$whole/pc && eval "$command")
+(cd "$place" && PATH=$place/usr/bin:$PATH LD_LIBRARY_PATH=$(dirname "$pc") XDG_DATA_HOME=$place/data ./optimizer) |
+    grep -q "configurations tried" || { echo "the example of the README does not run"; exit 1; }
+
 share=$place/usr/share
 bash -n "$share/bash-completion/completions/autokernel"
-words=$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(autokernel tune --eva); COMP_CWORD=2
-                 _autokernel; echo \${COMPREPLY[*]}")
-[ "$words" = --evals ] || { echo "bash completes tune --eva as: $words"; exit 1; }
-words=$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(autokernel exp); COMP_CWORD=1
-                 _autokernel; echo \${COMPREPLY[*]}")
-[ "$words" = export ] || { echo "bash completes exp as: $words"; exit 1; }
+# completes WANTED WORD...: what bash offers for the last word
+completes() {
+    local words
+    words=$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(\"\$@\")
+                     COMP_CWORD=\$((\$# - 1)); _autokernel; echo \"\${COMPREPLY[*]}\"" bash autokernel "${@:2}")
+    [ "$words" = "$1" ] || { echo "bash completes ${*:2} as: $words"; exit 1; }
+    if command -v fish >/dev/null; then
+        words=$(cd "$place/empty" && fish -c "source '$share/fish/vendor_completions.d/autokernel.fish'
+                complete -C 'autokernel ${*:2}'" | cut -f1 | paste -sd' ')
+        [ "$words" = "$1" ] || { echo "fish completes ${*:2} as: $words"; exit 1; }
+    fi
+}
+mkdir "$place/empty"
+completes export exp
+completes --evals tune --eva
+completes 'check show' llm ''
+completes 'show verify' bundle ''
+completes tune 'help' tu
+completes softmax tune sof
+completes '' tune softmax --evals ''   # a value is due, or a file
+completes '' tune softmax ''
+completes '' import ''
+[ -z "$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(autokernel best --archive = =)
+                 COMP_CWORD=3; _autokernel; echo \"\${COMPREPLY[*]}\"")" ]
 for shell in zsh fish; do
     file=$share/zsh/site-functions/_autokernel
     [ $shell = zsh ] || file=$share/fish/vendor_completions.d/autokernel.fish
@@ -61,8 +93,10 @@ if command -v groff >/dev/null; then
 fi
 [ "$(grep -c '^\.SS autokernel' "$page")" = "$("$place/usr/bin/autokernel" help --json | grep -o '"summary"' | wc -l)" ]
 
-while read -r file || [ -n "$file" ]; do rm "$file"; done <"$place/manifest"
-left=$(find "$place/usr" -type f -o -type l)
-[ -z "$left" ] || { echo "left behind: $left"; exit 1; }
+cp "$place/manifest" "$build/install_manifest.txt"
+make -s -C "$source" uninstall BUILD="$build" DESTDIR= >"$log" 2>&1 || { cat "$log"; exit 1; }
+left=$(cd "$place" && find usr | sort | paste -sd' ')
+[ "$left" = "usr usr/share usr/share/man" ] || { echo "left behind: $left"; exit 1; }
 if [ -s "$place/earlier" ]; then cp "$place/earlier" "$build/install_manifest.txt"; fi
+if [ -e "$place/folders" ]; then mv "$place/folders" "$build/install_folders.txt"; trap 'rm -rf "$whole"' EXIT; fi
 echo "installed, used, uninstalled"

@@ -136,9 +136,9 @@ def test_what_does_not_fit_is_refused(product):
             (lambda: product(a, random(47, 48)), ak.BundleError, "extent 0"),
             (lambda: product(a, a.T), ak.BundleError, "stride"),
             (lambda: product(a, random(48, 96)[:, ::2]), ak.BundleError,
-             "stride of extent 1 is 2 instead of 1 elements: give a contiguous copy, such as np.ascontiguousarray"),
+             "stride of extent 1 is 2 instead of 1 element: give a contiguous copy, such as np.ascontiguousarray"),
             (lambda: product(a, a, out=random(48, 96)[:, ::2]), ak.BundleError,
-             "stride of extent 1 is 2 instead of 1 elements: give an array that is contiguous"),
+             "stride of extent 1 is 2 instead of 1 element: give an array that is contiguous"),
             (lambda: product(a, random(48)), TypeError, "B: has 1 extent instead of 2"),
             (lambda: product(a, random(48), out=a), TypeError, "B: has 1 extent instead of 2"),
             (lambda: product(a[:0], a), ValueError, "M must be at least 1, and it is 0: extent 0 of A"),
@@ -330,7 +330,7 @@ def test_threads(product):
 
 def test_files_that_are_no_bundles(product, tmp_path):
     (tmp_path / "text.akb").write_text("no bundle")
-    with pytest.raises(ak.BundleError, match="it is no bundle"):
+    with pytest.raises(ak.BundleError, match="it is not a bundle"):
         ak.load(tmp_path / "text.akb")
     with pytest.raises(ak.BundleError, match="No such file"):
         ak.load(tmp_path / "missing.akb")

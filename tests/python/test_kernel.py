@@ -511,7 +511,7 @@ def test_without_an_answer():
     with no_warning():
         results, _ = tuned(tune_params=params, **given)
     assert [r["status"] for r in results] == ["ok"] * 4
-    with pytest.warns(UserWarning, match="without answer, 2 configurations agree and 1 do not"):
+    with pytest.warns(UserWarning, match="without answer, 2 configurations agree and 1 does not"):
         results, run = tuned(tune_params={"UNROLL": [4], "WRONG": ["3", "(UNROLL - 4)", "0*UNROLL"]}, **given)
     assert sorted((r["WRONG"], r["status"]) for r in results) == [
         ("(UNROLL - 4)", "ok"), ("0*UNROLL", "ok"), ("3", "wrong_result")]
@@ -519,7 +519,7 @@ def test_without_an_answer():
     with no_warning():
         some = tuned(tune_params={"UNROLL": [4], "WRONG": ["0", "0.002f"]}, atol=0.01, **given)[0]
     assert [r["status"] for r in some] == ["ok"] * 2  # atol counts
-    with pytest.warns(UserWarning, match="1 configurations agree and 1 do not"):
+    with pytest.warns(UserWarning, match="1 configuration agrees and 1 does not"):
         tuned(tune_params={"UNROLL": [4], "WRONG": ["0", "0.1f"]}, atol=0.01, **given)
 
 

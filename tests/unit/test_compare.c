@@ -174,7 +174,7 @@ static void test_wide_whole_numbers(void **state)
     reference[0] = 12345678902;
     ak_compare_output(&r, &got, &with);
     ak_compare_text(text, sizeof text, &r, "C");
-    assert_string_equal(text, "C[0]: got 12345678901, expected 12345678902; 1 of 1 elements wrong");
+    assert_string_equal(text, "C[0]: got 12345678901, expected 12345678902; 1 of 1 element wrong");
     assert_int_equal(ak_compare_representable("p", "C", "n=1", &with, &err), AK_OK);
     reference[0] = 0x1p53;
     assert_int_equal(ak_compare_representable("p", "C", "n=1", &with, &err), AK_INVALID);

@@ -123,7 +123,7 @@ static void test_what_serves_no_size_everywhere_is_said(void **state)
     ak_cover p = {0};
     ak_error err = AK_ERROR_INIT;
     assert_int_equal(ak_cover_choose(&p, apart, 2, 2, 1, &err), AK_NOT_FOUND);
-    assert_string_equal(err.text, "no 1 of the 2 configurations together serve all 2 sizes");
+    assert_string_equal(err.text, "no 1 of the 2 configurations together serves all 2 sizes");
     assert_int_equal(ak_cover_choose(&p, apart, 2, 2, 2, NULL), AK_OK);
     assert_int_equal(p.count, 2);
     ak_cover_clear(&p);

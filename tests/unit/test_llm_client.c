@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "llm/provider.h"
 #include "llm_server.h"
+#include "llm_worst_case.h"
 
 #define KEY "sk-test-0123456789abcdefghijklmn"
 
@@ -785,18 +786,16 @@ static void budgets_are_never_exceeded(void **state)
     ak_llm_seam seam = {&time, fake_now, fake_utc, fake_sleep};
     ak_llm_answer answer;
     ak_error err = AK_ERROR_INIT;
-    double worst = 0;
     /* Attempts that are lost after they were sent may have cost everything that they could. */
     const server_reply replies[] = {good_stream(&dialects[0]), {0, NULL, NULL, SERVER_CLOSE, 0}};
     assert_true(server_start(&s, replies, 2));
     ak_llm_options options = {.model = "openai:gpt-5", .url = s.url, .budget_usd = 0.1};
     assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
-    double first = 0;
-    assert_int_equal(ak_llm_worst_case(&first, llm, &chat, NULL), AK_OK);
+    const double first = llm_worst_case(llm, &chat);
     assert_true(first > 0.02 && first < 0.03); /* 2000 output tokens at $10 a million */
     assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_OK);
     /* The input is known better now: 210 tokens and half as much again at $1.25 a million. */
-    assert_int_equal(ak_llm_worst_case(&worst, llm, &chat, NULL), AK_OK);
+    const double worst = llm_worst_case(llm, &chat);
     assert_true(worst < first && worst > 0.020393 && worst < 0.020396);
     /* 82 plain and 128 cached of 210 in, 96 out */
     assert_true(answer.cost_usd > 0.0010784 && answer.cost_usd < 0.0010786);
@@ -938,7 +937,7 @@ static void specifications_are_checked(void **state)
         {{.model = "openai:gpt-5", .url = "https://me:pw@host/"}, "key-file"},
         {{.model = "openai:unheard-of", .budget_usd = 1}, "--llm-prices"},
         {{.model = "openai:gpt-5", .record = "a", .replay = "b"}, "either recorded or replayed"},
-        {{.model = "openai:gpt-5", .replay = "/nonexistent"}, "no tape"},
+        {{.model = "openai:gpt-5", .replay = "/nonexistent"}, "no folder of recorded"},
         {{.model = "openai:gpt-5", .key_file = "/nonexistent"}, "/nonexistent"},
         {{.model = "openai:gpt-5", .timeout_seconds = -1}, "time limit"},
         {{.model = "openai:gpt-5", .budget_usd = -1}, "budget"},

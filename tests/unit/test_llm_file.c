@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "llm/llm.h"
+#include "llm_worst_case.h"
 
 static char folder[AK_PATH_MAX];
 
@@ -324,13 +325,13 @@ static void a_question_costs_its_worst_case(void **state)
         ak_llm_seam seam = {.context = &self, .now_ns = hand_now, .sleep_ns = hand_sleep};
         ak_llm_answer answer;
         ak_llm_totals totals;
-        double worst = 0, spent = 0;
+        double spent = 0;
         char name[32];
         options.budget_usd = by_tokens ? 0 : 0.045; /* two questions of $0.0175 and $0.0164 */
         options.tokens = by_tokens ? 2 * 9500 : 0;
         self.name = name;
         assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
-        assert_int_equal(ak_llm_worst_case(&worst, llm, &chat, NULL), AK_OK);
+        const double worst = llm_worst_case(llm, &chat);
         for (int i = 0; i < 2; i++) { /* the second one gets no reply */
             self.sleeps = i == 0 ? 0 : 100;
             (void)snprintf(name, sizeof name, "%04zu.reply.json", ++number);

@@ -812,7 +812,7 @@ static void test_devices(void **state)
     static const char *const wanted[] = {
         "cuda:0       2   2    1.250         1765  GPU-00",
         "cuda:1       1   0        -            -  GPU-01",
-        "tuned         1755        2619  612         51  power_cap",
+        "tuned        1755        2619  612         51  power_cap",
         "warning  the clock differed by 3.0 %",
         "relative to the first finalist",
         "Overlap says",

@@ -703,7 +703,8 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     if (!settle(&device->lt->chosen[runnable->product->role], runnable, &err)) {
         if (c->rejected > 0) {
             ak_outcome_refuse(outcome, AK_TRIAL_WRONG_RESULT,
-                              "none of cuBLASLt's %d algorithms for this is accurate", c->of);
+                              "none of cuBLASLt's %d algorithm%s for this is accurate", c->of,
+                              ak_plural((size_t)c->of));
         } else {
             ak_outcome_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
                               "cuBLASLt has no algorithm for this%s%.150s",
@@ -784,8 +785,8 @@ static void product_version(char *out, size_t bytes, const ak_device *device, co
     size_t written = 0;
     version_text(version, sizeof version, device->lt->lt);
     if (c->rejected > 0) {
-        (void)snprintf(rejected, sizeof rejected, "; %d of %d algorithms rejected: inaccurate",
-                       c->rejected, c->of);
+        (void)snprintf(rejected, sizeof rejected, "; %d of %d algorithm%s rejected: inaccurate",
+                       c->rejected, c->of, ak_plural((size_t)c->of));
     }
     if (c->count == 0) {
         (void)snprintf(out, bytes, "%s%s", version, rejected);

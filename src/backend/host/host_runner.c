@@ -655,9 +655,10 @@ static void run(runner *r)
     if (leaves_out(r, skipped)) {
         char text[AK_RUNNER_REASON_MAX];
         (void)snprintf(text, sizeof text,
-                       "it left %llu of %llu elements of its outputs that were changed between "
+                       "it left %llu of %llu element%s of its outputs that were changed between "
                        "calls as it had found them: it does not do all of the work in every call",
-                       (unsigned long long)r->skipped, (unsigned long long)r->looked);
+                       (unsigned long long)r->skipped, (unsigned long long)r->looked,
+                       ak_plural((size_t)r->looked));
         answer(page, AK_TRIAL_REJECTED, text);
     } else if (left != NULL) {
         answer(page, AK_TRIAL_REJECTED, left);

@@ -14,7 +14,7 @@ or {"ok": false, "error": one line}.
 These are the options of a compilation:
 
   --target=BACKEND:ARCHITECTURE     such as cuda:90
-  --arguments=A,B,...               the arguments that are no constexpr, in the function's order, once for each
+  --arguments=A,B,...               the arguments that are not constexpr, in the function's order, once for each
                                     shape that is known, the task's own first: *f16 is a pointer,
                                     i4096 and l4096 are integers, f is a float, none is None
   -DNAME=VALUE                      num_warps, num_stages, num_ctas, maxnreg and the function's constexpr
@@ -344,7 +344,7 @@ def space_of(inner, tuner, settings):
     known = {p.name for p in inner.params if p.is_constexpr} | set(META)
     for name in names:
         if name not in known:
-            raise Wrong("the parameter %s is no constexpr of %s; those are: %s"
+            raise Wrong("the parameter %s is not a constexpr of %s; those are: %s"
                         % (name, inner.__name__, ", ".join(sorted(known - set(META))) or "none"))
     if not names and not configs:
         own.update(META_VALUES)
@@ -493,7 +493,7 @@ def describe(request):
     for key in ("constants", "defines"):
         for n in settings.get(key, {}):
             if n not in META and n not in {p.name for p in inner.params if p.is_constexpr}:
-                raise Wrong("%s: \"%s\" has %s, which is no constexpr of %s" % (where, key, n, function))
+                raise Wrong("%s: \"%s\" has %s, which is not a constexpr of %s" % (where, key, n, function))
     unknown = [n for n in given if n not in {p.name for p in inner.params}]
     if unknown:
         raise Wrong("%s: %s has no parameter %s" % (where, function, unknown[0]))
@@ -593,7 +593,7 @@ def variant(found, inner, defines, line, general, target):
     texts = line.split(",") if line else []
     plain = [p.name for p in inner.params if not p.is_constexpr]
     if len(texts) != len(plain):
-        raise Wrong("%s takes %d arguments that are no constexpr (%s), but the Launch passes %d"
+        raise Wrong("%s takes %d arguments that are not constexpr (%s), but the Launch passes %d"
                     % (inner.__name__, len(plain), ", ".join(plain), len(texts)))
     values = {name: argument(text, general) for name, text in zip(plain, texts)}
     kernel = found.run(grid=(1,), warmup=True, **values, **given, **options)

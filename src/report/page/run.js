@@ -286,7 +286,7 @@ ak.draw_page.run = function (main, data) {
         });
         add("conditions", "Clocks, power and temperature", (host) => {
             draw.conditions(host, run);
-            take(host, "Finish: what the device did", "Devices");
+            take(host, "Finish: clocks, power and temperature", "Devices");
         });
     }
     if (data.talk) {
