@@ -16,8 +16,8 @@ random order, and stay where they mean something (BOUNDS)."""
 import argparse, json, math, random, re
 import numpy as np
 
-FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es".split()
-DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0)
+FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es fl".split()
+DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0, fl=1)
 MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M", n="BLOCK_SIZE_N", k="BLOCK_SIZE_K", cm="CLUSTER_M",
               cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
               eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
@@ -31,7 +31,7 @@ START = dict(t0=0.9743, sm=1.394, ba=0.4691, bb=0.7628, l2=51.92, f1=1.067, f3=0
              c2=284.7, cl=10.14, dr=3132, db=1.015, eb=1.384, wc=1.04, du=0.01006, rr=0.02192, pl=138.6, pd=659.6,
              pdl=3667, pw=3.107, start=1059, bl=161.1, ee=399.7, p1=181.5, p2=995.9, w16=1.366, w32=0.9719,
              e16=0.4167, e32=0.00551, wn=0.8198, so=18.72, ps=220.7, w0=350, cx=125.9, po=69.68, lx=0.4772, kc=187.8,
-             d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36)
+             d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36, fa=1.18, fb=1.03, la=0.4, bs=0.3)
 
 BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
               bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
@@ -59,12 +59,18 @@ def expression(p):
     tensor = "%s/32*%s" % (area, g("t0"))
     shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
     port = "(%s + %s)*128/%s" % (a_box, b_box, g("po")) # cycles for the bytes that arrive in shared memory, which multicast does not reduce
-    level2 = "(%s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_N + %s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_M)*128/%s*(%s/sm_count/BLOCKS_PER_SM)**%s" % (
-        a_box, 1 + p["ba"], a_row, b_box, 1 + p["bb"], b_row, g("l2"), held, g("lx"))
-    multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1))" % (
-        tensor, shared, g("f1"), g("f3"), g("fp"), waves)
-    slot = "(max((%s**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64)) + %s)" % (
-        multiply, g("q"), level2, g("q"), port, g("q"), 1 / p["q"], g("lat"), g("so"))
+    # a line of 128 bytes that begins in the middle of a sector of 32 takes five of them
+    lines = lambda row, more: "(%.4g if %s %% 16 == 8 else %.4g if %s %% 64 != 0 and %s %% 8 == 0 else 1)" % (1 + more, row, 1 + more * p["bs"], row, row)
+    level2 = "(%s*%s/CLUSTER_N + %s*%s/CLUSTER_M)*128/%s*(%s/sm_count/BLOCKS_PER_SM)**%s" % (
+        a_box, lines(a_row, p["ba"]), b_box, lines(b_row, p["bb"]), g("l2"), held, g("lx"))
+    # without wgmma in flight, the tensor cores are idle between slots unless another consumer keeps them busy
+    alone = "(1 if MMA_IN_FLIGHT == 1 else %s if PING_PONG == 1 else %s if NUM_CONSUMERS == 1 else 1)" % (g("fa"), g("fb"))
+    multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1)*%s)" % (
+        tensor, shared, g("f1"), g("f3"), g("fp"), waves, alone)
+    # with it, a slot that is late holds up the slot before it
+    slots_ahead = "(num_stages - (%s if MMA_IN_FLIGHT == 1 and PING_PONG == 0 and NUM_CONSUMERS > 1 else 0))" % g("la")
+    slot = "(max((%s**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(%s*BLOCK_SIZE_K/64)) + %s)" % (
+        multiply, g("q"), level2, g("q"), port, g("q"), 1 / p["q"], g("lat"), slots_ahead, g("so"))
     # stores by warps take longer than those by the copy engine
     last = "(%s + %s/64*%s*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1))" % (
         g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]), 1 + p["d1"], 1 + p["d0"])
@@ -101,6 +107,7 @@ def read_files(paths):
                 names = line[2:].split()
             elif line.startswith("config "):
                 v = dict(zip(names, map(int, line.split()[1:])))
+                v.setdefault("fl", 1)
                 v.setdefault("es", 2 if v["cm"] * v["cn"] > 1 else 0) # files without this field are of kernels with this fixed number
                 configs.append(tuple(v[f] for f in FIELDS))
             elif line.startswith("shape "):
@@ -234,7 +241,7 @@ def start_of(config):
     """Returns the configuration as an entry of Starts, with the parameters that follow from its fields."""
     c = dict(zip(FIELDS, config), pf=1)
     shared = c["cm"] * c["cn"] > 2
-    c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=0,
+    c.update(pw=1 if c["nc"] == 1 else 4, es=0,
              pr=0 if c["nc"] == 1 else 56 if c["nc"] == 2 and shared else 40,
              cr=0 if c["nc"] == 1 else 152 if c["nc"] == 3 else 224 if shared else 232)
     return '      {"Config": %s},\n' % json.dumps({MACROS[f]: c[f] for f in MACROS})

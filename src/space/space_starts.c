@@ -25,6 +25,10 @@
 
 #define SAME_TIME 2e-3 /* expected times count as equal if their logarithms differ by less */
 
+/* A winner at other sizes is no default if the rank expects it to take 1.2 times as long as another
+   start, or longer: there a few rows more can need one round of blocks more. */
+#define UNLIKELY 0.18
+
 enum { NEARBY, FOR_EVERY_SIZE, FAR_AWAY };
 
 typedef struct start {
@@ -210,8 +214,26 @@ static void keep(ak_space *space, const start *list, size_t count)
     }
 }
 
-/* Keeps the starts in order. The first becomes the default if it is near, or if it is for every
-   size and expected to be faster than the default. */
+/* Returns the start that becomes the default, or NULL: the nearest winner that is not unlikely, or
+   that won at these very sizes; else the start for every size that is expected to be the fastest,
+   if it is expected to be faster than the default. */
+static const start *default_of(const ak_space *space, const start *list, size_t count,
+                               ak_rank *rank)
+{
+    size_t near = 0;
+    while (near < count && list[near].kind == NEARBY) {
+        near++;
+    }
+    const start *ranked = near < count && list[near].kind == FOR_EVERY_SIZE ? &list[near] : NULL;
+    for (size_t i = 0; i < near; i++) {
+        if (ranked == NULL || list[i].amount == 0 ||
+            ak_rank_log(rank, &list[i].config) < ranked->amount + UNLIKELY) {
+            return &list[i];
+        }
+    }
+    return ranked != NULL && ranked->amount < ak_rank_log(rank, &space->fallback) ? ranked : NULL;
+}
+
 static void keep_best(ak_space *space, start *list, size_t count, ak_rank *rank)
 {
     if (count == 0) {
@@ -219,9 +241,9 @@ static void keep_best(ak_space *space, start *list, size_t count, ak_rank *rank)
     }
     qsort(list, count, sizeof *list, first_come);
     keep(space, list, count);
-    if (list[0].kind == NEARBY ||
-        (list[0].kind == FOR_EVERY_SIZE && list[0].amount < ak_rank_log(rank, &space->fallback))) {
-        ak_space_set_default(space, &list[0].config);
+    const start *first = default_of(space, list, count, rank);
+    if (first != NULL) {
+        ak_space_set_default(space, &first->config);
     }
 }
 

@@ -1211,7 +1211,8 @@ static void test_starts(void **state)
         const char *rank, *order; /* the default, then the starts */
     } cases[] = {
         {64, "A", "3: 3 1 2 4"},      /* the one that is near; then by rank; then from farther */
-        {90, "A", "3: 3 4 1 2"},      /* both are near, the first a little nearer */
+        {90, "20 + A", "3: 3 4 1 2"}, /* both are near, the first a little nearer */
+        {90, "A", "1: 3 4 1 2"},      /* but of neither is as much expected as of another */
         {200, "8 - A", "7: 2 1 4 3"}, /* of no start is more expected than of the default */
         {200, "A", "1: 1 2 4 3"}, /* of the first it is; 6 is not valid; 5 is from too far away */
         {200, "A*A + 1//(A - 1)",
