@@ -385,18 +385,19 @@ static void a_search_compiles_what_it_times(void **state)
 static void whoever_remembers_is_found(void **state)
 {
     static const struct {
-        const char *faults;
+        const char *faults, *choices;
         bool found;
-    } ways[] = {{"", false},
-                {"address@OWN_SIZE_ONLY=1", true},
-                {"print@OWN_SIZE_ONLY=1", true},
-                {"stranger@OWN_SIZE_ONLY=1", true}};
+    } ways[] = {{"", NULL, false},
+                {"address@OWN_SIZE_ONLY=1", NULL, true},
+                {"print@OWN_SIZE_ONLY=1", NULL, true},
+                {"stranger@OWN_SIZE_ONLY=1", NULL, true},
+                {"rows@OWN_SIZE_ONLY=1", "layout=nt", true}};
     char *faults = ak_strdup(getenv("FAKE_CUDA"));
     (void)state;
     assert_non_null(faults);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         (void)setenv("FAKE_CUDA", ways[i].faults, 1);
-        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
+        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, ways[i].choices);
         ak_pool *pool = open_pool(task);
         ak_config config = config_of(task, 8);
         ak_error err = AK_ERROR_INIT;
