@@ -30,7 +30,7 @@
  *   no_edges (a graph does not tell what its nodes wait for)
  *   lost_if:FILE (an illegal address, once the file exists, which is then removed)
  *   full_if:FILE (no memory is left while the file exists)
- *   no_binary (the code is for another architecture)
+ *   no_binary (the code is for another architecture) other_code (the compiler makes other code)
  *   cool (nothing holds the clock down; else it is the power limit) no_energy
  *   inexact (some of cuBLASLt's algorithms round partial sums, its first and its fastest five among
  *   them) all_inexact
@@ -1469,6 +1469,9 @@ int nvrtc_compile(void *out, int count, const char *const *options)
     for (int i = 0; i < count; i++) {
         strcat(p->options, options[i]);
         strcat(p->options, "\n");
+    }
+    if (fault("other_code", p->options)) {
+        p->options[strlen(p->options) - 1] = '\f';
     }
     if (strstr(p->source, "#error") != NULL || fault("compile_error", p->options)) {
         snprintf(p->log, sizeof p->log, "kernel.cu(12): error: said by the fake compiler\n");
