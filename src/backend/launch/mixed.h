@@ -12,15 +12,14 @@
 typedef uint ak_mixed_half;
 typedef ulong ak_mixed_word;
 #define AK_MIXED_FUNCTION static
-#elif defined(__CUDACC__)
+#else
 typedef unsigned ak_mixed_half;
 typedef unsigned long long ak_mixed_word;
+#if defined(__CUDACC__)
 #define AK_MIXED_FUNCTION static __device__
 #else
-#include <stdint.h>
-typedef uint32_t ak_mixed_half;
-typedef uint64_t ak_mixed_word;
 #define AK_MIXED_FUNCTION static inline
+#endif
 #endif
 
 /* Places are counted in elements from the first one on, those between the rows included. */
