@@ -152,6 +152,9 @@ ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t c
 ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
                            ak_error *err);
 
+/* Stores the hash of the code that a trial's configuration compiles to, for all sizes, unless the
+   trial has one. */
+ak_status ak_archive_keep_code(ak_archive *archive, int64_t trial, const char *hash, ak_error *err);
 /* Stores the files of a kernel under their hash, which is the member "source" in the JSON of
    environments. Files that the archive has already are left as they are. ak_archive_get_sources
    reads them; it returns AK_NOT_FOUND if the archive does not have them. */

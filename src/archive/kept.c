@@ -1,15 +1,40 @@
 /* kept.c: stores the sources of kernels in the archive under their hash, so that a measured kernel
-   can still be shown, compiled and shipped after its files have changed or are gone. */
+   can still be shown, compiled and shipped after its files have changed or are gone; and the hash
+   of the code that was judged, where only the check of the finish knows it. */
 #include "archive/archive.h"
 
 #include <string.h>
 
+#include "archive/field.h"
 #include "archive/store.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
 #define SQUEEZED_MAX (8u << 20)
 #define SOURCES_MAX  (64u << 20)
+
+ak_status ak_archive_keep_code(ak_archive *archive, int64_t trial, const char *hash, ak_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    ak_trial found = {0};
+    bool known = false;
+    const ak_archive_filter filter = {.id = trial};
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_first(&known, &found, archive, &filter, err));
+    if (known && found.code_hash == NULL) {
+        AK_TRY(ak_copy_text(&found.code_hash, hash, err));
+        AK_TRY(ak_store_prepare(&statement, archive,
+                                "UPDATE trials SET code_hash = ?1, checksum = ?2 WHERE id = ?3",
+                                err));
+        bool bound = ak_store_bind_text(statement, 1, hash) &&
+                     sqlite3_bind_int64(statement, 2, ak_trial_checksum(&found)) == SQLITE_OK &&
+                     sqlite3_bind_int64(statement, 3, trial) == SQLITE_OK;
+        status = ak_store_finish(archive, statement, bound, err);
+    }
+out:
+    ak_trial_clear(&found);
+    return status;
+}
 
 ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const ak_pack *sources,
                                   ak_error *err)

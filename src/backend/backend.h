@@ -16,6 +16,7 @@
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
 
+#include "backend/launch/mixed.h"
 #include "backend/reads.h"
 #include "base/proc.h"
 #include "base/fs.h"
@@ -139,9 +140,9 @@ typedef struct ak_outcome {
        iterations. */
     bool alone;
     /* `fetch_aside` has the outputs of a run on contents that are not in the block: input i is that
-       of the block, rotated so that element 0 is its element turned[i]. */
+       of the block, changed as mixed[i] says. */
     bool aside;
-    size_t turned[AK_ARGUMENTS_MAX];
+    ak_mixed mixed[AK_ARGUMENTS_MAX];
 } ak_outcome;
 /* Sets status and reason; such an outcome has no time. */
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)

@@ -2,11 +2,11 @@
  * aside.c: judges what a candidate has written for contents whose results the harness does not
  * have.
  *
- * On a device batches run on contents that are the task's own, rotated, and so do the runs that are
+ * On a device batches run on contents that are the task's own, mixed, and so do the runs that are
  * timed on unseen contents (backend/launch/contents.h). If nobody looked at what these leave, a
  * candidate could do nothing for all contents but the own ones. So the outputs of one such run are
  * set aside now and then, and some of their rows, drawn at random, are compared with what the
- * reference gives for the rotated inputs.
+ * reference gives for the mixed inputs, which this process makes from its own copy.
  */
 #include "judge/loaded.h"
 
@@ -38,7 +38,7 @@ ak_status ak_aside_judge(ak_loaded *r, const ak_stage *stage, ak_error *err)
     AK_DO(AK_NEW(rows, 1, err));
     bool known = ak_rows_draw(rows, stage, 1, &e->rng, &why) == AK_OK;
     rows->aside = true;
-    rows->turned = r->outcome.turned;
+    rows->mixed = r->outcome.mixed;
     known = known && ak_stage_rows_compute(rows, e->reference, &why) == AK_OK;
     ak_status status = known ? ak_rows_judge(r, rows, err) : AK_OK;
     ak_stage_rows_clear(rows);

@@ -65,14 +65,37 @@ void ak_stage_rows_whole(ak_stage_rows *out, const ak_stage *stage)
     memcpy(out->elements, stage->shape.elements, sizeof out->elements);
 }
 
-/* Decodes `count` elements of an input from element `first` on, after its rotation. */
-static void decode(double *out, const ak_stage_rows *s, size_t first, size_t count)
+/* Decodes `count` elements of an input from element `first` on, which may lie behind the last. */
+static void decode_turned(double *out, const ak_stage_rows *s, size_t first, size_t count)
 {
-    const size_t i = s->argument, all = s->stage->shape.elements[i];
-    const size_t from = (first + (s->turned == NULL ? 0 : s->turned[i])) % all;
+    const size_t i = s->argument, all = s->stage->shape.elements[i], from = first % all;
     const size_t before = count < all - from ? count : all - from;
     ak_stage_decode(out, s->stage, i, from, before);
     ak_stage_decode(out + before, s->stage, i, 0, count - before);
+}
+
+/* Decodes `count` elements of an input from element `first` on, after it was mixed. */
+static void decode(double *out, const ak_stage_rows *s, size_t first, size_t count)
+{
+    enum { PIECE = 256 };
+    double second[PIECE];
+    const ak_shape *shape = &s->stage->shape;
+    const size_t row = shape->row[s->argument], pitch = shape->pitch[s->argument];
+    const bool one_row = shape->elements[s->argument] == row;
+    const ak_mixed m = s->mixed == NULL ? (ak_mixed){0} : s->mixed[s->argument];
+    size_t turn[2];
+    for (size_t k = 0; k < 2; k++) {
+        turn[k] = one_row ? (size_t)m.turn[k] : (size_t)m.turn[k] / pitch * row;
+    }
+    decode_turned(out, s, first + turn[0], count);
+    for (size_t done = 0; m.turn[0] != m.turn[1] && done < count; done += PIECE) {
+        const size_t part = count - done < PIECE ? count - done : PIECE;
+        decode_turned(second, s, first + done + turn[1], part);
+        for (size_t j = 0, at = first + done; j < part; j++, at++) {
+            const size_t place = one_row ? at : at / row * pitch + at % row;
+            out[done + j] = ak_mixed_which(m, place) ? second[j] : out[done + j];
+        }
+    }
 }
 
 static void decode_part(void *context, int thread, int n)

@@ -30,9 +30,9 @@ typedef struct ak_stage_rows {
     size_t elements[AK_ARGUMENTS_MAX]; /* elements of each argument that one row uses */
     /* Values of the chosen rows; owned. Of outputs: what the reference gives. */
     double *arrays[AK_ARGUMENTS_MAX];
-    bool aside;           /* the outputs are those that a launch has set aside */
-    const size_t *turned; /* inputs are rotated, as in ak_outcome; NULL: they are not */
-    size_t argument;      /* for the threads that decode */
+    bool aside;            /* the outputs are those that a launch has set aside */
+    const ak_mixed *mixed; /* inputs are changed, as in ak_outcome; NULL: they are not */
+    size_t argument;       /* for the threads that decode */
 } ak_stage_rows;
 
 /* Draws rows, of which the reference computes about as many as `flops` allow, but `least` at least.

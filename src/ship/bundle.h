@@ -48,8 +48,9 @@ typedef struct ak_bundle_variant {
                                           variant serves only measured sizes */
     json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
     bool for_one;                       /* the launch holds for the first case's size only */
-    char *note; /* says where it was not checked, or why it serves measured sizes only; NULL:
-                   nothing */
+    bool uncompared; /* a case has no trial that knows the code which was measured */
+    char *note;      /* says where it was not checked, or why it serves measured sizes only; NULL:
+                        nothing */
 } ak_bundle_variant;
 
 typedef struct ak_bundle_build {

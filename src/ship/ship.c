@@ -94,6 +94,14 @@ static void tell_notes(const ak_bundle_build *b, const ak_bundle_request *reques
                          v->note);
             request->note(request->context, line.data);
         }
+        if (v->uncompared) {
+            ak_buf_clear(&line);
+            ak_buf_print(&line,
+                         "%s: nobody has compared this code with what was measured, because a "
+                         "trial of it has no hash of its code",
+                         v->file);
+            request->note(request->context, line.data);
+        }
         ak_buf_free(&line);
     }
 }

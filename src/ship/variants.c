@@ -309,15 +309,19 @@ static ak_status judge(const ak_compile_result *result, const ak_bundle_variant 
                                                    result->reason == NULL ? "" : result->reason);
 }
 
-/* Fails if the code is not the one that a trial of the variant measured. Trials from before the
-   archive kept a hash of the code are not compared. */
-static ak_status compare(const ak_bundle_build *b, const ak_bundle_variant *v, const char *hash,
+/* Fails if the code is not the one that a trial of the variant measured. Notes if a trial does not
+   know: it was compiled for its own size only and never reached a finish, or is older than the
+   hashes of the archive. */
+static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const char *hash,
                          ak_error *err)
 {
     for (size_t i = 0; i < b->case_count; i++) {
         const ak_trial *trial = &b->cases[i].trial;
-        if (&b->variants[b->cases[i].variant] == v && trial->code_hash != NULL &&
-            strcmp(trial->code_hash, hash) != 0) {
+        if (&b->variants[b->cases[i].variant] != v) {
+            continue;
+        }
+        v->uncompared = v->uncompared || trial->code_hash == NULL;
+        if (trial->code_hash != NULL && strcmp(trial->code_hash, hash) != 0) {
             return ak_fail(err, AK_INVALID,
                            "%.160s: this compiles to other code than trial #%lld measured, so it "
                            "is not shipped: the compiler, a header or the machine has changed "

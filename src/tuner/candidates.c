@@ -127,6 +127,19 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
     return status;
 }
 
+/* Keeps with a trial of the search, whose code may serve its own size only, the hash of the code
+   that was checked for all sizes, with which a bundle is compared. If the archive cannot be written
+   just now, the trial stays without it, and `export` says so. */
+static ak_status keep_code(ak_tuning *r, const ak_seen *one, const ak_trial *checked, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    if (r->archive == NULL || one->trial == 0 || checked->code_hash == NULL) {
+        return AK_OK;
+    }
+    ak_status status = ak_archive_keep_code(r->archive, one->trial, checked->code_hash, &why);
+    return status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK;
+}
+
 /* Checks each candidate on every edge-case shape and hidden shapes; the search has checked only the
    task's own size and at most one other. After AK_CANCELLED, candidates that were not checked are
    in neither list. */
@@ -145,6 +158,7 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
         bool reached = trials[i].config != NULL;
         if (reached && trials[i].status == AK_TRIAL_OK) {
             right->list[right->count++] = fresh->list[i];
+            status = status == AK_OK ? keep_code(r, &fresh->list[i], &trials[i], err) : status;
         } else if (reached) {
             not ->list[not ->count++] = fresh->list[i];
             status = status == AK_OK ? archive_wrong(r, &trials[i], err) : status;

@@ -202,13 +202,13 @@ void ak_many_set_winner(ak_many *m, size_t size, size_t config)
     }
 }
 
-/* Measures a configuration as a search does. */
+/* Measures a configuration as a search does, but with the code for all sizes, so that the trial
+   keeps its hash, with which a bundle is compared. */
 static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_config *config,
                                    ak_error *err)
 {
     ak_result result = {0};
-    const ak_job job = {
-        .kind = AK_JOB_TRIAL, .id = session->next_job++, .config = *config, .specialised = true};
+    const ak_job job = {.kind = AK_JOB_TRIAL, .id = session->next_job++, .config = *config};
     AK_DO(ak_pool_submit(session->pool, &job, err));
     ak_status status = ak_session_wait(&result, session, job.id, 1, err);
     if (status == AK_OK) {

@@ -85,6 +85,17 @@ static void state_and_calls_are_refused(void **state)
 #undef X
 }
 
+/* What these keep is in the workspace, so that nothing shows in their code. */
+static void attacks_by_rows_compile(void **state)
+{
+    ak_outcome outcome;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_true(judge(&outcome, "cuda_rows", "ATTACK", i));
+        assert_int_equal(outcome.status, AK_TRIAL_OK);
+    }
+}
+
 static void honest_kernels_are_not(void **state)
 {
     ak_outcome outcome;
@@ -101,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(state_and_calls_are_refused),
+        cmocka_unit_test(attacks_by_rows_compile),
         cmocka_unit_test(honest_kernels_are_not),
     };
     if (!nvrtc_open()) {

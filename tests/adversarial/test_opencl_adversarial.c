@@ -51,6 +51,16 @@ static void no_attack_in_place_is_accepted(void **state)
     try_attacks("opencl_in_place", DEVICE, in_place, sizeof in_place / sizeof in_place[0], 1);
 }
 
+/* Each of these two moves the results of rows that it has seen. */
+static void no_attack_by_rows_is_accepted(void **state)
+{
+    static const attack rows[] = {{0, "honest", OK, NULL},
+                                  {1, "moves the results of rows that it knows", STOPPED, NULL}};
+    (void)state;
+    try_attacks("opencl_rows", DEVICE, rows, sizeof rows / sizeof rows[0], 1);
+    try_attacks("opencl_products", DEVICE, rows, sizeof rows / sizeof rows[0], 1);
+}
+
 static void no_attack_is_promoted(void **state)
 {
     (void)state;
@@ -68,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_attack_is_accepted),
         cmocka_unit_test(no_attack_in_place_is_accepted),
+        cmocka_unit_test(no_attack_by_rows_is_accepted),
         cmocka_unit_test(no_attack_is_promoted),
         cmocka_unit_test(every_honest_kernel_is_accepted),
     };

@@ -1,6 +1,7 @@
 # Tests bundles for GPUs, with the driver and the compiler of tests/fakes: they are written, shown, verified,
 # called from C on a stream and in a graph, as one .c and .h, and as a module of TVM FFI. Checks what is refused.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 root=$TESTS/../..
 for library in CUDA NVRTC CUBLASLT CUDNN NVML; do export AUTOKERNEL_LIB$library=$AK_FAKE_CUDA; done
 unset AUTOKERNEL_SAMPLES # the clock of this device falls only in batches of usual length
@@ -24,6 +25,14 @@ sed -i 's/"throttle": "power_cap"/"throttle": "none"/' one/bundle.json
 (cd one && sha256sum bundle.json >bundle.sha256)
 FAKE_CUDA=cool autokernel bundle verify one
 FAKE_CUDA=wrong autokernel bundle verify matmul_bf16.akb --json | grep -o '"status":"[a-z_]*"'
+echo "-- other code than the finish measured, and code that no finish measured"
+ship() { autokernel export matmul $on --size 256 --format bundle "$@" 2>&1 | grep -o 'this compiles to other code than trial\|nobody has.*\|wrote.*'; }
+XDG_CACHE_HOME=$PWD/other FAKE_CUDA=other_code ship --output other.akb
+autokernel tune matmul $on --size 264 --evals 12 --seed 1 --libraries none --quiet --archive quick.db >/dev/null 2>&1
+loser=$(autokernel history --archive quick.db --status ok --json | python3 -c '
+import json, sys
+print(max(trial["id"] for trial in json.load(sys.stdin) if trial.get("code_hash") is None))')
+autokernel export matmul $on --size 264 --archive quick.db --config "#$loser" --format bundle --output quick.akb 2>&1 | grep -o 'nobody has.*\|wrote.*'
 echo "-- an own kernel whose entry has a long name"
 mkdir own && cp -r "$root/kernels/matmul" own && cd own/matmul || exit 1
 mv cuda_sm90.json mine && rm cuda_*.json host*.json opencl.json triton.json && mv mine cuda_mine.json

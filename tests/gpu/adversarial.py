@@ -87,6 +87,7 @@ def main():
     bad = attacks("cuda")
     bad += attacks("cuda", "--size", "N=8388608,K=32")
     bad += attacks("cuda_in_place")
+    bad += attacks("cuda_rows")
     bad += honest_kernels()
     bad += honest_kernels("--size", "M=200,N=1000,K=333")
     return bad > 0

@@ -385,18 +385,19 @@ static void a_search_compiles_what_it_times(void **state)
 static void whoever_remembers_is_found(void **state)
 {
     static const struct {
-        const char *faults;
+        const char *faults, *choices;
         bool found;
-    } ways[] = {{"", false},
-                {"address@OWN_SIZE_ONLY=1", true},
-                {"print@OWN_SIZE_ONLY=1", true},
-                {"stranger@OWN_SIZE_ONLY=1", true}};
+    } ways[] = {{"", NULL, false},
+                {"address@OWN_SIZE_ONLY=1", NULL, true},
+                {"print@OWN_SIZE_ONLY=1", NULL, true},
+                {"stranger@OWN_SIZE_ONLY=1", NULL, true},
+                {"rows@OWN_SIZE_ONLY=1", "layout=nt", true}};
     char *faults = ak_strdup(getenv("FAKE_CUDA"));
     (void)state;
     assert_non_null(faults);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         (void)setenv("FAKE_CUDA", ways[i].faults, 1);
-        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
+        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, ways[i].choices);
         ak_pool *pool = open_pool(task);
         ak_config config = config_of(task, 8);
         ak_error err = AK_ERROR_INIT;
@@ -1254,26 +1255,37 @@ static void cubins_are_kept(void **state)
     ak_compile_result_clear(&second);
 }
 
-/* A cubin that was compiled with a folder of headers is not kept, because it is not known which
-   headers were read. */
+/* A cubin whose source or options may make NVRTC read headers is not kept, because it is not known
+   which were read. */
 static void cubins_with_headers_are_not_kept(void **state)
 {
+    static const struct {
+        const char *source, *option;
+    } ways[] = {{"int x;\n", "-I/nowhere"},
+                {"#include \"/nowhere/x.cuh\"\n", "-DX=1"},
+                {"%: /* */ inc\\\nlude <x.cuh>\n", "-DX=1"},
+                {"#if __has_include(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
+                {"#if X\n#endif\n", "-DX=__has_include(<x>)"}};
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
-    static const char *const options[] = {"-DNAME=2", "--gpu-architecture=sm_90a", "-I/nowhere"};
-    ak_compile_result result = {0};
     ak_error err = AK_ERROR_INIT;
-    (void)state;
-    ak_compile_job job = small_job(source, artifact, options, 3);
     char *worker = ak_strdup(getenv("AUTOKERNEL_WORKER"));
-    if (ak_cuda_compile(&result, &job, &err) != AK_OK) {
-        fail_msg("%s", err.text);
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        const char *options[] = {"-DNAME=2", "--gpu-architecture=sm_90a", ways[i].option};
+        ak_compile_result result = {0};
+        ak_compile_job job = small_job(source, artifact, options, 3);
+        assert_int_equal(ak_fs_write(source, ways[i].source, strlen(ways[i].source), NULL), AK_OK);
+        (void)setenv("AUTOKERNEL_WORKER", worker, 1);
+        if (ak_cuda_compile(&result, &job, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(result.status, AK_TRIAL_OK);
+        ak_compile_result_clear(&result);
+        ak_fs_remove(artifact);
+        (void)setenv("AUTOKERNEL_WORKER", "/nowhere", 1); /* nobody can compile now */
+        assert_int_not_equal(ak_cuda_compile(&result, &job, &err), AK_OK);
+        assert_false(ak_fs_is_file(artifact));
     }
-    assert_int_equal(result.status, AK_TRIAL_OK);
-    ak_compile_result_clear(&result);
-    ak_fs_remove(artifact);
-    (void)setenv("AUTOKERNEL_WORKER", "/nowhere", 1); /* nobody can compile now */
-    assert_int_not_equal(ak_cuda_compile(&result, &job, &err), AK_OK);
-    assert_false(ak_fs_is_file(artifact));
     (void)setenv("AUTOKERNEL_WORKER", worker, 1);
     ak_free(worker);
 }

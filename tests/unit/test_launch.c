@@ -403,6 +403,7 @@ typedef enum habit {
     HONEST,
     ONCE,    /* computes only at the first run on a set */
     REUSES,  /* computes at once what it has computed before, which takes longer */
+    SHARES,  /* the same where all sets share the input, and so it was computed before */
     BELIEVES /* computes the first element, and all others only if it is not there yet */
 } habit;
 
@@ -415,6 +416,7 @@ struct ak_runnable {
     place block, at[SETS + AK_CONTENTS_SPARES], kept;
     float seen[SETS][ELEMENTS];
     bool ran[SETS];
+    float shared[ELEMENTS], known[ELEMENTS]; /* of SHARES: what it reads, and has computed */
 };
 
 static int begin(ak_runnable *r)
@@ -423,11 +425,15 @@ static int begin(ak_runnable *r)
     return 0;
 }
 
-static int turn(ak_runnable *r, size_t argument, size_t to, size_t from, size_t bytes)
+static int mix(ak_runnable *r, size_t argument, const ak_mixed *mixed)
 {
-    assert_int_equal(argument, 0); /* outputs are not turned */
-    memcpy((char *)r->at[SETS + AK_CONTENTS_OTHER].x + to,
-           (const char *)r->at[SETS + AK_CONTENTS_OWN].x + from, bytes);
+    assert_int_equal(argument, 0); /* outputs stay */
+    assert_true(mixed->span == ELEMENTS && mixed->wrap == ELEMENTS);
+    assert_true(mixed->turn[0] != mixed->turn[1]);
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        r->at[SETS + AK_CONTENTS_OTHER].x[i] =
+            r->at[SETS + AK_CONTENTS_OWN].x[ak_mixed_from(*mixed, i)];
+    }
     return 0;
 }
 
@@ -435,15 +441,29 @@ static int fill(ak_runnable *r, size_t set, ak_contents_spare from, bool outputs
 {
     const place *of = &r->at[SETS + from];
     memcpy(r->at[set].x, of->x, sizeof of->x);
+    memcpy(r->shared, of->x, sizeof of->x);
     if (outputs) {
         memcpy(r->at[set].y, of->y, sizeof of->y);
     }
     return 0;
 }
 
+static int64_t run_shared(ak_runnable *r, place *at)
+{
+    const bool known = memcmp(r->known, r->shared, sizeof r->known) == 0;
+    for (int i = 0; i < ELEMENTS; i++) {
+        at->y[i] = 2 * r->shared[i];
+    }
+    memcpy(r->known, r->shared, sizeof r->known);
+    return known ? 10 : 1000;
+}
+
 static int64_t run_on(ak_runnable *r, size_t set)
 {
     place *at = &r->at[set];
+    if (r->habit == SHARES) {
+        return run_shared(r, at);
+    }
     const bool same = r->ran[set] && memcmp(r->seen[set], at->x, sizeof at->x) == 0;
     const bool believes = r->habit == BELIEVES && at->y[0] == 2 * at->x[0];
     if (r->habit == HONEST || !r->ran[set] || (r->habit == REUSES && !same) ||
@@ -485,9 +505,9 @@ static int put_aside(ak_runnable *r, size_t set)
 static bool aside_right(const ak_runnable *r, const ak_outcome *out)
 {
     const place *aside = &r->at[SETS + AK_CONTENTS_OTHER];
-    bool right = out->turned[0] % COLUMNS == 0 && out->turned[0] > 0 && out->turned[1] == 0;
+    bool right = out->mixed[0].span > 0 && out->mixed[1].span == 0;
     for (size_t i = 0; i < ELEMENTS; i++) {
-        right = right && aside->y[i] == 2 * r->block.x[(i + out->turned[0]) % ELEMENTS];
+        right = right && aside->y[i] == 2 * r->block.x[ak_mixed_from(out->mixed[0], i)];
     }
     return right;
 }
@@ -498,9 +518,10 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
 {
     static const uint32_t runs[] = {1, 3, 64};
     static const ak_contents_ops ops = {.times = 2,
+                                        .each_ns = 300,
                                         .tries = 3,
                                         .begin = begin,
-                                        .turn = turn,
+                                        .mix = mix,
                                         .fill = fill,
                                         .time = time_runs,
                                         .keep = keep,
@@ -520,7 +541,8 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
     assert_non_null(r);
     ak_rng_seed(&rng, 1);
     r->habit = how;
-    ak_contents contents = {.ops = &ops, .runnable = r, .rng = &rng, .sets = SETS};
+    ak_contents contents = {
+        .ops = &ops, .runnable = r, .rng = &rng, .sets = SETS, .shared = how == SHARES};
     for (int b = 0; b < BATCHES; b++) {
         int64_t ns = 0;
         const ak_launch launch = {.task = &task,
@@ -615,6 +637,8 @@ static void test_contents(void **state)
     assert_int_equal(batches(&out, REUSES), 0);
     assert_int_equal(out.status, AK_TRIAL_REJECTED);
     assert_non_null(strstr(out.reason, "it reuses results of earlier runs"));
+    assert_int_equal(batches(&out, SHARES), 0);
+    assert_int_equal(out.status, AK_TRIAL_REJECTED);
     assert_int_equal(batches(&out, BELIEVES), 0);
 }
 

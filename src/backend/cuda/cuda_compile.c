@@ -24,6 +24,7 @@
 #include "backend/triton/triton.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/instrumented.h"
 #include "base/hash.h"
@@ -164,19 +165,57 @@ static void read_log(ak_compile_result *out, const char *log, bool reject)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-/* Returns whether an option names a folder of headers. The cache is then not used, because NVRTC
-   does not say which headers it has read, so the key cannot cover them. */
-static bool has_headers(const ak_compile_job *job)
+/* Skips the ends of lines that a backslash takes away. */
+static const char *unspliced(const char *at)
 {
-    static const char *const names[] = {"-I", "--include-path"};
-    for (size_t i = 0; i < job->argc; i++) {
-        for (size_t k = 0; k < AK_COUNT(names); k++) {
-            if (strncmp(job->argv[i], names[k], strlen(names[k])) == 0) {
+    while (*at == '\\') {
+        const char *end = at + 1 + strspn(at + 1, " \t\r\v\f");
+        if (*end != '\n') {
+            break;
+        }
+        at = end + 1;
+    }
+    return at;
+}
+
+/* Returns whether a source or an option may make NVRTC read other files, or look for them; it needs
+   no folder for absolute paths and for those that begin at the current folder. The kernel's own
+   files are part of the source already, so words are enough: one in a comment counts, too. */
+static bool may_read_files(const char *text)
+{
+    static const char *const words[] = {
+        "include", "include_next", "__has_include", "__has_include_next", "embed", "__has_embed"};
+    char word[24];
+    for (const char *at = unspliced(text); *at != 0;) {
+        size_t length = 0;
+        for (; ak_ascii_is_word(*at); at = unspliced(at + 1)) {
+            length += length + 1 < sizeof word ? 1 : 0;
+            word[length - 1] = *at;
+        }
+        word[length] = 0;
+        for (size_t i = 0; i < AK_COUNT(words); i++) {
+            if (strcmp(word, words[i]) == 0) {
                 return true;
             }
         }
+        at = length == 0 ? unspliced(at + 1) : at;
     }
     return false;
+}
+
+/* Returns whether the code may depend on headers. The cache is then not used, because NVRTC does
+   not say which headers it has read, so the key cannot cover them. */
+static bool has_headers(const ak_compile_job *job, const char *source)
+{
+    static const char *const names[] = {"-I", "--include-path"};
+    bool may = may_read_files(source);
+    for (size_t i = 0; i < job->argc && !may; i++) {
+        may = may_read_files(job->argv[i]);
+        for (size_t k = 0; k < AK_COUNT(names); k++) {
+            may = may || strncmp(job->argv[i], names[k], strlen(names[k])) == 0;
+        }
+    }
+    return may;
 }
 
 static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
@@ -187,13 +226,17 @@ static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
     struct stat file;
     size_t length = 0;
     out->usable = false;
-    if (has_headers(job) || stat(nvrtc->path, &file) != 0) {
+    if (stat(nvrtc->path, &file) != 0) {
         return AK_OK;
     }
     /* nvrtcVersion omits the patch level, so the key also identifies the file. */
     const int64_t identity[] = {(int64_t)file.st_dev, (int64_t)file.st_ino, (int64_t)file.st_size,
                                 (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
     AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err));
+    if (has_headers(job, source)) {
+        ak_free(source);
+        return AK_OK;
+    }
     ak_hasher *hasher = ak_hasher_new();
     (void)nvrtc->version(&version[0], &version[1]);
     ak_hasher_add(hasher, version, sizeof version);

@@ -1,6 +1,7 @@
 /*
  * cuda_contents.c: the copies between the sets and the two spare places after them, which
- * launch/contents.c asks for while a candidate is timed.
+ * launch/contents.c asks for while a candidate is timed, and the kernel that mixes contents
+ * (launch/mixed.h).
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -31,11 +32,55 @@ static int begin(ak_runnable *runnable)
     return code == 0 ? copy(runnable, spare(runnable, AK_CONTENTS_OTHER), own, span) : code;
 }
 
-static int turn(ak_runnable *runnable, size_t argument, size_t to, size_t from, size_t bytes)
+void ak_cuda_contents_open(ak_device *device)
 {
-    size_t at = runnable->places.offset[argument] - runnable->places.first;
-    return copy(runnable, spare(runnable, AK_CONTENTS_OTHER) + at + to,
-                spare(runnable, AK_CONTENTS_OWN) + at + from, bytes);
+    static const char *const parts[] = {"src/backend/launch/mixed.h"};
+    static const char *const names[] = {"ak_mix_1", "ak_mix_2", "ak_mix_4", "ak_mix_8"};
+    const ak_cuda_source_parts source = {
+        .parts = parts, .count = AK_COUNT(parts), .dtype = device->task->dtype};
+    if (device->mixing.tried) {
+        return;
+    }
+    device->mixing.tried = true;
+    int code = ak_cuda_helper(&device->mixing.module, device, &source, NULL) == AK_OK ? 0 : -1;
+    for (size_t i = 0; i < AK_COUNT(names) && code == 0; i++) {
+        code = device->cuda->module_function(&device->mixing.functions[i], device->mixing.module,
+                                             names[i]);
+    }
+    device->mixing.ready = code == 0;
+}
+
+static int rotate(const ak_runnable *runnable, const ak_cuda_address places[2], size_t bytes,
+                  const ak_mixed *mixed)
+{
+    const size_t turn = (size_t)mixed->turn[0] * bytes, span = (size_t)mixed->span * bytes;
+    const size_t gap = (size_t)mixed->wrap * bytes - span, rest = span - turn;
+    int code = copy(runnable, places[0], places[1] + turn, rest);
+    return code == 0 ? copy(runnable, places[0] + rest + gap, places[1], turn - gap) : code;
+}
+
+/* The kernel never stands directly before a candidate in the stream, because a set is filled
+   first. */
+static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
+{
+    enum { THREADS = 256, BLOCKS_PER_SM = 16 };
+    const ak_device *device = runnable->device;
+    const size_t at = runnable->places.offset[argument] - runnable->places.first;
+    const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(device->task, argument));
+    ak_cuda_address places[] = {spare(runnable, AK_CONTENTS_OTHER) + at,
+                                spare(runnable, AK_CONTENTS_OWN) + at};
+    if (mixed->turn[0] == mixed->turn[1]) {
+        return rotate(runnable, places, bytes, mixed);
+    }
+    const uint64_t blocks = (mixed->span + THREADS - 1) / THREADS;
+    const uint64_t most = (uint64_t)device->sm_count * BLOCKS_PER_SM;
+    const ak_cuda_launch_config config = {.grid = {(uint32_t)(blocks < most ? blocks : most), 1, 1},
+                                          .block = {THREADS, 1, 1},
+                                          .stream = device->stream};
+    ak_mixed how = *mixed;
+    void *arguments[] = {&places[0], &places[1], &how};
+    const size_t which = bytes == 8 ? 3 : bytes / 2;
+    return device->cuda->launch(&config, device->mixing.functions[which], arguments, NULL);
 }
 
 /* Each copy is as large as possible: all that lies between two outputs that stay. All sets share
@@ -99,7 +144,7 @@ const ak_contents_ops ak_cuda_contents_ops = {
     .least_ns = 200000, /* in shorter batches a few microseconds would decide */
     .cold = 2,          /* the first runs load the code, so their times say nothing */
     .begin = begin,
-    .turn = turn,
+    .mix = mix,
     .fill = fill,
     .time = ak_cuda_time_runs,
     .keep = keep,

@@ -120,6 +120,9 @@ static void cuda_close(ak_device *device)
             (void)ak_cuda_wait(device, AK_CUDA_DRAIN_NS);
             (void)cuda->stream_destroy(device->stream);
         }
+        if (device->mixing.module != NULL) {
+            (void)cuda->module_unload(device->mixing.module);
+        }
         for (size_t i = 0; i < 2; i++) {
             if (device->events[i] != NULL) {
                 (void)cuda->event_destroy(device->events[i]);
@@ -415,11 +418,15 @@ static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *o
     runnable->shape = *launch->shape;
     int code = plan_places(&runnable->places, runnable->device, launch);
     code = code == 0 ? runnable->work->prepare(runnable, launch, out) : code;
+    if (code == 0 && runnable->kernels != NULL && runnable->places.has_spares) {
+        ak_cuda_contents_open(runnable->device);
+    }
     runnable->contents = (ak_contents){.ops = &ak_cuda_contents_ops,
                                        .runnable = runnable,
                                        .rng = &runnable->device->rng,
                                        .sets = runnable->places.sets,
-                                       .shared = runnable->has_constants};
+                                       .shared = runnable->has_constants,
+                                       .whole_rows = !runnable->device->mixing.ready};
     runnable->prepared = code == AK_CUDA_SUCCESS;
     runnable->generation = runnable->device->generation;
     return code;

@@ -70,6 +70,11 @@ struct ak_device {
     ak_torch_state *torch;
     ak_cuda_referee_code *referee; /* NULL until it is needed */
     ak_ceilings ceilings;
+    /* cuda_contents.c: the kernel that mixes contents, for elements of 1, 2, 4 and 8 bytes. */
+    struct {
+        bool tried, ready;
+        void *module, *functions[4];
+    } mixing;
 };
 
 /* Where the arguments of a launch lie in each set. */
@@ -194,6 +199,9 @@ void ak_cuda_batch_forget(ak_runnable *runnable);
 /* cuda_contents.c: the steps of a batch of a candidate (launch/contents.h). Set 0 gets what is
    judged. */
 extern const ak_contents_ops ak_cuda_contents_ops;
+/* Compiles the kernel that mixes contents, once. Without NVRTC there is none, and contents change
+   places by whole rows. */
+void ak_cuda_contents_open(ak_device *device);
 ak_status ak_cuda_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
                               size_t bytes, ak_error *err); /* as in backend.h */
 

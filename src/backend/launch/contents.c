@@ -29,36 +29,47 @@ static bool may_turn(const ak_argument_spec *argument, ak_dtype dtype)
            argument->fill == AK_FILL_NORMAL;
 }
 
-/* Rotates an argument at random by units, which are rows or, if there is only one row, elements:
-   unit 0 of the other contents becomes unit `turn` of the own ones. The gap after the last row is
-   not copied. */
-static int turn_argument(ak_contents *c, const ak_launch *launch, size_t i)
+/* Returns whether the elements of a row may come from two rows. Numbers that are not drawn each by
+   itself may belong together in a row. */
+static bool may_mix(const ak_argument_spec *argument)
+{
+    return argument->fill == AK_FILL_UNIFORM || argument->fill == AK_FILL_NORMAL ||
+           argument->fill == AK_FILL_CONSTANT;
+}
+
+/* Mixes an argument of two rotations, both drawn at random, by rows or, if there is only one row,
+   by elements. */
+static int mix_argument(ak_contents *c, const ak_launch *launch, size_t i)
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
     const ak_shape *shape = launch->shape;
-    ak_dtype dtype = ak_task_argument_dtype(launch->task, i);
-    size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
-    bool by_rows = rows > 1;
-    size_t count = by_rows ? rows : shape->elements[i];
-    size_t unit = by_rows ? shape->row[i] * element : element;
-    size_t distance = by_rows ? shape->pitch[i] * element : element;
-    if (argument->access == AK_ACCESS_OUT || !may_turn(argument, dtype) || count < 2) {
+    const size_t rows = shape->elements[i] / shape->row[i];
+    const size_t unit = rows > 1 ? shape->pitch[i] : 1;
+    const size_t count = rows > 1 ? rows : shape->elements[i];
+    ak_mixed *m = &c->mixed[i];
+    if (argument->access == AK_ACCESS_OUT || count < 2 ||
+        !may_turn(argument, ak_task_argument_dtype(launch->task, i))) {
         return 0;
     }
-    size_t turn = 1 + ak_rng_below(c->rng, count - 1);
-    c->turned[i] = turn * (unit / element);
-    int code =
-        c->ops->turn(c->runnable, i, 0, turn * distance, (count - turn - 1) * distance + unit);
-    return code == 0 ? c->ops->turn(c->runnable, i, (count - turn) * distance, 0,
-                                    (turn - 1) * distance + unit)
-                     : code;
+    const size_t turn = 1 + ak_rng_below(c->rng, count - 1);
+    /* Where there are more than two rows, no element stays where it was. */
+    size_t other = count == 2 ? 0 : 1 + ak_rng_below(c->rng, count - 2);
+    other += count > 2 && other >= turn ? 1 : 0;
+    *m = (ak_mixed){.span = (count - 1) * unit + (rows > 1 ? shape->row[i] : 1),
+                    .wrap = count * unit,
+                    .turn = {turn * unit, turn * unit},
+                    .seed = ak_rng_next(c->rng)};
+    if (may_mix(argument) && !c->whole_rows) {
+        m->turn[1] = other * unit;
+    }
+    return c->ops->mix(c->runnable, i, m);
 }
 
-static int turn_other(const batch *b)
+static int mix_other(const batch *b)
 {
     int code = 0;
     for (size_t i = 0; i < b->launch->task->problem->argument_count && code == 0; i++) {
-        code = turn_argument(b->contents, b->launch, i);
+        code = mix_argument(b->contents, b->launch, i);
     }
     return code;
 }
@@ -66,7 +77,7 @@ static int turn_other(const batch *b)
 static int fill(const batch *b, size_t set, ak_contents_spare from, bool outputs)
 {
     if (set == b->aside) {
-        memcpy(b->out->turned, b->contents->turned, sizeof b->out->turned);
+        memcpy(b->out->mixed, b->contents->mixed, sizeof b->out->mixed);
     }
     return b->contents->ops->fill(b->contents->runnable, set, from, outputs);
 }
@@ -77,6 +88,11 @@ static int time_runs(int64_t *ns, const batch *b, size_t runs)
                                   b->launch->timeout_ns);
 }
 
+static int time_run(int64_t *ns, const batch *b, size_t set)
+{
+    return b->contents->ops->time(ns, b->contents->runnable, 1, set, b->launch->timeout_ns);
+}
+
 /* Fills `count` sets with other contents, of which `kinds` are different. The set that is set aside
    is among the last, because of what the sets share. */
 static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
@@ -85,7 +101,7 @@ static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
     kinds = kinds < count ? kinds : count;
     const size_t first = b->aside == NO_SET ? 0 : b->aside + 1;
     for (size_t kind = 0; kind < kinds && code == 0; kind++) {
-        code = turn_other(b);
+        code = mix_other(b);
         for (size_t set = (first + kind) % kinds; set < count && code == 0; set += kinds) {
             code = fill(b, set, AK_CONTENTS_OTHER, outputs);
         }
@@ -107,23 +123,49 @@ static int set_aside(const batch *b)
     return b->out->aside ? b->contents->ops->set_aside(b->contents->runnable, b->aside) : 0;
 }
 
-/* Runs on unseen contents, which all differ: once on each set that the batch has used or, if it was
-   a single run, on the set that is judged. Compares the time of such a run with that of a run in
-   the batch, `each_ns`, unless this is 0. The sets then no longer hold what the batch has
-   written. */
+/* Times one run on each of `count` sets with unseen contents, which all differ, or a run on the set
+   that is judged. Where sets share inputs, each is filled just before its run, because the first of
+   many runs would show the others what they share. A run by itself takes longer than one of many,
+   so it is repeated on the same contents; *seen_ns is the time of all second runs. */
+static int time_unseen(int64_t *ns, int64_t *seen_ns, const batch *b, size_t count)
+{
+    const bool single = b->launch->iterations == 1;
+    *ns = *seen_ns = 0;
+    if (!single && !b->contents->shared) {
+        int code = fill_all(b, count, count, false);
+        return code == 0 ? time_runs(ns, b, count) : code;
+    }
+    int code = 0;
+    for (size_t i = 0; i < count && code == 0; i++) {
+        const size_t set = single ? b->judged : i;
+        int64_t one = 0, again = 0;
+        code = mix_other(b);
+        code = code == 0 ? fill(b, set, AK_CONTENTS_OTHER, false) : code;
+        code = code == 0 ? time_run(&one, b, set) : code;
+        if (code == 0 && !single) {
+            code = fill(b, set, AK_CONTENTS_OTHER, false);
+            code = code == 0 ? time_run(&again, b, set) : code;
+        }
+        *ns += one;
+        *seen_ns += again;
+    }
+    return code;
+}
+
+/* Runs on unseen contents: once on each set that the batch has used or, if it was a single run, on
+   the set that is judged. Compares the time of such a run with that of a run in the batch,
+   `each_ns`, unless this is 0. The sets then no longer hold what the batch has written. */
 static int look_at_unseen(const batch *b, double each_ns)
 {
     const ak_contents_ops *ops = b->contents->ops;
     const uint32_t runs = b->launch->iterations;
-    int64_t ns = 0, again = 0;
+    int64_t ns = 0, again = 0, seen_ns = 0;
     int code = 0;
     size_t sets = runs > 1 ? b->used : 1;
     for (int try = 0; try < ops->tries && code == 0; try++) {
-        code = runs > 1 ? fill_all(b, sets, sets, false) : turn_other(b);
-        code = code == 0 && runs == 1 ? fill(b, b->judged, AK_CONTENTS_OTHER, false) : code;
-        code = code == 0 ? time_runs(&ns, b, sets) : code;
+        code = time_unseen(&ns, &seen_ns, b, sets);
         double limit = (double)sets * (ops->times * each_ns + ops->each_ns) + ops->all_ns;
-        if (code != 0 || each_ns <= 0 || (double)ns <= limit) {
+        if (code != 0 || each_ns <= 0 || (double)ns <= limit + (double)seen_ns) {
             return code == 0 ? set_aside(b) : code;
         }
         if (ops->repeats) {
@@ -148,7 +190,7 @@ static int single_run(int64_t *ns, const batch *b)
     bool other = b->first || ak_rng_below(b->contents->rng, 2) == 0;
     int code = 0;
     if (other) {
-        code = turn_other(b);
+        code = mix_other(b);
         code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OTHER, b->first) : code;
         code = code == 0 ? time_runs(&ignored, b, 1) : code;
     }

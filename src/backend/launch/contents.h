@@ -3,8 +3,10 @@
  * fixed addresses, so that a candidate that reuses earlier results is wrong or slow. The backends
  * cuda and opencl share it. After the sets of arguments follow two spare places: one has the *own*
  * contents, which the harness has uploaded and can judge; the other has the *other* contents, the
- * same numbers with each input rotated by a random number of rows, so that no run has seen them.
- * Integers are rotated only if each is drawn by itself, because others may be indices.
+ * same numbers mixed (mixed.h): each element comes from one of two rows at random distances, so
+ * that no run has seen any of the rows. Integers are mixed only if each is drawn by itself, because
+ * others may be indices. Floats that are not drawn one by one (those of files, or spread ones)
+ * change places by whole rows.
  *
  *   - During a batch most sets hold other contents. One set, drawn at random, is judged: it holds
  *     the own contents, or gets them after the clock has stopped and is run once more.
@@ -13,9 +15,9 @@
  *     candidate has written there for other contents, which looks right and is wrong. So a kernel
  *     cannot see whether an output is already done.
  *
- *   - After some batches all sets get contents that no run has seen, and one run on each is timed.
- *     If such runs take longer than those of the batch several times in a row, the batch did not do
- *     all of its work.
+ *   - After some batches all sets get contents that no run has seen, and one run on each is timed,
+ *     each by itself if sets share inputs. If such runs take longer than those of the batch several
+ * times in a row, the batch did not do all of its work.
  *
  *   - If the launch asks for it, one set with other contents is set aside for the judge, with what
  *     a run has written there: one of the batch or one that no run had seen. So a candidate must
@@ -50,9 +52,8 @@ typedef struct ak_contents_ops {
 
     /* Copies to both spare places the arguments that the harness has uploaded. */
     int (*begin)(ak_runnable *runnable);
-    /* Copies a part of an argument from the own contents to the other ones. Offsets are in bytes
-       from its first element. */
-    int (*turn)(ak_runnable *runnable, size_t argument, size_t to, size_t from, size_t bytes);
+    /* Makes the other contents of an argument of the own ones. */
+    int (*mix)(ak_runnable *runnable, size_t argument, const ak_mixed *mixed);
     /* Fills a set from a spare place. Without `outputs`, outputs whose rows adjoin stay as they
        are, but their red zones are filled. */
     int (*fill)(ak_runnable *runnable, size_t set, ak_contents_spare from, bool outputs);
@@ -67,7 +68,7 @@ typedef struct ak_contents_ops {
     int (*end)(ak_runnable *runnable);
 } ak_contents_ops;
 
-/* What is remembered from batch to batch of a candidate at a shape. A backend sets the first five
+/* What is remembered from batch to batch of a candidate at a shape. A backend sets the first six
    members, and the others to 0, when it prepares a candidate. */
 typedef struct ak_contents {
     const ak_contents_ops *ops;
@@ -75,11 +76,12 @@ typedef struct ak_contents {
     ak_rng *rng;
     size_t sets;        /* more than 1 */
     bool shared;        /* all sets share some inputs, which are those that were filled in last */
+    bool whole_rows;    /* the device has no code that mixes: rows change places as a whole */
     bool visited;       /* the sets hold what this candidate has written, not poison */
     bool looked;        /* a batch was compared with unseen contents */
     size_t right_set;   /* the set whose outputs are right for the task's own inputs */
     unsigned long_runs; /* batches that were long enough to be compared */
-    size_t turned[AK_ARGUMENTS_MAX]; /* of the other contents, as in ak_outcome */
+    ak_mixed mixed[AK_ARGUMENTS_MAX]; /* the other contents, as in ak_outcome */
 } ak_contents;
 
 /* Runs a candidate's batch at the task's own shape, and leaves for the harness what a run on the

@@ -1,8 +1,10 @@
 /*
  * opencl_contents.c: the copies between the sets and the two spare ones after them, which
- * launch/contents.c asks for while a candidate is timed.
+ * launch/contents.c asks for while a candidate is timed, and the kernel that mixes contents
+ * (launch/mixed.h).
  */
 #include "backend/opencl/opencl_device.h"
+#include "base/asset.h"
 
 static size_t spare(const ak_runnable *runnable, ak_contents_spare which)
 {
@@ -27,10 +29,69 @@ static int begin(ak_runnable *runnable)
                      : code;
 }
 
-static int turn(ak_runnable *runnable, size_t argument, size_t to, size_t from, size_t bytes)
+int32_t ak_opencl_contents_open(ak_device *device)
 {
+    static const char *const names[] = {"ak_mix_1", "ak_mix_2", "ak_mix_4", "ak_mix_8"};
+    const ak_asset *source = ak_asset_find("src/backend/launch/mixed.h");
+    const ak_opencl *cl = device->cl;
+    int32_t code = 0;
+    if (device->mixing.program != NULL || source == NULL) {
+        return source == NULL ? AK_CL_INVALID_VALUE : 0;
+    }
+    void *program =
+        cl->program_source(device->context, 1, (const char *[]){source->data}, NULL, &code);
+    code = code == 0 ? cl->program_build(program, 1, &device->place.device, "", NULL, NULL) : code;
+    for (size_t i = 0; i < AK_COUNT(names) && code == 0; i++) {
+        device->mixing.kernels[i] = cl->kernel_create(program, names[i], &code);
+    }
+    device->mixing.program = program;
+    return code;
+}
+
+void ak_opencl_contents_close(ak_device *device)
+{
+    for (size_t i = 0; i < AK_COUNT(device->mixing.kernels); i++) {
+        if (device->mixing.kernels[i] != NULL) {
+            (void)device->cl->kernel_release(device->mixing.kernels[i]);
+        }
+    }
+    if (device->mixing.program != NULL) {
+        (void)device->cl->program_release(device->mixing.program);
+    }
+}
+
+static int32_t rotate(const ak_runnable *runnable, const size_t sets[2], size_t argument,
+                      size_t bytes, const ak_mixed *mixed)
+{
+    const size_t turn = (size_t)mixed->turn[0] * bytes, span = (size_t)mixed->span * bytes;
+    const size_t gap = (size_t)mixed->wrap * bytes - span, rest = span - turn;
+    int32_t code = copy(runnable, sets, argument, AK_GUARD_BYTES, AK_GUARD_BYTES + turn, rest);
+    return code == 0 ? copy(runnable, sets, argument, AK_GUARD_BYTES + rest + gap, AK_GUARD_BYTES,
+                            turn - gap)
+                     : code;
+}
+
+static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
+{
+    const size_t group = 64; /* PoCL compiles a kernel for each size of work-groups */
+    const ak_device *device = runnable->device;
     const size_t sets[] = {spare(runnable, AK_CONTENTS_OTHER), spare(runnable, AK_CONTENTS_OWN)};
-    return copy(runnable, sets, argument, AK_GUARD_BYTES + to, AK_GUARD_BYTES + from, bytes);
+    const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(device->task, argument));
+    const size_t global = ((size_t)mixed->span + group - 1) / group * group;
+    const bool fits = device->work_group_max <= 0 || device->work_group_max >= (int64_t)group;
+    void *kernel = device->mixing.kernels[bytes == 8 ? 3 : bytes / 2];
+    int32_t code = 0;
+    if (mixed->turn[0] == mixed->turn[1]) {
+        return rotate(runnable, sets, argument, bytes, mixed);
+    }
+    for (uint32_t i = 0; i < AK_COUNT(sets) && code == 0; i++) {
+        code = device->cl->kernel_argument(kernel, i, sizeof(void *),
+                                           &device->sets[sets[i]].part[argument]);
+    }
+    code = code == 0 ? device->cl->kernel_argument(kernel, 2, sizeof *mixed, mixed) : code;
+    return code == 0 ? device->cl->launch(device->queue, kernel, 1, NULL, &global,
+                                          fits ? &group : NULL, 0, NULL, NULL)
+                     : code;
 }
 
 static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool outputs)
@@ -90,7 +151,7 @@ const ak_contents_ops ak_opencl_contents_ops = {
     .tries = 8,
     .repeats = true, /* if the device is the host's processor, other load may slow it down */
     .begin = begin,
-    .turn = turn,
+    .mix = mix,
     .fill = fill,
     .time = time_runs,
     .keep = keep,

@@ -127,6 +127,7 @@ static void close_device(ak_device *device)
             (void)ak_opencl_drain(device);
         }
         ak_opencl_release_sets(device);
+        ak_opencl_contents_close(device);
         release(&device->workspace.part, device);
         release(&device->workspace.memory, device);
         release(&device->block, device);

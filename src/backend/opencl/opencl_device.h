@@ -43,6 +43,10 @@ struct ak_device {
         size_t bytes;
         ak_zones zones;
     } workspace;
+    /* opencl_contents.c: the kernel that mixes contents, for elements of 1, 2, 4 and 8 bytes. */
+    struct {
+        void *program, *kernels[4];
+    } mixing;
     ak_rng rng;
     bool lost;
     char why[160];
@@ -95,6 +99,8 @@ void ak_opencl_unload(ak_runnable *runnable);
 /* opencl_contents.c: the steps of a batch on several sets (launch/contents.h). The block gets what
    is judged. */
 extern const ak_contents_ops ak_opencl_contents_ops;
+int32_t ak_opencl_contents_open(ak_device *device); /* does nothing the second time */
+void ak_opencl_contents_close(ak_device *device);
 ak_status ak_opencl_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
                                 size_t bytes, ak_error *err); /* as in backend.h */
 

@@ -376,6 +376,7 @@ static int32_t prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcom
         return AK_CL_REFUSED;
     }
     int32_t code = make_sets(device, launch);
+    code = code == 0 && device->set_count > 1 ? ak_opencl_contents_open(device) : code;
     code = code == 0 ? make_kernels(runnable, out) : code;
     code = code == 0 ? ak_opencl_from_block(device, 0) : code;
     code = code == 0 ? run_part(&ns, runnable, 0, 1, launch->timeout_ns) : code;
