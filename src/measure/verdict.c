@@ -152,7 +152,7 @@ double ak_verdict_deviation(double ratio)
 
 bool ak_verdict_busy(const ak_noise *noise)
 {
-    return noise->pressure > 0.5 ||
+    return noise->pressure > AK_VERDICT_BUSY_ALONE ||
            (noise->pressure > AK_VERDICT_BUSY && 4 * noise->disturbed > noise->rounds);
 }
 

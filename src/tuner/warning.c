@@ -118,6 +118,18 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)
                100 * pressure);
 }
 
+ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err)
+{
+    if (!(beside > AK_VERDICT_BUSY) && !(during > AK_VERDICT_BUSY_ALONE)) {
+        return AK_OK;
+    }
+    return add(out, err,
+               "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
+               "time, so these times may be too long, and their intervals do not say by how much; "
+               "measure again when the machine is idle",
+               100 * (beside > during ? beside : during));
+}
+
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
                            ak_error *err)
 {
