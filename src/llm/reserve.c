@@ -203,6 +203,9 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
                      : usage->known     ? usage->input + usage->output
                                         : 0;
     call->answer.cost_usd += cost;
+    if (attempt->end != AK_ATTEMPT_ANSWERED) { /* an answer brings its own usage */
+        ak_usage_add(&call->answer.usage, usage);
+    }
     ak_llm_lock(llm);
     give_back(llm, reserved);
     llm->totals.cost_usd += cost;

@@ -618,7 +618,10 @@ static void cancel_ends_at_once(void **state)
     assert_int_equal(ak_llm_start(&pending, llm, &chat, NULL), AK_OK);
     assert_false(ak_llm_done(pending));
     char lost[AK_LLM_LOST_BYTES];
-    ak_llm_abandon(lost, pending);
+    ak_llm_answer given_up;
+    assert_int_equal(ak_llm_abandon(&given_up, lost, pending, NULL), AK_CANCELLED);
+    assert_int_equal(given_up.fault, AK_LLM_FAULT_CANCELLED);
+    ak_llm_answer_clear(&given_up);
     assert_string_equal(lost, ""); /* no request was lost */
     ak_llm_totals totals;
     ak_llm_total(&totals, llm);
