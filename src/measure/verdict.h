@@ -55,6 +55,8 @@ ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, b
 /* Decides as ak_verdict_of does, and gives the reason if the verdict is undecided. */
 ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean);
+/* Returns true if an interval is narrow enough (AK_VERDICT_WIDEST) to decide anything. */
+bool ak_verdict_decides(double low, double high);
 /* Returns true if the machine was busy (AK_VERDICT_BUSY). */
 bool ak_verdict_busy(const ak_noise *noise);
 /* Returns how far a ratio is from 1 in either direction: 0.02 for 1.02 and for 1/1.02. */

@@ -176,7 +176,7 @@ static ak_status warn(ak_comparison *out, ak_error *err)
     ak_warnings warnings = {0};
     AK_TRY(ak_warn_notes(&warnings, out->candidates, out->count, err));
     AK_TRY(ak_warn_conditions(&warnings, out->candidates, out->count, err));
-    AK_TRY(ak_warn_noise(&warnings, &out->noise, err));
+    AK_TRY(ak_warn_noise(&warnings, &out->noise, out->candidates, out->count, err));
 out:
     out->warnings = warnings.texts;
     out->warning_count = warnings.count;
