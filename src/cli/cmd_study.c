@@ -202,6 +202,9 @@ static void print_text(const json_t *study)
            strcmp(ak_json_text_at(study, "reference_is"), "optimum") == 0
                ? "the optimum of the recording"
                : "the best that any run found");
+    if (json_is_string(json_object_get(study, "like"))) {
+        ak_out("%s\n", ak_json_text_at(study, "like"));
+    }
     print_arms(study);
     if (ak_json_number_at(study, "seeds") < SEEDS_FEW) {
         ak_out("of so few seeds the intervals say little, and one run has none: use --seeds 10 or "

@@ -114,6 +114,7 @@ void ak_study_close(ak_study *study)
         ak_free(arm->name);
     }
     ak_free(study->model);
+    ak_free(study->like);
     *study = (ak_study){0};
 }
 
@@ -411,6 +412,7 @@ ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
                          study->model != NULL         ? study->model
                          : study->options.llm == NULL ? NULL
                                                       : study->options.llm->model) &&
+        ak_json_set_text(object, "like", study->like) &&
         ak_json_set_text(object, "reference_is",
                          study->optimum > 0 ? "optimum" : "best of the study") &&
         ak_json_set_real(object, "reference", reference);

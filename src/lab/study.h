@@ -45,6 +45,7 @@ typedef struct ak_study {
     size_t arm_count;
     double optimum; /* minimised; 0 if unknown */
     char *model;    /* name of the language model that took part; NULL if there is none */
+    char *like;     /* what came of options.like, in one line; NULL: nothing is known of it */
     ak_share share; /* how much the language model is told */
     const char *kernel, *device, *size;
 } ak_study;

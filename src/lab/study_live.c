@@ -36,6 +36,8 @@ static void on_event(live *l, const char *name, const json_t *event)
         l->run->uncounted += !json_is_integer(json_object_get(event, "input_tokens"));
         l->run->tokens += json_integer_value(json_object_get(event, "input_tokens")) +
                           json_integer_value(json_object_get(event, "output_tokens"));
+    } else if (strcmp(name, "like") == 0 && l->study->like == NULL) {
+        l->status = ak_copy_text(&l->study->like, text, l->err);
     } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
                json_is_true(json_object_get(event, "fell_back"))) {
         l->run->fell_back = ak_strdup(text);

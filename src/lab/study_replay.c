@@ -207,6 +207,7 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
     if (options->like_count > 0) {
         AK_TRY(
             ak_like_open(&like, recording, options->like, options->like_count, options->seed, err));
+        AK_TRY(ak_copy_text(&study.like, ak_like_said(like), err));
     }
     const replayed all = {.study = &study,
                           .recording = recording,
