@@ -224,6 +224,7 @@ void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved)
     ak_llm_lock(llm);
     give_back(llm, reserved);
     llm->totals.cost_usd += answer->cost_usd;
+    llm->totals.priced = llm->totals.priced || answer->priced; /* when it was recorded */
     llm->totals.attempts += (size_t)answer->attempts;
     ak_usage_add(&llm->totals.usage, &answer->usage);
     llm->tokens_used +=
