@@ -147,16 +147,30 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)
                100 * pressure);
 }
 
-ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err)
+/* Warns if the machine was busy beside what was measured outside of a comparison. */
+static ak_status warn_of_pressure(ak_warnings *out, double beside, double during, const char *what,
+                                  ak_error *err)
 {
     if (!(beside > AK_VERDICT_BUSY) && !(during > AK_VERDICT_BUSY_ALONE)) {
         return AK_OK;
     }
     return add(out, err,
                "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
-               "time, so these times may be too long, and their intervals do not say by how much; "
-               "measure again when the machine is idle",
-               100 * (beside > during ? beside : during));
+               "time, so %s; measure again when the machine is idle",
+               100 * (beside > during ? beside : during), what);
+}
+
+ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err)
+{
+    return warn_of_pressure(out, beside, during,
+                            "these times may be too long, and their intervals do not say by how "
+                            "much",
+                            err);
+}
+
+ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err)
+{
+    return warn_of_pressure(out, beside, during, "the ceilings of devices may be too low", err);
 }
 
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,

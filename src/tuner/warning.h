@@ -30,6 +30,8 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy beside trials that no comparison follows: `beside` is the pressure
    before or after them, when nothing of ours ran, `during` that of the trials themselves. */
 ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err);
+/* Does the same beside a measurement of the ceilings. */
+ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err);
 /* Warns if the ceilings rose during a run, which means that it began on a busy machine. */
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
                            ak_error *err);
