@@ -575,6 +575,10 @@ AK_API void ak_tester_close(ak_tester *tester);
    candidate did is in `out`, which the caller clears. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
+/* Returns the highest pressure (ak_noise) of this machine beside the trials that ak_tester_run
+   made; negative: not known, as on a recording or on other machines. Writes a warning in one line
+   if it was so high that the times may be too long, else "". */
+AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
 /* Stores in an archive the facts of the environment that the tester's trials name by a hash: the
    version of the compiler, hashes of the sources and the like. Without them exports of these trials
    lack the facts, and ak_archive_kernel_changed cannot tell whether the kernel has changed. */

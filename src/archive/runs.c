@@ -204,6 +204,8 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
     return ak_store_insert_run(archive, &run, false, err);
 }
 
+#define PREFIX_MIN 4 /* with at least this many digits, the beginning of an id names a run */
+
 /* Reports that there is no such run. If the text is the id of a trial, the error names the run of
    that trial. */
 static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
@@ -220,12 +222,14 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
     }
     (void)sqlite3_finalize(statement);
     ak_status status =
-        run != NULL ? ak_fail(err, AK_NOT_FOUND, "%s has no run %s; trial #%s is of run %s",
-                              archive->path, id, id, run)
-                    : ak_fail(err, AK_NOT_FOUND,
-                              "%s has no run %.60s; 'autokernel history --runs' lists them, and "
-                              "'autokernel report' shows the latest",
-                              archive->path, id);
+        run != NULL
+            ? ak_fail(err, AK_NOT_FOUND, "%s has no run %s; trial #%s is of run %s", archive->path,
+                      id, id, run)
+            : ak_fail(err, AK_NOT_FOUND,
+                      "%s has no run %.60s%s; 'autokernel history --runs' lists them, and "
+                      "'autokernel report' shows the latest",
+                      archive->path, id,
+                      strlen(id) < PREFIX_MIN ? " (a run is named by at least 4 digits)" : "");
     ak_free(run);
     return status;
 }
@@ -322,8 +326,6 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_t
     (void)sqlite3_finalize(rows);
     return status;
 }
-
-#define PREFIX_MIN 4 /* with at least this many digits, the beginning of an id names a run */
 
 ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *text, ak_error *err)
 {

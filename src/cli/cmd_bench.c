@@ -11,6 +11,8 @@
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
+#define BUSY_BYTES 400
+
 /* Default time of the comparison, in seconds for each candidate. */
 #define SECONDS_EACH 0.7
 
@@ -20,7 +22,9 @@ typedef struct measured {
     ak_candidate list[AK_CONFIGS_MAX];
     ak_trial trials[AK_CONFIGS_MAX];
     size_t count, done, failed;
-    size_t invalid; /* configurations that are not valid at this size */
+    size_t invalid;        /* configurations that are not valid at this size */
+    double pressure;       /* of the machine beside the trials; negative: not known */
+    char busy[BUSY_BYTES]; /* a warning that it was too high; "": it was not */
     ak_comparison comparison;
     bool cancelled;
 } measured;
@@ -95,6 +99,18 @@ static void print_config(const bench *b, size_t i)
     }
 }
 
+/* Warns of each size beside whose trials the machine was busy. */
+static void warn_busy(const bench *b)
+{
+    for (size_t s = 0; s < b->begun; s++) {
+        if (b->sizes[s].busy[0] != 0 && b->size_count > 1) {
+            ak_out("warning: %s: %s\n", ak_task_size(b->sizes[s].task), b->sizes[s].busy);
+        } else if (b->sizes[s].busy[0] != 0) {
+            ak_out("warning: %s\n", b->sizes[s].busy);
+        }
+    }
+}
+
 static void print(const bench *b)
 {
     ak_table table;
@@ -120,6 +136,7 @@ static void print(const bench *b)
         ak_task_print(first->task);
     }
     ak_table_print(&table);
+    warn_busy(b);
     if (b->why_not[0] != 0) {
         ak_out("not archived: %s\n", b->why_not);
     }
@@ -149,6 +166,16 @@ static json_t *trials_json(const measured *m)
     return ak_json_whole(rows, good);
 }
 
+/* Puts the warning that the machine was busy beside the trials before those of the comparison. */
+static bool add_busy(json_t *to, const measured *m)
+{
+    json_t *list = json_object_get(to, "warnings");
+    return list == NULL
+               ? ak_json_set(to, "warnings",
+                             m->busy[0] == 0 ? json_array() : json_pack("[s]", m->busy))
+               : m->busy[0] == 0 || json_array_insert_new(list, 0, json_string(m->busy)) == 0;
+}
+
 /* Adds the members of the comparison that do not describe the task. */
 static bool set_comparison(json_t *to, const measured *m)
 {
@@ -168,9 +195,11 @@ static bool set_comparison(json_t *to, const measured *m)
 static json_t *size_json(const measured *m)
 {
     json_t *object = json_object();
-    bool good = object != NULL && ak_task_json(object, m->task) &&
-                ak_json_set(object, "configurations", trials_json(m)) &&
-                (m->comparison.count == 0 || set_comparison(object, m));
+    bool good =
+        object != NULL && ak_task_json(object, m->task) &&
+        ak_json_set(object, "configurations", trials_json(m)) &&
+        (m->comparison.count == 0 || set_comparison(object, m)) && add_busy(object, m) &&
+        ak_json_set(object, "pressure", m->pressure < 0 ? json_null() : json_real(m->pressure));
     return ak_json_whole(object, good);
 }
 
@@ -235,6 +264,10 @@ static ak_status measure_all(bench *b, measured *m, ak_error *err)
     }
 out:
     ak_progress_step(&b->progress, "", 1, 1);
+    m->pressure = -1;
+    if (tester != NULL) {
+        m->pressure = ak_tester_pressure(m->busy, sizeof m->busy, tester);
+    }
     ak_tester_close(tester); /* its processes must not run beside the comparison */
     m->cancelled = status == AK_CANCELLED;
     return m->cancelled ? AK_OK : status; /* the trials before the interrupt are shown */

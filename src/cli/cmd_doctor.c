@@ -385,7 +385,8 @@ static void print(json_t *findings)
     {
         bool table = json_is_array(value) && json_is_object(json_array_get(value, 0));
         show(text, sizeof text, value);
-        if (!table && !json_is_object(value) && says(value) && strcmp(key, "install") != 0) {
+        if (!table && !json_is_object(value) && says(value) && strcmp(key, "install") != 0 &&
+            strcmp(key, "pressure") != 0 && strcmp(key, "warnings") != 0) {
             ak_out("%s: %s\n", key, text);
         }
     }
@@ -401,6 +402,11 @@ static void print(json_t *findings)
         }
     }
     print_verdict(findings);
+    size_t i;
+    json_array_foreach(json_object_get(findings, "warnings"), i, value)
+    {
+        ak_out("warning: %s\n", json_string_value(value));
+    }
     ak_out("\n");
     if (can_run(findings)) {
         ak_out_next("tune matmul", "find the fastest matrix product of this machine");

@@ -11,6 +11,9 @@
 #include "cli/table.h"
 #include "cli/task_args.h"
 
+/* Below this number of seeds the text says how little their intervals show. */
+#define SEEDS_FEW 4
+
 typedef struct watch {
     ak_progress progress;
     size_t done, total;
@@ -46,9 +49,14 @@ static void print_csv(const json_t *study)
             json_array_foreach(curve, i, step)
             {
                 /* An arm with hyper-parameters may contain commas, so it is quoted. */
-                ak_out("\"%s\",%s,%.6g,%.6g,%.6g,%.6g\n", ak_json_text_at(arm, "arm"), axes[axis],
-                       ak_json_number_at(step, "at"), ak_json_number_at(step, "quality"),
-                       ak_json_number_at(step, "low"), ak_json_number_at(step, "high"));
+                ak_out("\"%s\",%s,%.6g,%.6g,", ak_json_text_at(arm, "arm"), axes[axis],
+                       ak_json_number_at(step, "at"), ak_json_number_at(step, "quality"));
+                if (json_is_number(json_object_get(step, "low"))) {
+                    ak_out("%.6g,%.6g\n", ak_json_number_at(step, "low"),
+                           ak_json_number_at(step, "high"));
+                } else {
+                    ak_out(",\n"); /* one run has no interval */
+                }
             }
         }
     }
@@ -59,6 +67,16 @@ static const json_t *last_of(const json_t *curve)
 {
     size_t count = json_array_size(curve);
     return count == 0 ? NULL : json_array_get(curve, count - 1);
+}
+
+/* Adds a number among the members of an object, or "-" if it is not known. */
+static void number_cell(ak_table *table, const json_t *object, const char *key, int digits)
+{
+    if (json_is_number(json_object_get(object, key))) {
+        ak_table_cell(table, "%.*f", digits, ak_json_number_at(object, key));
+    } else {
+        ak_table_cell(table, "-");
+    }
 }
 
 static void print_arms(const json_t *study)
@@ -75,27 +93,25 @@ static void print_arms(const json_t *study)
         const json_t *last = last_of(json_object_get(curves, "evaluations"));
         ak_table_cell(&table, "%s", ak_json_text_at(arm, "arm"));
         ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "runs"));
-        if (last == NULL) {
-            ak_table_cell(&table, "-");
-            ak_table_cell(&table, "-");
-        } else {
-            ak_table_cell(&table, "%.4f", ak_json_number_at(last, "quality"));
+        number_cell(&table, last, "quality", 4);
+        if (json_is_number(json_object_get(last, "low"))) {
             ak_table_cell(&table, "%.4f .. %.4f", ak_json_number_at(last, "low"),
                           ak_json_number_at(last, "high"));
+        } else {
+            ak_table_cell(&table, "-");
         }
-        ak_table_cell(&table, "%.4f",
-                      ak_json_number_at(json_object_get(arm, "deployed"), "quality"));
+        number_cell(&table, json_object_get(arm, "deployed"), "quality", 4);
         ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "reached_reference"));
-        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "evaluations_mean"));
-        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "failed_mean"));
-        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "seconds_mean"));
-        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "calls_mean"));
-        if (json_is_number(json_object_get(arm, "tokens_mean"))) {
-            ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "tokens_mean"));
+        number_cell(&table, arm, "evaluations_mean", 1);
+        number_cell(&table, arm, "failed_mean", 1);
+        number_cell(&table, arm, "seconds_mean", 1);
+        number_cell(&table, arm, "calls_mean", 1);
+        if (last == NULL || json_is_number(json_object_get(arm, "tokens_mean"))) {
+            number_cell(&table, arm, "tokens_mean", 0);
         } else {
             ak_table_cell(&table, "not known");
         }
-        ak_table_cell(&table, "%.4f", ak_json_number_at(arm, "usd_mean"));
+        number_cell(&table, arm, "usd_mean", 4);
     }
     ak_table_print(&table);
 }
@@ -139,7 +155,10 @@ static void print_axis(const json_t *study, const char *axis)
         {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
             const json_t *at = json_array_get(curve, i);
-            if (at != NULL && column < columns) {
+            if (at != NULL && column < columns && !json_is_number(json_object_get(at, "low"))) {
+                ak_table_cell(&table, "%.3f", ak_json_number_at(at, "quality"));
+                column++;
+            } else if (at != NULL && column < columns) {
                 ak_table_cell(&table, "%.3f (%.3f .. %.3f)", ak_json_number_at(at, "quality"),
                               ak_json_number_at(at, "low"), ak_json_number_at(at, "high"));
                 column++;
@@ -148,6 +167,28 @@ static void print_axis(const json_t *study, const char *axis)
     }
     ak_out("\n");
     ak_table_print(&table);
+}
+
+/* Says how many runs of an arm were left out and why, and what all its runs asked and paid. */
+static void print_left_out(const json_t *arm)
+{
+    const double count = ak_json_number_at(arm, "fell_back");
+    const json_t *spent = json_object_get(arm, "spent");
+    if (count <= 0) {
+        return;
+    }
+    ak_out("%s: %.0f run%s left out, because the model was not in charge: %s\n",
+           ak_json_text_at(arm, "arm"), count, ak_plural((size_t)count),
+           ak_json_text_at(arm, "fell_back_because"));
+    const double calls = ak_json_number_at(spent, "calls");
+    if (calls > 0) {
+        ak_out("%s: with them %.0f question%s, ", ak_json_text_at(arm, "arm"), calls,
+               ak_plural((size_t)calls));
+        if (json_is_number(json_object_get(spent, "tokens"))) {
+            ak_out("%.0f tokens, ", ak_json_number_at(spent, "tokens"));
+        }
+        ak_out("$%.4f\n", ak_json_number_at(spent, "usd"));
+    }
 }
 
 static void print_text(const json_t *study)
@@ -162,15 +203,17 @@ static void print_text(const json_t *study)
            strcmp(ak_json_text_at(study, "reference_is"), "optimum") == 0
                ? "the optimum of the recording"
                : "the best that any run found");
+    if (json_is_string(json_object_get(study, "like"))) {
+        ak_out("%s\n", ak_json_text_at(study, "like"));
+    }
     print_arms(study);
+    if (ak_json_number_at(study, "seeds") < SEEDS_FEW) {
+        ak_out("of so few seeds the intervals say little, and one run has none: use --seeds 10 or "
+               "more\n");
+    }
     json_array_foreach(json_object_get(study, "arms"), a, arm)
     {
-        if (ak_json_number_at(arm, "fell_back") > 0) {
-            ak_out("%s: %.0f run%s left out, because the model was not in charge: %s\n",
-                   ak_json_text_at(arm, "arm"), ak_json_number_at(arm, "fell_back"),
-                   ak_plural((size_t)ak_json_number_at(arm, "fell_back")),
-                   ak_json_text_at(arm, "fell_back_because"));
-        }
+        print_left_out(arm);
     }
     for (size_t axis = 0; axis < AXES; axis++) {
         print_axis(study, axes[axis]);

@@ -6,6 +6,7 @@
 #include "cli/mcp.h"
 
 #define COMPARED_MAX 16
+#define BUSY_BYTES   400
 #define CODE_BYTES   400 /* bytes of the text on a trial's compiled code (ak_tester_code) */
 
 /* ---- the budget ------------------------------------------------------------------------------ */
@@ -116,7 +117,7 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
         AK_TRY(ak_tester_archive(m->tester, m->call->mcp->archive, err));
     }
     AK_TRY(ak_tester_run(&trial, m->tester, config, err));
-    m->call->mcp->evaluations++;
+    m->call->mcp->evaluations += trial.same_code ? 0 : 1;
     ak_free(trial.strategy);
     AK_TRY(ak_copy_text(&trial.strategy, "mcp", err));
     AK_TRY(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
@@ -158,6 +159,17 @@ static ak_status measure_all(measuring *m, ak_error *err)
     return status;
 }
 
+/* Adds the pressure of the machine beside the trials, and a warning if it was too high. */
+static ak_status add_pressure(const measuring *m, ak_error *err)
+{
+    char warning[BUSY_BYTES] = "";
+    double pressure =
+        m->tester == NULL ? -1 : ak_tester_pressure(warning, sizeof warning, m->tester);
+    json_t *value = pressure < 0 ? json_null() : json_real(pressure);
+    AK_DO(ak_json_set(m->call->result, "pressure", value) ? AK_OK : ak_fail_memory(err));
+    return warning[0] == 0 ? AK_OK : ak_mcp_warn_also(m->call, warning, err);
+}
+
 ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err)
 {
     ak_mcp *mcp = call->mcp;
@@ -176,6 +188,7 @@ ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err)
                    ? ak_fail(err, AK_CANCELLED, "cancelled before a configuration was measured")
                    : refuse(mcp, m.stopped_by, err));
     }
+    AK_TRY(add_pressure(&m, err));
     if (m.stopped_by != NULL) {
         ak_buf_print(&call->text, "stopped by: %s\n", m.stopped_by);
     }
@@ -198,8 +211,11 @@ out:
 
 /* ---- compare --------------------------------------------------------------------------------- */
 
-static void describe_comparison(ak_buf *out, const ak_comparison *comparison)
+/* Adds each candidate to the text, and the warnings to the result. */
+static ak_status describe_comparison(ak_mcp_call *call, const ak_comparison *comparison,
+                                     ak_error *err)
 {
+    ak_buf *out = &call->text;
     char ms[AK_NUMBER_BYTES], ratio[AK_NUMBER_BYTES], interval[AK_NUMBER_BYTES];
     for (size_t i = 0; i < comparison->count; i++) {
         const ak_compared *c = &comparison->candidates[i];
@@ -209,12 +225,21 @@ static void describe_comparison(ak_buf *out, const ak_comparison *comparison)
             ak_buf_print(out, "%s %s ms, the reference; %s\n", c->name,
                          ak_show_real(ms, c->median_ms), ak_or_empty(c->config));
         } else {
-            ak_buf_print(
-                out, "%s %s ms, %s, speed %s (%s); %s\n", c->name, ak_show_real(ms, c->median_ms),
-                ak_speed_verdict_text(c->verdict), ak_show_ratio(ratio, c->ratio),
-                ak_show_interval(interval, c->ratio_low, c->ratio_high), ak_or_empty(c->config));
+            ak_buf_print(out, "%s %s ms, ", c->name, ak_show_real(ms, c->median_ms));
+            if (c->verdict != AK_SPEED_NONE) { /* there is none of a recording */
+                const char *why = ak_speed_doubt_text(c->doubt);
+                ak_buf_print(out, "%s%s%s, ", ak_speed_verdict_text(c->verdict),
+                             *why == 0 ? "" : ": ", why);
+            }
+            ak_buf_print(out, "speed %s (%s); %s\n", ak_show_ratio(ratio, c->ratio),
+                         ak_show_interval(interval, c->ratio_low, c->ratio_high),
+                         ak_or_empty(c->config));
         }
     }
+    for (size_t i = 0; i < comparison->warning_count; i++) {
+        AK_DO(ak_mcp_warn_also(call, comparison->warnings[i], err));
+    }
+    return AK_OK;
 }
 
 ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
@@ -264,7 +289,7 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
     begin = ak_clock_ns();
     status = ak_comparison_json(&text, &comparison, task, err);
     AK_TRY(ak_out_parse(&object, status, &text, "comparison", err));
-    describe_comparison(&call->text, &comparison);
+    AK_TRY(describe_comparison(call, &comparison, err));
     AK_TRY(json_object_set(call->result, "comparison", object) == 0 &&
                    ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
                ? AK_OK

@@ -33,8 +33,12 @@
 #define STRING  "{\"type\": \"string\"}"
 #define WARNINGS                                                                                   \
     "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
-    ", \"description\": \"what the kernel has and this task ignores, and parameters that its "     \
-    "source does not use\"}"
+    ", \"description\": \"what the kernel has and this task ignores, parameters that its source "  \
+    "does not use, and what makes measured times less certain, such as a busy machine\"}"
+#define PRESSURE                                                                                   \
+    "\"pressure\": {\"type\": [\"number\", \"null\"], \"description\": \"part of the time in "     \
+    "which "                                                                                       \
+    "tasks of this machine waited for a processor, at most; null: not known\"}"
 #define CHANGED                                                                                    \
     "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
     ", \"description\": \"which kernels have changed since these results were measured\"}"
@@ -73,7 +77,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      true, false,
      "\"configs\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 64, \"items\": " CONFIG "}",
      "\"configs\"",
-     "\"task\": " OBJECT ", " WARNINGS ", \"trials\": " OBJECTS
+     "\"task\": " OBJECT ", " WARNINGS ", \"trials\": " OBJECTS ", " PRESSURE
      ", \"stopped_by\": {\"type\": [\"string\", \"null\"]}, " BUDGET,
      ak_mcp_measure},
     {"compare", "Compare configurations",
@@ -290,22 +294,29 @@ ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err)
     return json_object_set(call->result, "warnings", list) == 0 ? AK_OK : ak_fail_memory(err);
 }
 
+ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err)
+{
+    ak_buf words = AK_BUF(AK_JSON_BYTES_MAX);
+    ak_mcp_words(&words, text);
+    ak_status status = ak_buf_status(&words, err);
+    if (status == AK_OK) {
+        ak_buf_print(&call->text, "warning: %s\n", words.data);
+        status = ak_json_append(json_object_get(call->result, "warnings"), json_string(words.data))
+                     ? AK_OK
+                     : ak_fail_memory(err);
+    }
+    ak_buf_free(&words);
+    return status;
+}
+
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)
 {
     const char *const found[] = {ak_task_ignored(task), ak_task_unused(task)};
-    json_t *list = json_array();
-    bool good = true;
+    AK_DO(ak_json_set(call->result, "warnings", json_array()) ? AK_OK : ak_fail_memory(err));
     for (size_t i = 0; i < AK_COUNT(found); i++) {
-        ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
-        ak_mcp_words(&text, ak_or_empty(found[i]));
-        good = (found[i] == NULL || (ak_buf_status(&text, NULL) == AK_OK &&
-                                     ak_json_append(list, json_string(text.data)))) &&
-               good;
-        ak_buf_free(&text);
+        AK_DO(found[i] == NULL ? AK_OK : ak_mcp_warn_also(call, found[i], err));
     }
-    ak_status status = good ? ak_mcp_warn(call, list, err) : ak_fail_memory(err);
-    json_decref(list);
-    return status;
+    return AK_OK;
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */

@@ -90,8 +90,9 @@ typedef struct ak_draft_word {
    words, for another word. */
 ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char *key,
                           const ak_draft_word *words, const char *where, ak_error *err);
-/* The words of T4. */
-extern const ak_draft_word ak_t4_words[];
+/* Reads the status of a result in T4. Refuses one that says "correct" and has the correctness 0. */
+ak_status ak_t4_status(ak_trial_status *out, const json_t *result, const char *where,
+                       ak_error *err);
 /* Makes the name of a kernel that a file does not name from its path: "folder/A100_T4.json" becomes
    "A100_T4". */
 ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err);

@@ -15,7 +15,7 @@
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 
-/* The words that are written as "invalidity" for each status. ak_t4_words has the statuses that
+/* The words that are written as "invalidity" for each status. ak_t4_status reads the statuses that
    words are read as. */
 static const char *const words[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_OK] = "correct",
@@ -207,7 +207,7 @@ static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms
 static ak_status take_status(ak_trial *trial, const json_t *result, const char *where,
                              ak_error *err)
 {
-    AK_DO(ak_draft_status(&trial->status, result, "invalidity", ak_t4_words, where, err));
+    AK_DO(ak_t4_status(&trial->status, result, where, err));
     return trial->status == AK_TRIAL_OK
                ? AK_OK
                : ak_trial_set_text(&trial->reason, ak_json_text_at(result, "invalidity"), err);

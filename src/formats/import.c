@@ -247,6 +247,9 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     if (strlen(text) != length) {
         AK_TRY(ak_fail(err, AK_INVALID, "%s holds a 0 byte: it is not a text file", path));
     }
+    if (text[strspn(text, " \t\r\n")] == 0) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s is empty", path));
+    }
     if (ops == NULL) {
         AK_TRY(recognise(&ops, text, length, path, err));
     }

@@ -13,13 +13,27 @@
 static const char *const stages[] = {"compilation",      "benchmark",  "framework",
                                      "search_algorithm", "validation", NULL};
 
-const ak_draft_word ak_t4_words[] = {{"correct", AK_TRIAL_OK},
-                                     {"constraints", AK_TRIAL_INVALID},
-                                     {"compile", AK_TRIAL_COMPILE_ERROR},
-                                     {"runtime", AK_TRIAL_LAUNCH_ERROR},
-                                     {"correctness", AK_TRIAL_WRONG_RESULT},
-                                     {"timeout", AK_TRIAL_TIMED_OUT},
-                                     {NULL, AK_TRIAL_OK}};
+static const ak_draft_word t4_words[] = {{"correct", AK_TRIAL_OK},
+                                         {"constraints", AK_TRIAL_INVALID},
+                                         {"compile", AK_TRIAL_COMPILE_ERROR},
+                                         {"runtime", AK_TRIAL_LAUNCH_ERROR},
+                                         {"correctness", AK_TRIAL_WRONG_RESULT},
+                                         {"timeout", AK_TRIAL_TIMED_OUT},
+                                         {NULL, AK_TRIAL_OK}};
+
+ak_status ak_t4_status(ak_trial_status *out, const json_t *result, const char *where, ak_error *err)
+{
+    const json_t *correctness = json_object_get(result, "correctness");
+    AK_DO(ak_draft_status(out, result, "invalidity", t4_words, where, err));
+    bool wrong = json_is_false(correctness) ||
+                 (json_is_number(correctness) && json_number_value(correctness) == 0);
+    return *out == AK_TRIAL_OK && wrong
+               ? ak_fail(
+                     err, AK_INVALID,
+                     "%s contradicts itself: its \"invalidity\" is correct, its \"correctness\" 0",
+                     where)
+               : AK_OK;
+}
 
 static const struct {
     const char *name;
@@ -151,9 +165,8 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         json_t *config = NULL;
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
-        AK_DO(json_is_object(result)
-                  ? ak_draft_status(&record.status, result, "invalidity", ak_t4_words, where, err)
-                  : ak_fail(err, AK_INVALID, "%s must be an object", where));
+        AK_DO(json_is_object(result) ? ak_t4_status(&record.status, result, where, err)
+                                     : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(ak_json_object_or_null(&config, result, "configuration", where, err));
         if (config == NULL) {
             return ak_fail(err, AK_INVALID, "%s: \"configuration\" is missing", where);

@@ -369,8 +369,8 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
     }
     run_job(&j);
     AK_TRY(j.status);
-    if (j.like != NULL && ak_like_text(j.like)[0] != 0) {
-        AK_TRY(ak_copy_text(&result.like, ak_like_text(j.like), err));
+    if (j.like != NULL) {
+        AK_TRY(ak_copy_text(&result.like, ak_like_said(j.like), err));
     }
     AK_TRY(cancelled(&j) ? ak_fail(err, AK_CANCELLED, "the replay was interrupted") : AK_OK);
     AK_TRY(summarise(&result, &j, err));

@@ -114,6 +114,7 @@ void ak_study_close(ak_study *study)
         ak_free(arm->name);
     }
     ak_free(study->model);
+    ak_free(study->like);
     *study = (ak_study){0};
 }
 
@@ -212,7 +213,7 @@ typedef struct estimate {
 } estimate;
 
 /* Computes the mean of the values and its 95 % bootstrap interval (Efron 1979): percentiles of the
-   means of resamples drawn with replacement. */
+   means of resamples drawn with replacement. A single value has no interval (NaN). */
 static void bootstrap(estimate *out, const double *values, size_t count, uint64_t seed)
 {
     double means[AK_STUDY_RESAMPLES];
@@ -221,6 +222,10 @@ static void bootstrap(estimate *out, const double *values, size_t count, uint64_
     *out = (estimate){0};
     for (size_t i = 0; i < count; i++) {
         out->mean += values[i] / (double)count;
+    }
+    if (count < 2) {
+        out->low = out->high = (double)NAN;
+        return;
     }
     for (size_t r = 0; r < AK_STUDY_RESAMPLES; r++) {
         means[r] = 0;
@@ -231,6 +236,16 @@ static void bootstrap(estimate *out, const double *values, size_t count, uint64_
     ak_stats_sort(means, AK_STUDY_RESAMPLES);
     out->low = means[AK_STUDY_RESAMPLES / 40];
     out->high = means[AK_STUDY_RESAMPLES - 1 - AK_STUDY_RESAMPLES / 40];
+}
+
+/* Returns {"quality", "low", "high"}; the ends are null if they are not known. NULL: no memory. */
+static json_t *estimate_json(const estimate *e)
+{
+    json_t *object = json_object();
+    bool good = object != NULL && ak_json_set_real(object, "quality", e->mean) &&
+                ak_json_set(object, "low", ak_json_real(e->low)) &&
+                ak_json_set(object, "high", ak_json_real(e->high));
+    return ak_json_whole(object, good);
 }
 
 /* Returns one point of a curve: {"at", "quality", "low", "high"}. Returns NULL without memory or if
@@ -252,8 +267,8 @@ static json_t *step_json(const ak_study *study, const ak_study_arm *arm, axis al
     estimate e;
     bootstrap(&e, values, count, study->options.seed);
     ak_free(values);
-    return json_pack("{s:f,s:f,s:f,s:f}", "at", at, "quality", e.mean, "low", e.low, "high",
-                     e.high);
+    json_t *step = estimate_json(&e);
+    return ak_json_whole(step, step != NULL && ak_json_set_real(step, "at", at));
 }
 
 /* Adds the curve of an arm along an axis. Returns false without memory. The caller leaves out the
@@ -281,7 +296,7 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
 static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, double reference)
 {
     double *values = ak_alloc(study->options.seeds, sizeof *values);
-    estimate e = {0};
+    estimate e = {(double)NAN, (double)NAN, (double)NAN};
     size_t count = 0;
     for (size_t i = 0; values != NULL && i < study->options.seeds; i++) {
         const ak_study_run *run = &arm->runs[i];
@@ -293,15 +308,64 @@ static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, dou
         bootstrap(&e, values, count, study->options.seed);
     }
     ak_free(values);
-    return json_pack("{s:f,s:f,s:f}", "quality", e.mean, "low", e.low, "high", e.high);
+    return estimate_json(&e);
+}
+
+/* Sums over runs of an arm. */
+typedef struct sums {
+    size_t runs, evaluations, failed, calls, uncounted, optimal;
+    double seconds, usd, tokens;
+} sums;
+
+static void add_run(sums *to, const ak_study_run *run, double reference)
+{
+    const ak_study_point *last = run->count == 0 ? NULL : &run->points[run->count - 1];
+    to->runs++;
+    to->evaluations += run->count;
+    to->failed += run->failed;
+    to->calls += run->calls;
+    to->tokens += (double)run->tokens;
+    to->uncounted += run->uncounted;
+    to->usd += run->usd;
+    to->seconds += last == NULL ? 0 : last->seconds;
+    to->optimal += last != NULL && last->best > 0 && last->best <= reference;
+}
+
+/* Returns the mean over the runs that count; JSON's null if there are none. */
+static json_t *mean_json(double sum, const sums *of)
+{
+    return of->runs == 0 ? json_null() : json_real(sum / (double)of->runs);
+}
+
+/* Returns what all runs of an arm asked and paid, with those that do not count. */
+static json_t *spent_json(const sums *all)
+{
+    json_t *object = json_object();
+    bool good =
+        object != NULL && ak_json_set(object, "calls", json_integer((json_int_t)all->calls)) &&
+        ak_json_set(object, "tokens", all->uncounted > 0 ? json_null() : json_real(all->tokens)) &&
+        ak_json_set_real(object, "usd", all->usd);
+    return ak_json_whole(object, good);
+}
+
+static bool add_means(json_t *object, const sums *of, const sums *all)
+{
+    json_t *tokens = of->uncounted > 0 ? json_null() : mean_json(of->tokens, of);
+    return ak_json_set(object, "evaluations_mean", mean_json((double)of->evaluations, of)) &&
+           ak_json_set(object, "failed_mean", mean_json((double)of->failed, of)) &&
+           ak_json_set(object, "calls_mean", mean_json((double)of->calls, of)) &&
+           ak_json_set(object, "tokens_mean", tokens) &&
+           ak_json_set(object, "seconds_mean", mean_json(of->seconds, of)) &&
+           ak_json_set(object, "usd_mean", mean_json(of->usd, of)) &&
+           ak_json_set(object, "spent", spent_json(all)) &&
+           ak_json_set(object, "reached_reference", json_integer((json_int_t)of->optimal));
 }
 
 static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double reference)
 {
     json_t *object = json_object();
-    size_t runs = 0, fell_back = 0, evaluations = 0, failed = 0, calls = 0, uncounted = 0,
-           optimal = 0;
-    double seconds = 0, usd = 0, tokens = 0;
+    size_t fell_back = 0;
+    sums counted = {0}, all = {0};
     const char *why = NULL;
     for (size_t i = 0; i < study->options.seeds; i++) {
         const ak_study_run *run = &arm->runs[i];
@@ -309,36 +373,21 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
             fell_back++;
             why = why == NULL ? run->fell_back : why;
         }
+        add_run(&all, run, reference);
         if (counts(run)) {
-            const ak_study_point *last = &run->points[run->count - 1];
-            runs++;
-            evaluations += run->count;
-            failed += run->failed;
-            calls += run->calls;
-            tokens += (double)run->tokens;
-            uncounted += run->uncounted;
-            seconds += last->seconds;
-            usd += last->usd;
-            optimal += last->best > 0 && last->best <= reference;
+            add_run(&counted, run, reference);
         }
     }
-    double each = runs == 0 ? 1 : (double)runs;
     bool good = ak_json_set_text(object, "arm", arm->name) &&
-                ak_json_set(object, "runs", json_integer((json_int_t)runs)) &&
+                ak_json_set(object, "runs", json_integer((json_int_t)counted.runs)) &&
                 ak_json_set(object, "fell_back", json_integer((json_int_t)fell_back)) &&
                 ak_json_set_text(object, "fell_back_because", why) &&
                 ak_json_set(object, "deployed", deployed_json(study, arm, reference)) &&
-                ak_json_set_real(object, "evaluations_mean", (double)evaluations / each) &&
-                ak_json_set_real(object, "failed_mean", (double)failed / each) &&
-                ak_json_set_real(object, "calls_mean", (double)calls / each) &&
-                ak_json_set(object, "tokens_mean",
-                            uncounted > 0 ? json_null() : ak_json_real(tokens / each)) &&
-                ak_json_set_real(object, "seconds_mean", seconds / each) &&
-                ak_json_set_real(object, "usd_mean", usd / each) &&
-                ak_json_set(object, "reached_reference", json_integer((json_int_t)optimal));
+                add_means(object, &counted, &all);
     json_t *curves = json_object();
-    for (axis along = 0; along < AXIS_COUNT && good && runs > 0; along++) {
-        good = (along == AXIS_USD && !(usd > 0)) || add_curve(curves, study, arm, along, reference);
+    for (axis along = 0; along < AXIS_COUNT && good && counted.runs > 0; along++) {
+        good = (along == AXIS_USD && !(counted.usd > 0)) ||
+               add_curve(curves, study, arm, along, reference);
     }
     good = ak_json_set(object, "quality", curves) && good;
     return ak_json_whole(object, good);
@@ -363,6 +412,7 @@ ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
                          study->model != NULL         ? study->model
                          : study->options.llm == NULL ? NULL
                                                       : study->options.llm->model) &&
+        ak_json_set_text(object, "like", study->like) &&
         ak_json_set_text(object, "reference_is",
                          study->optimum > 0 ? "optimum" : "best of the study") &&
         ak_json_set_real(object, "reference", reference);

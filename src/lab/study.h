@@ -27,6 +27,7 @@ typedef struct ak_study_run {
     size_t count, capacity;
     size_t failed, calls, uncounted; /* uncounted: calls for which no tokens were reported */
     int64_t tokens;                  /* of the model, input and output */
+    double usd;                      /* what all calls cost, also those after the last trial */
     /* Why the strategy carried on without its model; NULL if it did not. Such a run counts only for
        "deployed", the quality of all runs of its arm. */
     char *fell_back;
@@ -44,6 +45,7 @@ typedef struct ak_study {
     size_t arm_count;
     double optimum; /* minimised; 0 if unknown */
     char *model;    /* name of the language model that took part; NULL if there is none */
+    char *like;     /* what came of options.like, in one line; NULL: nothing is known of it */
     ak_share share; /* how much the language model is told */
     const char *kernel, *device, *size;
 } ak_study;

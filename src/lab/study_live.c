@@ -31,10 +31,13 @@ static void on_event(live *l, const char *name, const json_t *event)
         l->begin = t;
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += ak_json_number_at(event, "cost_usd");
+        l->run->usd = l->now.usd;
         l->run->calls += json_is_true(json_object_get(event, "asked"));
         l->run->uncounted += !json_is_integer(json_object_get(event, "input_tokens"));
         l->run->tokens += json_integer_value(json_object_get(event, "input_tokens")) +
                           json_integer_value(json_object_get(event, "output_tokens"));
+    } else if (strcmp(name, "like") == 0 && l->study->like == NULL) {
+        l->status = ak_copy_text(&l->study->like, text, l->err);
     } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
                json_is_true(json_object_get(event, "fell_back"))) {
         l->run->fell_back = ak_strdup(text);

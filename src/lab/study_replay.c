@@ -35,6 +35,7 @@ static void tell(void *context, const ak_call *call)
     replayed *r = context;
     r->now.seconds += (double)call->elapsed_ns / 1e9;
     r->now.usd += call->cost_usd;
+    r->run->usd = r->now.usd;
     r->run->calls += ak_call_was_asked(call);
     r->run->uncounted += !ak_call_tokens_known(call);
     r->run->tokens += call->input_tokens + call->output_tokens;
@@ -206,6 +207,7 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
     if (options->like_count > 0) {
         AK_TRY(
             ak_like_open(&like, recording, options->like, options->like_count, options->seed, err));
+        AK_TRY(ak_copy_text(&study.like, ak_like_said(like), err));
     }
     const replayed all = {.study = &study,
                           .recording = recording,

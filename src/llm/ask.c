@@ -420,18 +420,14 @@ ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-void ak_llm_abandon(char lost[AK_LLM_LOST_BYTES], ak_llm_call *call)
+ak_status ak_llm_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], ak_llm_call *call,
+                         ak_error *err)
 {
-    lost[0] = 0;
-    if (call != NULL) {
-        ak_llm_answer answer;
-        atomic_store(&call->stop, 1);
-        if (call->threaded) {
-            (void)pthread_join(call->thread, NULL);
-            call->threaded = false;
-        }
-        memcpy(lost, call->lost, sizeof call->lost);
-        (void)ak_llm_end(&answer, call, NULL);
-        ak_llm_answer_clear(&answer);
+    atomic_store(&call->stop, 1);
+    if (call->threaded) {
+        (void)pthread_join(call->thread, NULL);
+        call->threaded = false;
     }
+    memcpy(lost, call->lost, sizeof call->lost);
+    return ak_llm_end(out, call, err);
 }

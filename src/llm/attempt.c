@@ -36,6 +36,7 @@ typedef struct exchange {
     bool last;               /* later events are ignored: after "[DONE]", or if `enough` */
     bool enough;             /* the reply has all that was asked for; the rest is not read */
     size_t looked, complete; /* length of the text at the last look, and its complete elements */
+    bool page;               /* the reply is a web page */
     bool damaged;            /* true if an event was not JSON */
     bool too_long;
     ak_status failed; /* a failure on this side: out of memory */
@@ -147,11 +148,23 @@ static body_kind kind_of(const char *content_type, ak_stream_kind *stream, const
     return STREAMED;
 }
 
+/* Returns true if a reply is a web page, which no provider sends: the address is that of another
+   server, or of a gateway that asks to log in. */
+static bool is_page(const char *content_type, const char *bytes, size_t count)
+{
+    size_t at = 0;
+    while (at < count && strchr(" \t\r\n", bytes[at]) != NULL && bytes[at] != 0) {
+        at++;
+    }
+    return strstr(content_type, "text/html") != NULL || (at < count && bytes[at] == '<');
+}
+
 static bool on_success(exchange *x, const ak_http_reply *http, const char *bytes, size_t count)
 {
     if (x->kind == UNDECIDED) {
         ak_stream_kind stream = x->provider->stream;
-        x->kind = kind_of(http->content_type, &stream, bytes, count);
+        x->page = is_page(http->content_type, bytes, count);
+        x->kind = x->page ? WHOLE : kind_of(http->content_type, &stream, bytes, count);
         ak_stream_init(&x->stream, stream, on_event, x);
     }
     if (x->kind == WHOLE) {
@@ -282,6 +295,36 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
     return AK_OK;
 }
 
+/* Copies the words of a body that no provider writes, such as a proxy's page, as one line without
+   tags. */
+static void copy_words(char *out, size_t bytes, const char *body)
+{
+    size_t length = 0;
+    bool tag = false;
+    for (const char *p = body; *p != 0 && length + 2 < bytes; p++) {
+        bool shown = (unsigned char)*p > ' ' && *p < 0x7f;
+        tag = tag || *p == '<';
+        if (shown && !tag) {
+            out[length++] = *p;
+        } else if (length > 0 && out[length - 1] != ' ') {
+            out[length++] = ' ';
+        }
+        tag = tag && *p != '>';
+    }
+    length -= length > 0 && out[length - 1] == ' ' ? 1 : 0;
+    out[length] = 0;
+}
+
+/* Says which web page came in place of a reply. A proxy may send one that passes. */
+static void judge_page(ak_attempt *out, const exchange *x)
+{
+    char words[WORDS_BYTES], text[WORDS_BYTES + 80];
+    copy_words(words, sizeof words, x->whole.data == NULL ? "" : x->whole.data);
+    (void)snprintf(text, sizeof text,
+                   "a web page came in place of a reply, so check the address: \"%.100s\"", words);
+    end(out, AK_LLM_FAULT_DAMAGED, text);
+}
+
 static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *http, ak_error *err)
 {
     json_t *body = NULL;
@@ -294,6 +337,10 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
         return AK_OK;
     }
     AK_DO(read_body(&body, &x->whole, err));
+    if (body == NULL && x->page && http->fault == AK_LLM_FAULT_NONE) {
+        judge_page(out, x);
+        return AK_OK;
+    }
     if (body == NULL) {
         bool lost = http->fault != AK_LLM_FAULT_NONE;
         end(out, lost ? http->fault : AK_LLM_FAULT_DAMAGED,
@@ -370,26 +417,6 @@ static int64_t utc_seconds(const ak_llm *llm)
 static bool may_have_cost(int status)
 {
     return status == 408 || (status >= 500 && status != 503 && status != 529);
-}
-
-/* Copies the words of a body that no provider writes, such as a proxy's page, as one line without
-   tags. */
-static void copy_words(char *out, size_t bytes, const char *body)
-{
-    size_t length = 0;
-    bool tag = false;
-    for (const char *p = body; *p != 0 && length + 2 < bytes; p++) {
-        bool shown = (unsigned char)*p > ' ' && *p < 0x7f;
-        tag = tag || *p == '<';
-        if (shown && !tag) {
-            out[length++] = *p;
-        } else if (length > 0 && out[length - 1] != ' ') {
-            out[length++] = ' ';
-        }
-        tag = tag && *p != '>';
-    }
-    length -= length > 0 && out[length - 1] == ' ' ? 1 : 0;
-    out[length] = 0;
 }
 
 static ak_status judge_complaint(ak_attempt *out, exchange *x, const ak_http_reply *http,

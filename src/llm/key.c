@@ -30,7 +30,10 @@ static ak_status check_key(const char *key, const char *where, ak_error *err)
             return ak_fail(err, AK_INVALID, "%s: the key has a character that no key has", where);
         }
     }
-    return length >= SHORTEST_KEY ? AK_OK : ak_fail(err, AK_INVALID, "%s: holds no key", where);
+    return length >= SHORTEST_KEY
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: holds no key: one has at least %d characters", where,
+                         SHORTEST_KEY);
 }
 
 static ak_status read_file(char **out, const char *path, ak_error *err)

@@ -166,11 +166,12 @@ typedef struct ak_llm_answer {
     ak_llm_found found;
     ak_llm_finish finish;
     int output_tokens_max; /* limit of the attempt that answered, for finish LENGTH */
-    ak_llm_usage usage;    /* usage of the attempt that answered */
-    bool priced;           /* false if the price of this model is unknown; then costs are 0 */
-    double cost_usd;       /* cost of all attempts of this call; lost ones at their worst case */
-    bool reworded;         /* replayed; the recorded question had other words */
-    bool replayed;         /* read from a tape: nothing was sent; costs and times are as recorded */
+    ak_llm_usage
+        usage;       /* of the attempt that answered; after a failure, what its attempts reported */
+    bool priced;     /* false if the price of this model is unknown; then costs are 0 */
+    double cost_usd; /* cost of all attempts of this call; lost ones at their worst case */
+    bool reworded;   /* replayed; the recorded question had other words */
+    bool replayed;   /* read from a tape: nothing was sent; costs and times are as recorded */
     char model[AK_LLM_NAME_MAX];      /* name that the provider reports: "gpt-5-2025-08-07" */
     char request_id[AK_LLM_NAME_MAX]; /* id that the provider reports; "" if it reports none */
     int attempts;                     /* number of requests sent */
@@ -235,11 +236,13 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
 bool ak_llm_done(ak_llm_call *call);
 /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
 ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
-/* Cancels the call, waits until its thread has ended and frees it. The cost that it may have caused
-   is counted. `lost` receives why the latest request failed that was sent again, such as "Failed to
+/* Cancels the call, waits until its thread has ended and frees it. Returns what ak_llm_end does: an
+   answer that has come is handed over, and the cost that a lost one may have caused is counted.
+   `lost` receives why the latest request failed that was sent again, such as "Failed to
    connect to .."; "" if none was sent again. */
 #define AK_LLM_LOST_BYTES 240
-void ak_llm_abandon(char lost[AK_LLM_LOST_BYTES], ak_llm_call *call);
+ak_status ak_llm_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], ak_llm_call *call,
+                         ak_error *err);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 

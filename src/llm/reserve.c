@@ -190,6 +190,9 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
                      : usage->known     ? usage->input + usage->output
                                         : 0;
     call->answer.cost_usd += cost;
+    if (attempt->end != AK_ATTEMPT_ANSWERED) { /* an answer brings its own usage */
+        ak_usage_add(&call->answer.usage, usage);
+    }
     ak_llm_lock(llm);
     give_back(llm, reserved);
     llm->totals.cost_usd += cost;
@@ -208,6 +211,7 @@ void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved)
     ak_llm_lock(llm);
     give_back(llm, reserved);
     llm->totals.cost_usd += answer->cost_usd;
+    llm->totals.priced = llm->totals.priced || answer->priced; /* when it was recorded */
     llm->totals.attempts += (size_t)answer->attempts;
     ak_usage_add(&llm->totals.usage, &answer->usage);
     llm->tokens_used +=

@@ -152,11 +152,11 @@ double ak_verdict_deviation(double ratio)
 
 bool ak_verdict_busy(const ak_noise *noise)
 {
-    return noise->pressure > 0.5 ||
+    return noise->pressure > AK_VERDICT_BUSY_ALONE ||
            (noise->pressure > AK_VERDICT_BUSY && 4 * noise->disturbed > noise->rounds);
 }
 
-static bool decides(double low, double high)
+bool ak_verdict_decides(double low, double high)
 {
     return low > 0 && high <= AK_VERDICT_WIDEST * low;
 }
@@ -171,10 +171,10 @@ ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean)
 {
     *out = AK_DOUBT_NONE;
-    if (control != NULL && !decides(control->low, control->high)) {
+    if (control != NULL && !ak_verdict_decides(control->low, control->high)) {
         return doubt(out, AK_DOUBT_CONTROL);
     }
-    if (!decides(ratio->low, ratio->high)) {
+    if (!ak_verdict_decides(ratio->low, ratio->high)) {
         return doubt(out, AK_DOUBT_VARIES);
     }
     double same = 1 + (control == NULL ? 0 : ak_verdict_deviation(control->median));

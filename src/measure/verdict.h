@@ -30,10 +30,11 @@
 #define AK_VERDICT_WIDEST 1.2
 /* A batch is disturbed if a thread waited for a processor for more than this part of it. */
 #define AK_VERDICT_DISTURBED 0.02
-/* A machine is busy if the pressure (pressure.h) is above 0.5, or if it is above this value and
-   more than a quarter of the rounds were disturbed. At the lower pressure both are required because
-   work on a separate device, such as a GPU, suffers less from a busy processor. */
-#define AK_VERDICT_BUSY 0.1
+/* A machine is busy if the pressure (pressure.h) is above the first value, or if it is above the
+   second and more than a quarter of the rounds were disturbed. At the lower pressure both are
+   required because work on a separate device, such as a GPU, suffers less from a busy processor. */
+#define AK_VERDICT_BUSY_ALONE 0.5
+#define AK_VERDICT_BUSY       0.1
 
 /* Computes the ratio of two candidates' times; numerator[i] and denominator[i] belong to the same
    round. `group` rounds make a group; the last group may be shorter. Rounds for which `disturbed`
@@ -54,6 +55,8 @@ ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, b
 /* Decides as ak_verdict_of does, and gives the reason if the verdict is undecided. */
 ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean);
+/* Returns true if an interval is narrow enough (AK_VERDICT_WIDEST) to decide anything. */
+bool ak_verdict_decides(double low, double high);
 /* Returns true if the machine was busy (AK_VERDICT_BUSY). */
 bool ak_verdict_busy(const ak_noise *noise);
 /* Returns how far a ratio is from 1 in either direction: 0.02 for 1.02 and for 1/1.02. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "measure/verdict.h"
@@ -241,6 +242,11 @@ static void say_best(speaker *s)
         ak_buf_puts(&text, " to ");
         ak_headline_ms(&text, best->high_ms);
         ak_buf_puts(&text, ")");
+    }
+    if (ak_device_is_recorded(s->model->run.device)) {
+        ak_buf_puts(&text, ", by the recording: nothing was measured now.");
+        say(s, "best", &text);
+        return;
     }
     ak_buf_puts(&text, best->from_finish ? ", measured again at the end beside the others."
                        : best->again

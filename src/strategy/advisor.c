@@ -554,20 +554,44 @@ bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
 
 /* ---- close ----------------------------------------------------------------------------------- */
 
-/* Abandons the call under way and reports it, because it may have cost something. */
+/* Reports that the run ended before the reply came, and what the question may have cost. The user
+   is told if requests were lost or the model contributed nothing. */
+static void report_abandoned(ak_advisor *a, ak_llm_answer *answer, const char *lost)
+{
+    char why[400];
+    (void)snprintf(why, sizeof why, "%.100s: given up, the run ended before the reply came%s%s",
+                   a->options->model->name, lost[0] == 0 ? "" : "; until then: ", lost);
+    answer->elapsed_ns = ak_clock_ns() - a->asked_ns;
+    tell(a, answer, NULL, why);
+    if ((lost[0] != 0 || !a->used) && a->options->notice != NULL) {
+        a->options->notice(a->options->context, why);
+    }
+}
+
+/* Abandons the call under way and reports it, because it may have cost something. Its reply may
+   have come since it was last looked for; then it was answered, too late to be tried. */
 static void abandon(ak_advisor *a)
 {
-    char why[400], lost[AK_LLM_LOST_BYTES] = "";
+    char lost[AK_LLM_LOST_BYTES] = "";
     ak_llm_answer answer = {0};
-    const ak_model *model = a->options->model;
-    model->abandon(&answer, lost, model->context, a->call);
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = a->options->model->abandon(&answer, lost, a->call, &why);
     a->call = NULL;
-    answer.elapsed_ns = ak_clock_ns() - a->asked_ns;
-    (void)snprintf(why, sizeof why, "%.100s: given up, the run ended before the reply came%s%s",
-                   model->name, lost[0] == 0 ? "" : "; until then: ", lost);
-    tell(a, &answer, NULL, why);
-    if (lost[0] != 0 && a->options->notice != NULL) {
-        a->options->notice(a->options->context, why);
+    if (status == AK_OK) {
+        char late[160];
+        (void)snprintf(late, sizeof late, "%.100s: the reply came when the run had ended",
+                       a->options->model->name);
+        if (!a->used && a->options->notice != NULL) {
+            a->options->notice(a->options->context, late);
+        }
+        (void)take_answer(a, &answer, NULL); /* without memory the report is lost */
+    } else if (answer.fault != AK_LLM_FAULT_CANCELLED) {
+        tell(a, &answer, NULL, why.text);
+        if (!a->used && a->options->notice != NULL) {
+            a->options->notice(a->options->context, why.text);
+        }
+    } else {
+        report_abandoned(a, &answer, lost);
     }
     ak_llm_answer_clear(&answer);
 }

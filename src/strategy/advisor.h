@@ -33,10 +33,9 @@ typedef struct ak_model {
     bool (*done)(ak_llm_call *call);
     /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
     ak_status (*end)(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
-    /* Cancels the call and frees it. *out gets the fault and the cost that is known, as after a
-       failure; `lost` says why requests were lost, as ak_llm_abandon does. */
-    void (*abandon)(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
-                    ak_llm_call *call);
+    /* Cancels the call and frees it, as ak_llm_abandon does. */
+    ak_status (*abandon)(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], ak_llm_call *call,
+                         ak_error *err);
 } ak_model;
 
 /* Makes a model of an open client. The client must outlive it. */

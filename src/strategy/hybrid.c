@@ -55,7 +55,8 @@ typedef struct hybrid {
     size_t own_count;
     result *held; /* results of the model's proposals that the search is not told yet */
     size_t held_count, held_capacity;
-    int questions; /* most questions that are asked */
+    int questions;                /* most questions that are asked */
+    size_t evaluations, observed; /* the budget, 0 if open-ended, and the trials with a result */
     bool patient;
     bool apart; /* the search is not told the model's results before the last question */
 } hybrid;
@@ -106,6 +107,7 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     hybrid *self;
     AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_hybrid;
+    self->evaluations = context->evaluations;
     self->patient = context->advisor != NULL && context->advisor->patient;
     self->apart = ak_strategy_hyper(context, hypers, HYPER_APART) > 0;
     ak_advice_plan plan = plan_of(self, context);
@@ -175,6 +177,14 @@ static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error
     return AK_OK;
 }
 
+/* Returns true if the proposal that is being made is the last of the budget, so that no reply to a
+   question could be tried: the search goes on without it. */
+static bool is_last(const hybrid *self)
+{
+    return !self->patient && self->evaluations > 0 &&
+           self->observed + self->unseen + 1 >= self->evaluations;
+}
+
 static ak_status propose_hybrid(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
     hybrid *self = (hybrid *)strategy;
@@ -184,7 +194,7 @@ static ak_status propose_hybrid(ak_proposal *out, bool *found, ak_strategy *stra
                (first || self->since >= self->interval);
     bool early = due && !first && ak_advisor_generation(self->advisor) < self->questions &&
                  (self->own_count > 0 || self->unseen > self->interval / UNSEEN_PART);
-    if (due && !early) {
+    if (due && !early && (first || !is_last(self))) {
         self->since = 0;
         AK_DO(ak_advisor_ask(self->advisor, err));
     }
@@ -240,6 +250,7 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
     }
     /* trials that this strategy did not propose count too, which at worst asks a question early */
     self->unseen -= self->unseen > 0 ? 1 : 0;
+    self->observed++;
     bool own = take_own(self, observation->config);
     return own && is_apart(self) ? hold(self, observation, err)
                                  : self->search->ops->observe(self->search, observation, err);

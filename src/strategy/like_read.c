@@ -54,3 +54,10 @@ out:
     *out = like;
     return AK_OK;
 }
+
+const char *ak_like_said(const ak_like *like)
+{
+    const char *text = ak_like_text(like);
+    return text[0] != 0 ? text
+                        : "nothing of --like is used, because it is the recording that is searched";
+}

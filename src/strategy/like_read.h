@@ -13,5 +13,7 @@ ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak
 ak_status ak_like_open(ak_like **out, const ak_recording *own,
                        const ak_recording *const *recordings, size_t count, uint64_t seed,
                        ak_error *err);
+/* Returns ak_like_text or, if all recordings were the searched one itself, that none is used. */
+const char *ak_like_said(const ak_like *like);
 
 #endif

@@ -1,4 +1,5 @@
 /* lists.c: implements ak_list and ak_doctor, which say what this build and this machine offer. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,8 +7,10 @@
 #include "base/alloc.h"
 #include "formats/format.h"
 #include "llm/llm.h"
+#include "measure/pressure.h"
 #include "strategy/strategy.h"
 #include "tuner/session.h"
+#include "tuner/warning.h"
 
 /* Lists what only a worker knows, such as devices and libraries: the tuner itself loads no driver
    or library. */
@@ -78,11 +81,31 @@ ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_er
     return ak_fail(err, AK_INVALID, "unknown list");
 }
 
+/* Adds the highest pressure (measure/pressure.h) before, while and after the ceilings were
+   measured, and a warning if it was so high that they are too low. */
+static ak_status add_pressure(json_t *findings, double beside, double during, ak_error *err)
+{
+    ak_warnings list = {0};
+    const double most = fmax(beside, during);
+    AK_DO(ak_warn_probe(&list, beside, during, err));
+    bool good = ak_json_set(findings, "pressure", most < 0 ? json_null() : json_real(most)) &&
+                ak_json_set(findings, "warnings",
+                            list.count == 0 ? json_array() : json_pack("[s]", list.texts[0]));
+    ak_warnings_free(&list);
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
 ak_status ak_doctor(char **out_json, ak_error *err)
 {
     ak_status status = AK_OK;
     json_t *probe = NULL, *llm = NULL;
+    ak_pressure_mark from, to;
+    const double before = ak_pressure_look();
+    ak_pressure_take(&from);
     AK_TRY(ak_pool_probe(&probe, true, err));
+    ak_pressure_take(&to);
+    AK_TRY(add_pressure(probe, fmax(before, ak_pressure_look()), ak_pressure_between(&from, &to),
+                        err));
     llm = ak_llm_doctor();
     bool good = llm != NULL && json_object_update(probe, llm) == 0 &&
                 ak_json_set(probe, "python", ak_script_doctor()) &&

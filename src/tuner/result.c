@@ -50,13 +50,19 @@ static json_t *doubt_json(ak_speed_doubt doubt)
     return doubt == AK_DOUBT_NONE ? json_null() : json_string(ak_speed_doubt_text(doubt));
 }
 
+/* Returns JSON's null for a ratio of recorded times, which has no interval. */
+static json_t *ratio_interval(double ratio, double low, double high)
+{
+    return ratio > 0 && !(high > 0) ? json_null() : interval(low, high);
+}
+
 json_t *ak_speed_json(const ak_speed *speed)
 {
-    return !(speed->ratio > 0)
-               ? json_null()
-               : json_pack("{s:f,s:[f,f],s:o,s:o}", "ratio", speed->ratio, "ratio_ci", speed->low,
-                           speed->high, "verdict", verdict_json(speed->verdict),
-                           "undecided_because", doubt_json(speed->doubt));
+    return !(speed->ratio > 0) ? json_null()
+                               : json_pack("{s:f,s:o,s:o,s:o}", "ratio", speed->ratio, "ratio_ci",
+                                           ratio_interval(speed->ratio, speed->low, speed->high),
+                                           "verdict", verdict_json(speed->verdict),
+                                           "undecided_because", doubt_json(speed->doubt));
 }
 
 static json_t *pressure_json(double part)
@@ -105,33 +111,33 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
 {
     json_t *object = json_object();
     const ak_task *own = c->task == NULL ? task : c->task;
-    bool good = ak_json_set_text(object, "name", c->name) &&
-                ak_json_set_text(object, "version", c->version) &&
-                ak_json_set_text(object, "implementation",
-                                 c->config == NULL ? NULL : own->implementation->name) &&
-                ak_json_set(object, "config", config_json(c->config, own->space)) &&
-                ak_json_set_text(object, "library", c->library) &&
-                ak_json_set_text(object, "reason", c->reason) &&
-                ak_json_set(object, "ms", ak_json_known(c->median_ms)) &&
-                ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
-                ak_json_set_real(object, "tflops", c->tflops) &&
-                ak_json_set_real(object, "gbs", c->gbs) &&
-                ak_json_set_real(object, "efficiency", c->efficiency) &&
-                ak_json_set_real(object, "ratio", c->ratio) &&
-                ak_json_set(object, "ratio_ci", interval(c->ratio_low, c->ratio_high)) &&
-                ak_json_set(object, "tie", json_boolean(c->tie)) &&
-                ak_json_set(object, "verdict", verdict_json(c->verdict)) &&
-                ak_json_set(object, "undecided_because", doubt_json(c->doubt)) &&
-                ak_json_set(object, "over_default", ak_speed_json(&c->over_default)) &&
-                ak_json_set(object, "sm_clock_mhz", ak_json_known(c->sm_clock_mhz)) &&
-                ak_json_set(object, "memory_clock_mhz", ak_json_known(c->memory_clock_mhz)) &&
-                ak_json_set(object, "power_watts", ak_json_known(c->power_watts)) &&
-                ak_json_set(object, "temperature_celsius", ak_json_known(c->temperature_celsius)) &&
-                ak_json_set_text(object, "throttle", c->throttle) &&
-                ak_json_set(object, "utilisation", ak_json_known(c->utilisation)) &&
-                ak_json_set_text(object, "overlap", c->overlap) &&
-                ak_json_set_text(object, "note", c->note) &&
-                set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
+    bool good =
+        ak_json_set_text(object, "name", c->name) &&
+        ak_json_set_text(object, "version", c->version) &&
+        ak_json_set_text(object, "implementation",
+                         c->config == NULL ? NULL : own->implementation->name) &&
+        ak_json_set(object, "config", config_json(c->config, own->space)) &&
+        ak_json_set_text(object, "library", c->library) &&
+        ak_json_set_text(object, "reason", c->reason) &&
+        ak_json_set(object, "ms", ak_json_known(c->median_ms)) &&
+        ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
+        ak_json_set_real(object, "tflops", c->tflops) && ak_json_set_real(object, "gbs", c->gbs) &&
+        ak_json_set_real(object, "efficiency", c->efficiency) &&
+        ak_json_set_real(object, "ratio", c->ratio) &&
+        ak_json_set(object, "ratio_ci", ratio_interval(c->ratio, c->ratio_low, c->ratio_high)) &&
+        ak_json_set(object, "tie", json_boolean(c->tie)) &&
+        ak_json_set(object, "verdict", verdict_json(c->verdict)) &&
+        ak_json_set(object, "undecided_because", doubt_json(c->doubt)) &&
+        ak_json_set(object, "over_default", ak_speed_json(&c->over_default)) &&
+        ak_json_set(object, "sm_clock_mhz", ak_json_known(c->sm_clock_mhz)) &&
+        ak_json_set(object, "memory_clock_mhz", ak_json_known(c->memory_clock_mhz)) &&
+        ak_json_set(object, "power_watts", ak_json_known(c->power_watts)) &&
+        ak_json_set(object, "temperature_celsius", ak_json_known(c->temperature_celsius)) &&
+        ak_json_set_text(object, "throttle", c->throttle) &&
+        ak_json_set(object, "utilisation", ak_json_known(c->utilisation)) &&
+        ak_json_set_text(object, "overlap", c->overlap) &&
+        ak_json_set_text(object, "note", c->note) &&
+        set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
     return ak_json_whole(object, good);
 }
 

@@ -242,7 +242,8 @@ typedef struct comparison {
     ak_result *result;
     ak_comparison_result *out;
     ak_stats control;
-    size_t twice; /* index of the candidate that the control copies in the end */
+    bool recorded; /* times of a recording: nothing was measured in turns */
+    size_t twice;  /* index of the candidate that the control copies in the end */
 } comparison;
 
 static bool ran(const comparison *d, size_t i)
@@ -282,7 +283,8 @@ static ak_status judge_control(comparison *d, ak_error *err)
     return AK_OK;
 }
 
-/* Judges candidate i against another one. */
+/* Judges candidate i against another one. Of recorded times only the ratio is known: they were not
+   taken in the same rounds. */
 static ak_status judge(ak_speed *out, const comparison *d, size_t i, size_t other, ak_error *err)
 {
     ak_stats ratio;
@@ -293,6 +295,11 @@ static ak_status judge(ak_speed *out, const comparison *d, size_t i, size_t othe
     }
     if (i == other) {
         *out = (ak_speed){.ratio = 1, .low = 1, .high = 1};
+        return AK_OK;
+    }
+    if (d->recorded) {
+        const ak_compared *list = d->out->list;
+        out->ratio = ak_compared_cost(&list[other]) / ak_compared_cost(&list[i]);
         return AK_OK;
     }
     AK_DO(pair(&ratio, &clean, &d->result->entries[other], &d->result->entries[i],
@@ -326,6 +333,10 @@ static void describe_noise(comparison *d)
 {
     const ak_comparison_course *course = &d->result->course;
     ak_noise *noise = &d->out->noise;
+    if (d->recorded) {
+        *noise = (ak_noise){.pressure_before = -1, .pressure = -1, .pressure_after = -1};
+        return;
+    }
     noise->pressure_before = course->before;
     noise->pressure = course->during;
     noise->pressure_after = course->after;
@@ -411,8 +422,11 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
     ak_comparison_result found = {.list = ak_alloc(spec->count, sizeof *found.list),
                                   .count = spec->count,
                                   .fallback = spec->fallback};
-    comparison d = {
-        .spec = spec, .result = &result, .out = &found, .twice = spec->control ? spec->twice : all};
+    comparison d = {.spec = spec,
+                    .result = &result,
+                    .out = &found,
+                    .recorded = ak_pool_recalls(session->pool),
+                    .twice = spec->control ? spec->twice : all};
     if (candidates == NULL || found.list == NULL) {
         AK_TRY(ak_fail_memory(err));
     }

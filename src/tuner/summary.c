@@ -71,6 +71,11 @@ static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, c
         break;
     case AK_SPEED_NONE:
     case AK_SPEED_UNDECIDED:
+        if (speed->verdict == AK_SPEED_NONE && speed->ratio > 0) {
+            print_ratio(out, speed->ratio);
+            ak_buf_print(out, " times %s%s, by recorded times", times, name);
+            break;
+        }
         ak_buf_print(out, "not decided against %s", name);
         print_why(out, speed, noise);
         break;

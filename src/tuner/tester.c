@@ -1,5 +1,6 @@
 /* tester.c: runs or checks one configuration at a time, and compares configurations with
    libraries. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "backend/mix.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "measure/pressure.h"
 #include "tuner/summary.h"
 #include "tuner/warning.h"
 
@@ -22,6 +24,8 @@ struct ak_tester {
     void (*waiting)(void *context, double seconds); /* may be NULL */
     void *waiting_context;
     bool ceilings_known; /* measured before the first run; a check needs no ceilings */
+    /* The highest pressures beside the trials (measure/pressure.h), as those of a comparison. */
+    ak_noise noise;
 };
 
 ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
@@ -30,6 +34,7 @@ ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
     const ak_pool_options options = {.compile_workers = 1};
     ak_tester *tester;
     AK_DO(AK_NEW(tester, 1, err));
+    tester->noise = (ak_noise){.pressure_before = -1, .pressure = -1, .pressure_after = -1};
     AK_TRY(ak_session_open(&tester->session, task, &options, err));
     if (task->cancel != NULL && *task->cancel != 0) {
         AK_TRY(ak_fail(err, AK_CANCELLED, "cancelled"));
@@ -117,7 +122,30 @@ ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *confi
         AK_DO(ak_session_ceilings(&tester->session, err));
         tester->ceilings_known = true;
     }
-    return run_job(out, tester, config, AK_JOB_TRIAL, err);
+    /* A recording was measured at another time, and another machine has other work. */
+    if (ak_pool_recalls(tester->session.pool) || tester->session.task->launcher != NULL) {
+        return run_job(out, tester, config, AK_JOB_TRIAL, err);
+    }
+    ak_noise *noise = &tester->noise;
+    ak_pressure_mark from, to;
+    noise->pressure_before = fmax(noise->pressure_before, ak_pressure_look());
+    ak_pressure_take(&from);
+    AK_DO(run_job(out, tester, config, AK_JOB_TRIAL, err));
+    ak_pressure_take(&to);
+    noise->pressure = fmax(noise->pressure, ak_pressure_between(&from, &to));
+    noise->pressure_after = fmax(noise->pressure_after, ak_pressure_look());
+    return AK_OK;
+}
+
+double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester)
+{
+    ak_warnings list = {0};
+    double beside = fmax(tester->noise.pressure_before, tester->noise.pressure_after);
+    bool warned =
+        ak_warn_trials(&list, beside, tester->noise.pressure, NULL) == AK_OK && list.count > 0;
+    (void)snprintf(warning, bytes, "%s", warned ? list.texts[0] : "");
+    ak_warnings_free(&list);
+    return fmax(beside, tester->noise.pressure);
 }
 
 ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
@@ -148,7 +176,7 @@ static ak_status warn(ak_comparison *out, ak_error *err)
     ak_warnings warnings = {0};
     AK_TRY(ak_warn_notes(&warnings, out->candidates, out->count, err));
     AK_TRY(ak_warn_conditions(&warnings, out->candidates, out->count, err));
-    AK_TRY(ak_warn_noise(&warnings, &out->noise, err));
+    AK_TRY(ak_warn_noise(&warnings, &out->noise, out->candidates, out->count, err));
 out:
     out->warnings = warnings.texts;
     out->warning_count = warnings.count;
@@ -282,7 +310,7 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
                                      .names = l.names,
                                      .count = l.all,
                                      .protocol = ak_session_protocol(&session),
-                                     .control = true,
+                                     .control = !ak_pool_recalls(session.pool),
                                      .twice = l.all - 1,
                                      .fallback = l.libraries,
                                      .seconds = options->seconds > 0 ? options->seconds : seconds,

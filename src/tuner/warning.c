@@ -77,9 +77,44 @@ ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t c
     return AK_OK;
 }
 
-ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err)
+/* Says by how much the control differed, with its interval, and what that means by the rules of
+   verdict.h. */
+static ak_status warn_of_control(ak_warnings *out, const ak_speed *control, ak_error *err)
 {
-    double same = noise->control.ratio > 0 ? ak_verdict_deviation(noise->control.ratio) : 0;
+    char what[160];
+    const bool inverted = control->ratio < 1;
+    const double same = ak_verdict_deviation(control->ratio);
+    const double low = inverted ? 1 / control->high : control->low;
+    const double high = inverted ? 1 / control->low : control->high;
+    const double least = same + 1 > AK_VERDICT_LEAST ? same : AK_VERDICT_LEAST - 1;
+    const double most = (high > 1 / low ? high : 1 / low) - 1;
+    if (!ak_verdict_decides(low, high)) {
+        (void)snprintf(what, sizeof what, "that is too uncertain, so no speed is decided");
+    } else if (1 + least > AK_VERDICT_WIDEST) {
+        (void)ak_number_print(what, sizeof what,
+                              "a speed whose interval comes within %.1f %% of 1 is not decided",
+                              100 * most);
+    } else {
+        (void)ak_number_print(what, sizeof what,
+                              "a speed whose interval comes within %.1f %% of 1 is a tie, and one "
+                              "that comes within %.1f %% is not decided",
+                              100 * least, 100 * most);
+    }
+    return add(out, err,
+               "one candidate measured twice differed by %.1f %% (95 %% interval %.1f .. %.1f %%): "
+               "%s",
+               100 * same, 100 * (low - 1), 100 * (high - 1), what);
+}
+
+ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
+                        size_t count, ak_error *err)
+{
+    bool matters = noise->control.ratio > 0 &&
+                   ak_verdict_deviation(noise->control.ratio) > AK_VERDICT_LEAST - 1;
+    for (size_t i = 0; i < count && noise->control.ratio > 0; i++) {
+        matters = matters || list[i].doubt == AK_DOUBT_CONTROL ||
+                  list[i].over_default.doubt == AK_DOUBT_CONTROL;
+    }
     if (ak_verdict_busy(noise)) {
         AK_DO(
             add(out, err,
@@ -88,13 +123,7 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err)
                 "again when the machine is idle",
                 100 * noise->pressure, noise->disturbed, noise->rounds, ak_plural(noise->rounds)));
     }
-    if (same > AK_VERDICT_LEAST - 1) {
-        AK_DO(add(out, err,
-                  "one candidate measured twice differed by %.1f %%: smaller differences count as "
-                  "ties",
-                  100 * same));
-    }
-    return AK_OK;
+    return matters ? warn_of_control(out, &noise->control, err) : AK_OK;
 }
 
 ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err)
@@ -116,6 +145,32 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)
                "the machine is busy with other work (tasks wait for a processor %.0f %% of the "
                "time): times will be less certain; Ctrl-C ends the run and keeps what it found",
                100 * pressure);
+}
+
+/* Warns if the machine was busy beside what was measured outside of a comparison. */
+static ak_status warn_of_pressure(ak_warnings *out, double beside, double during, const char *what,
+                                  ak_error *err)
+{
+    if (!(beside > AK_VERDICT_BUSY) && !(during > AK_VERDICT_BUSY_ALONE)) {
+        return AK_OK;
+    }
+    return add(out, err,
+               "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
+               "time, so %s; measure again when the machine is idle",
+               100 * (beside > during ? beside : during), what);
+}
+
+ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err)
+{
+    return warn_of_pressure(out, beside, during,
+                            "these times may be too long, and their intervals do not say by how "
+                            "much",
+                            err);
+}
+
+ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err)
+{
+    return warn_of_pressure(out, beside, during, "the ceilings of devices may be too low", err);
 }
 
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,

@@ -18,14 +18,20 @@ void ak_warnings_free(ak_warnings *warnings);
    Then a part of the difference in time comes from the device. */
 ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t count,
                              ak_error *err);
-/* Warns if the machine was busy during the measurement or the control differed from its
-   original. */
-ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err);
+/* Warns if the machine was busy during the measurement, and if the control differed from its
+   original or left a candidate undecided: says by how much, and which speeds that affects. */
+ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
+                        size_t count, ak_error *err);
 /* Warns of each candidate that has a note. A note says what the candidate's time is if that is not
    the time of a call in a batch. */
 ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
+/* Warns if the machine was busy beside trials that no comparison follows: `beside` is the pressure
+   before or after them, when nothing of ours ran, `during` that of the trials themselves. */
+ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err);
+/* Does the same beside a measurement of the ceilings. */
+ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err);
 /* Warns if the ceilings rose during a run, which means that it began on a busy machine. */
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
                            ak_error *err);

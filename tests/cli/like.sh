@@ -59,6 +59,10 @@ autokernel tune wide.json --device sim --evals 6 --archive other.db 2>&1 | grep 
 autokernel tune wide.json --device sim --evals 6 --archive other.db --like none 2>&1 | grep -c 'tried first'
 echo "- a study"
 autokernel study here.json --like there.json --arms random,portfolio --seeds 3 --evals 3 --json --quiet | grep -c '"arms"'
+autokernel study here.json --like there.json --arms random --seeds 4 --evals 3 --quiet | sed -n 2p
+autokernel study here.json --like here.json --arms random --seeds 4 --evals 3 --quiet --json | grep -o '"like":"[^"]*"'
+autokernel study here.json --arms random --seeds 4 --evals 3 --quiet --json | grep -o '"like":[^,]*'
+autokernel simulate here.json --like here.json --strategy random --repeats 4 | grep 'like'
 echo "- what is wrong"
 autokernel tune here.json --device sim --like nowhere.json; echo $?
 autokernel tune here.json --device sim --like none --like there.json; echo $?

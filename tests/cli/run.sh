@@ -122,6 +122,7 @@ run_one() {
     # and neither is how busy the machine is.
     sed -e "s#$scratch#SCRATCH#g" -e '/^warning: this kernel has no /d' \
         -e '/^warning: .*: the machine was busy,/d' -e '/^warning: the machine \(is\|was\) busy /d' \
+        -e '/^warning: .*: the machine was busy with /d' \
         -e '/^speed compares times of the same round/d' \
         -e '/: compiling or running for [0-9]* s; /d' \
         -e '/^warning: one candidate measured twice /d' \

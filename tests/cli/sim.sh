@@ -24,6 +24,9 @@ grep -c 'sim:' both.json
 autokernel export tiny --archive both.db --format kernel-tuner | grep -c '"time"'
 autokernel export tiny --archive both.db --format csv | grep -c 'sim:'
 autokernel simulate both.db --strategy random | sed -n 2p
+echo "- recorded times are compared as they are: nothing took part twice"
+autokernel compare tiny.json --device sim --archive none.db --config x=2,y=3 --config x=4,z=a | sed -n '2,5p'
+autokernel compare tiny.json --device sim --archive none.db --config x=2,y=3 --config x=4,z=a --json | grep -o -E '"(ratio_ci|verdict|undecided_because|control|during)":[^,]*' | sort | uniq -c | sed 's/^ *//'
 echo "- the same bytes"
 for i in 1 2; do
     autokernel tune tiny.json --device sim:tiny.json --strategy local --evals 30 --archive $i.db --events $i.events --quiet >/dev/null

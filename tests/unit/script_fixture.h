@@ -26,7 +26,7 @@ struct script {
     /* of the question under way */
     const ak_llm_chat *chat;
     int looked;
-    bool abandoned;
+    bool abandoned, late;
 };
 
 static inline ak_status script_start(ak_llm_call **out_call, void *context, const ak_llm_chat *chat,
@@ -79,14 +79,20 @@ static inline ak_status script_end(ak_llm_answer *out, ak_llm_call *call, ak_err
     return ak_buf_take(&out->text, &text, err);
 }
 
-static inline void script_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
-                                  ak_llm_call *call)
+/* The reply has come since it was last looked for if `late` is set. */
+static inline ak_status script_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES],
+                                       ak_llm_call *call, ak_error *err)
 {
-    assert_ptr_equal(context, call);
-    ((script *)call)->abandoned = true;
+    script *self = (script *)call;
+    self->abandoned = true;
+    if (self->late) {
+        lost[0] = 0;
+        return script_end(out, call, err);
+    }
     (void)snprintf(lost, AK_LLM_LOST_BYTES, "nobody answered");
     *out = (ak_llm_answer){
         .fault = AK_LLM_FAULT_CANCELLED, .attempts = 1, .priced = true, .cost_usd = 0.25};
+    return ak_fail(err, AK_CANCELLED, "script: cancelled");
 }
 
 static inline void script_open(script *self, script_reply reply)

@@ -78,22 +78,52 @@ static void a_busy_machine_is_said(void **state)
     assert_non_null(strstr(before.texts[0], "the machine is busy"));
     assert_non_null(strstr(before.texts[0], "43 %"));
     ak_warnings_free(&before);
+    ak_warnings beside = {0};
+    assert_int_equal(ak_warn_trials(&beside, -1, -1, NULL), AK_OK); /* not known */
+    assert_int_equal(ak_warn_trials(&beside, 0.09, 0.45, NULL), AK_OK);
+    assert_int_equal(beside.count, 0);
+    assert_int_equal(ak_warn_trials(&beside, 0.02, 0.97, NULL), AK_OK);
+    assert_int_equal(ak_warn_trials(&beside, 0.12, 0.03, NULL), AK_OK);
+    assert_int_equal(beside.count, 2);
+    assert_non_null(strstr(beside.texts[0], "97 % of the time, so these times may be too long"));
+    assert_non_null(strstr(beside.texts[1], "12 %"));
+    ak_warnings_free(&beside);
     ak_noise noise = {.control = {.ratio = 1.001, .low = 0.99, .high = 1.01}, .pressure = 0.02};
-    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
     noise.pressure = -1; /* not known */
-    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
     assert_int_equal(warnings.count, 0);
     noise.pressure = 0.43; /* of a machine whose other processors were busy */
     noise.rounds = 40;
     noise.disturbed = 3;
-    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
     assert_int_equal(warnings.count, 0);
     noise.disturbed = 20;
-    noise.control.ratio = 0.95;
-    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    noise.control = (ak_speed){.ratio = 0.95, .low = 0.92, .high = 1.02};
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
     assert_int_equal(warnings.count, 2);
     assert_non_null(strstr(warnings.texts[0], " 43 % of the time"));
-    assert_non_null(strstr(warnings.texts[1], "differed by 5.3 %"));
+    assert_non_null(strstr(warnings.texts[1], "differed by 5.3 % (95 % interval -2.0 .. 8.7 %): a "
+                                              "speed whose interval comes within 5.3 % of 1 is a "
+                                              "tie, and one that comes within 8.7 % is not"));
+    ak_warnings_free(&warnings);
+    /* A control whose interval is wide decides nothing, and makes no ties. */
+    noise = (ak_noise){.control = {.ratio = 1.471, .low = 0.8, .high = 2.5}};
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
+    assert_int_equal(warnings.count, 1);
+    assert_non_null(strstr(warnings.texts[0], "(95 % interval -20.0 .. 150.0 %): that is too "
+                                              "uncertain, so no speed is decided"));
+    ak_warnings_free(&warnings);
+    /* One that nearly agrees is shown if its interval left a candidate undecided. */
+    noise.control = (ak_speed){.ratio = 1.005, .low = 0.98, .high = 1.03};
+    ak_compared list = {.over_default = {.doubt = AK_DOUBT_NONE}};
+    assert_int_equal(ak_warn_noise(&warnings, &noise, &list, 1, NULL), AK_OK);
+    assert_int_equal(warnings.count, 0);
+    list.doubt = AK_DOUBT_CONTROL;
+    assert_int_equal(ak_warn_noise(&warnings, &noise, &list, 1, NULL), AK_OK);
+    assert_int_equal(warnings.count, 1);
+    assert_non_null(strstr(warnings.texts[0], "within 1.0 % of 1 is a tie, and one that comes "
+                                              "within 3.0 % is not decided"));
     ak_warnings_free(&warnings);
 }
 

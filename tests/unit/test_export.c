@@ -403,7 +403,7 @@ static void test_csv_refusals(void **state)
 {
     fixture *f = fixture_of(state);
     static const char *const cases[][2] = {
-        {"", "unknown column \"\""},
+        {"", "is empty"},
         {"name,config\n", "column \"status\" is missing"},
         {"name,config,status,statuz\n", "did you mean \"status\""},
         {"name,config,status,name\n", "twice"},
@@ -727,6 +727,11 @@ static void test_t4_refusals(void **state)
     fixture *f = fixture_of(state);
     assert_import_refused(f, "t4", "{}", "results");
     assert_import_refused(f, "t4", "{\"results\": [1]}", "result 1");
+    assert_import_refused(f, "t4",
+                          "{\"results\": [{\"configuration\": {\"x\": 1}, \"invalidity\": "
+                          "\"correct\", \"correctness\": 0, \"measurements\": [{\"name\": "
+                          "\"time\", \"value\": 1}]}]}",
+                          "result 1 contradicts itself");
     assert_import_refused(f, "t4", "{\"results\": [{\"invalidity\": \"correct\"}]}",
                           "configuration");
     assert_import_refused(f, "t4", "{\"results\": [{\"configuration\": {}}]}", "invalidity");

@@ -597,6 +597,23 @@ static void silence_ends_at_its_limit(void **state)
     expect_fault(&out, AK_LLM_FAULT_TIMEOUT, 1, "no complete reply after 3 s");
 }
 
+static void a_web_page_is_no_reply(void **state)
+{
+    (void)state;
+    ak_llm_options options = {.model = chat_dialect->spec};
+    outcome out;
+    const server_reply pages[] = {
+        {200, "Content-Type: text/html\r\n", "<html><h1>Please log in</h1></html>", SERVER_WHOLE,
+         0},
+        {200, "Content-Type: text/plain\r\n", " <!DOCTYPE html><p>Please log in", SERVER_WHOLE, 0}};
+    for (size_t i = 0; i < 2; i++) {
+        call_with(&out, &options, &pages[i], 1, 0);
+        expect_fault(
+            &out, AK_LLM_FAULT_DAMAGED, 5,
+            "a web page came in place of a reply, so check the address: \"Please log in\"");
+    }
+}
+
 static void cancel_ends_at_once(void **state)
 {
     (void)state;
@@ -619,7 +636,10 @@ static void cancel_ends_at_once(void **state)
     assert_int_equal(ak_llm_start(&pending, llm, &chat, NULL), AK_OK);
     assert_false(ak_llm_done(pending));
     char lost[AK_LLM_LOST_BYTES];
-    ak_llm_abandon(lost, pending);
+    ak_llm_answer given_up;
+    assert_int_equal(ak_llm_abandon(&given_up, lost, pending, NULL), AK_CANCELLED);
+    assert_int_equal(given_up.fault, AK_LLM_FAULT_CANCELLED);
+    ak_llm_answer_clear(&given_up);
     assert_string_equal(lost, ""); /* no request was lost */
     ak_llm_totals totals;
     ak_llm_total(&totals, llm);
@@ -1128,6 +1148,7 @@ int main(void)
         cmocka_unit_test(lost_streams_keep_complete_elements),
         cmocka_unit_test(streams_end_when_enough_is_said),
         cmocka_unit_test(silence_ends_at_its_limit),
+        cmocka_unit_test(a_web_page_is_no_reply),
         cmocka_unit_test(cancel_ends_at_once),
         cmocka_unit_test(calls_run_side_by_side),
         cmocka_unit_test(large_replies_are_bounded),

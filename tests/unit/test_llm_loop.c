@@ -368,6 +368,27 @@ static void test_abandoned(void **state)
     ak_free(r);
 }
 
+/* A reply that came after the last look was paid for: its tokens and its cost are reported. */
+static void test_late(void **state)
+{
+    (void)state;
+    run *r = open_run("llm:fill=0", climb, 60, 2);
+    ak_proposal proposal;
+    bool found = true;
+    r->model.looks = 1000;
+    r->model.late = true;
+    assert_int_equal(r->strategy->ops->propose(&proposal, &found, r->strategy, NULL), AK_OK);
+    assert_false(found);
+    r->strategy->ops->close(r->strategy);
+    assert_true(r->model.abandoned);
+    assert_int_equal(r->calls, 1);
+    assert_int_equal(r->failed_calls, 0);
+    assert_true(r->spent_usd > 0.009 && r->spent_usd < 0.011);
+    script_close(&r->model);
+    ak_space_free(r->space);
+    ak_free(r);
+}
+
 static void test_oneshot(void **state)
 {
     (void)state;
@@ -744,6 +765,7 @@ int main(void)
         cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_late),
         cmocka_unit_test(test_oneshot),
         cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_many_under_way),

@@ -139,7 +139,7 @@ static void a_folder_answers_what_was_asked(void **state)
         ak_llm_total(&totals, llm);
         assert_int_equal(totals.calls, 3);
         assert_int_equal(totals.failed, 2);
-        assert_true(totals.cost_usd == 0.25);
+        assert_true(totals.cost_usd == 0.25 && totals.priced);
         ak_llm_close(llm);
     }
     json_decref(schema);

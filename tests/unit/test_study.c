@@ -312,6 +312,21 @@ static void test_arms_are_told(void **state)
     }
 }
 
+/* One run shows nothing of how much runs differ. */
+static void test_one_seed(void **state)
+{
+    (void)state;
+    json_t *result = study(&(ak_study_options){.arms = "random", .seeds = 1, .evaluations = 4});
+    const json_t *arm = arm_of(result, "random");
+    const json_t *curve = json_object_get(json_object_get(arm, "quality"), "evaluations");
+    const json_t *last = json_array_get(curve, json_array_size(curve) - 1);
+    assert_true(number_of(last, "quality") > 0);
+    assert_true(json_is_null(json_object_get(last, "low")));
+    assert_true(json_is_null(json_object_get(last, "high")));
+    assert_true(json_is_null(json_object_get(json_object_get(arm, "deployed"), "low")));
+    json_decref(result);
+}
+
 /* The results of a fallback strategy do not count for an arm whose model fails. */
 static void test_dead_model(void **state)
 {
@@ -328,6 +343,9 @@ static void test_dead_model(void **state)
         assert_non_null(
             strstr(json_string_value(json_object_get(arm, "fell_back_because")), "carrying on"));
         assert_int_equal(json_object_size(json_object_get(arm, "quality")), 0);
+        assert_true(json_is_null(json_object_get(arm, "usd_mean")));
+        assert_true(json_is_null(json_object_get(arm, "calls_mean")));
+        assert_true(number_of(json_object_get(arm, "spent"), "calls") >= 2);
         /* As deployed these runs count, with what the fallback made of them. */
         const json_t *deployed = json_object_get(arm, "deployed");
         assert_true(number_of(deployed, "quality") > 0 && number_of(deployed, "low") > 0);
@@ -341,9 +359,9 @@ int main(void)
 {
     server_clean_environment();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classical),  cmocka_unit_test(test_bad_arms),
-        cmocka_unit_test(test_recorded),   cmocka_unit_test(test_arms_are_told),
-        cmocka_unit_test(test_dead_model),
+        cmocka_unit_test(test_classical),     cmocka_unit_test(test_bad_arms),
+        cmocka_unit_test(test_recorded),      cmocka_unit_test(test_one_seed),
+        cmocka_unit_test(test_arms_are_told), cmocka_unit_test(test_dead_model),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

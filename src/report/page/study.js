@@ -34,8 +34,8 @@ function draw_quality(host, study) {
             tooltip: ak.hover(colors, (p) => {
                 const at = arms[Math.floor(p.seriesIndex / 3)].curve[p.dataIndex];
                 return ak.facts(p.seriesName, [[AXES[by], ak.number(at.at, 4)],
-                    ["quality", `${ak.number(at.quality, 4)} (${ak.number(at.low, 4)} to ` +
-                        `${ak.number(at.high, 4)})`]]);
+                    ["quality", ak.number(at.quality, 4) + (at.low === null ? ""
+                        : ` (${ak.number(at.low, 4)} to ${ak.number(at.high, 4)})`)]]);
             }),
             xAxis: ak.axis(colors, {type: "value", name: AXES[by], nameLocation: "middle",
                 nameGap: 26, min: 0, splitLine: {show: false}}),
@@ -43,7 +43,8 @@ function draw_quality(host, study) {
                 (study.reference_is === "optimum" ? "the optimum" : "the best of the study"),
             max: 1, min: Math.floor(least * 20) / 20}),
             series: arms.flatMap((arm) => [
-                band(arm, (p) => p.low, false), band(arm, (p) => p.high - p.low, true),
+                band(arm, (p) => p.low ?? p.quality, false),
+                band(arm, (p) => p.low === null ? 0 : p.high - p.low, true),
                 {name: arm.arm, type: "line", symbol: "circle", symbolSize: 5, z: 3,
                     step: by === "evaluations" ? "end" : false, itemStyle: {color: arm.color},
                     lineStyle: {color: arm.color, width: 2}, data: points(arm, (p) => p.quality)},
@@ -71,8 +72,8 @@ function arm_table(study) {
         {name: "quality", right: true, value: (a) => last(a) ? last(a).quality : null,
             cell: (a) => last(a) ? ak.number(last(a).quality, 4) : "-"},
         {name: "95 % interval", right: true, value: (a) => last(a) ? last(a).low : null,
-            cell: (a) => last(a) ? `${ak.number(last(a).low, 4)} .. ${ak.number(last(a).high, 4)}`
-                : "-"},
+            cell: (a) => last(a) && last(a).low !== null
+                ? `${ak.number(last(a).low, 4)} .. ${ak.number(last(a).high, 4)}` : "-"},
         {name: "reached 1", right: true, value: (a) => a.reached_reference},
         {name: "evaluations", right: true, value: (a) => a.evaluations_mean,
             cell: (a) => ak.number(a.evaluations_mean, 3)},
