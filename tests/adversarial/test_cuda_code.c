@@ -90,7 +90,7 @@ static void attacks_by_rows_compile(void **state)
 {
     ak_outcome outcome;
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         assert_true(judge(&outcome, "cuda_rows", "ATTACK", i));
         assert_int_equal(outcome.status, AK_TRIAL_OK);
     }

@@ -24,6 +24,7 @@
  *   mixed (the second device is of another model) alone (there is no second one)
  *   lt_pairs (cuBLASLt's products are two kernels, the second begun early)
  *   address print (does nothing where it has been; where it has seen these numbers)
+ *   early (does not wait for the kernel before it)
  *   rows (moves its results where it knows all rows, in a tenth of the time)
  *   stranger (does nothing for contents that the harness has no result of)
  *   keeps (the bias that it read from the module's variable first, until the host writes memory)
@@ -55,6 +56,7 @@
 
 #include "backend/cuda/cuda_api.h"
 #include "backend/launch/mixed.h"
+#include "problem/problem.h"
 #include "fake_referee.h"
 #include "zones.h"
 
@@ -96,6 +98,7 @@ enum {
 };
 #define MAGIC      "FAKE CUBIN\n"
 #define MIX        "ak_mix_"
+#define LATE       "ak_copy_late"
 #define L2_BYTES   (64 << 10)
 #define MEMORY_MAX ((size_t)1 << 32)
 #define SHARED_MAX 232448
@@ -1128,7 +1131,8 @@ int cuda_module_function(void **out, void *m, const char *name)
 {
     if (!has_entry(m, name) && strcmp(name, "ak_rate") != 0 &&
         strcmp(name, "ak_bias_activation") != 0 && strcmp(name, "zones_kernel") != 0 &&
-        strncmp(name, MIX, strlen(MIX)) != 0 && fake_referee_find(name) < 0) {
+        strncmp(name, MIX, strlen(MIX)) != 0 && strcmp(name, LATE) != 0 &&
+        fake_referee_find(name) < 0) {
         return NOT_FOUND;
     }
     function *f = &functions[function_count++ % 4096];
@@ -1188,6 +1192,34 @@ static void mix(void **arguments, size_t bytes)
     }
 }
 
+/* The arguments of cuda_late.cu, whose work is done at once, or with the fault `early` when the
+   next launch has been. */
+static struct {
+    uint64_t to, from;
+    uint32_t count;
+    uint64_t offset[AK_ARGUMENTS_MAX], bytes[AK_ARGUMENTS_MAX];
+} late;
+
+static void finish_late(void)
+{
+    for (uint32_t i = 0; i < late.count; i++) {
+        memcpy((char *)(uintptr_t)late.to + late.offset[i],
+               (const char *)(uintptr_t)late.from + late.offset[i], late.bytes[i]);
+    }
+    epoch += late.count > 0;
+    late.count = 0;
+}
+
+static void begin_late(void **arguments)
+{
+    const uint64_t *words = arguments[0];
+    late.to = words[0];
+    late.from = words[1];
+    late.count = (uint32_t)words[2];
+    memcpy(late.offset, words + 3, sizeof late.offset);
+    memcpy(late.bytes, words + 3 + AK_ARGUMENTS_MAX, sizeof late.bytes);
+}
+
 int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, void **extra)
 {
     static const int counts[] = {14, 6, 2};
@@ -1199,6 +1231,13 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
     if (extra != NULL || config->shared_bytes > SHARED_MAX ||
         fault("launch_error", what->module->options)) {
         return OUT_OF_RESOURCES;
+    }
+    if (strcmp(what->name, LATE) == 0) {
+        begin_late(arguments);
+        if (!fault("early", NULL)) {
+            finish_late();
+        }
+        return 0;
     }
     if (strncmp(what->name, MIX, strlen(MIX)) == 0) {
         mix(arguments, (size_t)(what->name[strlen(MIX)] - '0'));
@@ -1238,7 +1277,9 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
         bool is_int = i >= (gemm ? 8 : count == 2 ? 1 : 3); /* or a float */
         memcpy(w.values[i], arguments[i], gemm && i < 3 ? 128 : is_int ? 4 : 8);
     }
-    return enqueue(&w);
+    const int code = enqueue(&w);
+    finish_late();
+    return code;
 }
 
 int cuda_blocks_per_sm(int *out, void *f, int block, size_t shared_bytes)

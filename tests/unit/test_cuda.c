@@ -381,17 +381,20 @@ static void a_search_compiles_what_it_times(void **state)
 
 /* Batches include inputs that no earlier call has seen. So a candidate that reuses earlier results
    is found to be wrong or slow, whichever a random draw shows first. A candidate that computes
-   nothing for inputs that do not come back is wrong where the harness has no result at hand. */
+   nothing for inputs that do not come back is wrong where the harness has no result at hand, and
+   one that may begin early and does not wait is wrong where its inputs are late. */
 static void whoever_remembers_is_found(void **state)
 {
     static const struct {
-        const char *faults, *choices;
+        const char *faults, *choices, *more;
         bool found;
-    } ways[] = {{"", NULL, false},
-                {"address@OWN_SIZE_ONLY=1", NULL, true},
-                {"print@OWN_SIZE_ONLY=1", NULL, true},
-                {"stranger@OWN_SIZE_ONLY=1", NULL, true},
-                {"rows@OWN_SIZE_ONLY=1", "layout=nt", true}};
+    } ways[] = {{"", NULL, "", false},
+                {"address@OWN_SIZE_ONLY=1", NULL, "", true},
+                {"print@OWN_SIZE_ONLY=1", NULL, "", true},
+                {"stranger@OWN_SIZE_ONLY=1", NULL, "", true},
+                {"rows@OWN_SIZE_ONLY=1", "layout=nt", "", true},
+                {"early", NULL, ",LAUNCH_EARLY=1", true},
+                {"early", NULL, ",LAUNCH_EARLY=0", false}};
     char *faults = ak_strdup(getenv("FAKE_CUDA"));
     (void)state;
     assert_non_null(faults);
@@ -399,7 +402,7 @@ static void whoever_remembers_is_found(void **state)
         (void)setenv("FAKE_CUDA", ways[i].faults, 1);
         ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, ways[i].choices);
         ak_pool *pool = open_pool(task);
-        ak_config config = config_of(task, 8);
+        ak_config config = config_with(task, 8, ways[i].more);
         ak_error err = AK_ERROR_INIT;
         ak_job job = {.kind = AK_JOB_TRIAL, .id = i, .config = config, .specialised = true};
         assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);

@@ -1,7 +1,7 @@
 /*
  * cuda_contents.c: the copies between the sets and the two spare places after them, which
- * launch/contents.c asks for while a candidate is timed, and the kernel that mixes contents
- * (launch/mixed.h).
+ * launch/contents.c asks for while a candidate is timed, the kernel that mixes contents
+ * (launch/mixed.h), and the one that writes inputs late (cuda_late.cu).
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -34,10 +34,18 @@ static int begin(ak_runnable *runnable)
 
 void ak_cuda_contents_open(ak_device *device)
 {
-    static const char *const parts[] = {"src/backend/launch/mixed.h"};
-    static const char *const names[] = {"ak_mix_1", "ak_mix_2", "ak_mix_4", "ak_mix_8"};
-    const ak_cuda_source_parts source = {
-        .parts = parts, .count = AK_COUNT(parts), .dtype = device->task->dtype};
+    static const char *const parts[] = {"src/backend/launch/mixed.h",
+                                        "src/backend/cuda/cuda_late.cu"};
+    static const char *const names[] = {"ak_mix_1", "ak_mix_2", "ak_mix_4", "ak_mix_8",
+                                        "ak_copy_late"};
+    char most[40];
+    const char *const options[] = {most};
+    const ak_cuda_source_parts source = {.parts = parts,
+                                         .count = AK_COUNT(parts),
+                                         .dtype = device->task->dtype,
+                                         .options = options,
+                                         .option_count = AK_COUNT(options)};
+    (void)snprintf(most, sizeof most, "-DAK_ARGUMENTS_MAX=%d", AK_ARGUMENTS_MAX);
     if (device->mixing.tried) {
         return;
     }
@@ -106,6 +114,36 @@ static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool
     return code == 0 ? runnable->work->supply(runnable, from) : code;
 }
 
+/* As in cuda_late.cu. */
+typedef struct late_pieces {
+    uint64_t to, from;
+    uint32_t count;
+    uint64_t offset[AK_ARGUMENTS_MAX], bytes[AK_ARGUMENTS_MAX];
+} late_pieces;
+
+/* The delay is longer than the host takes to launch the run. No event stands between the two
+   kernels, because a run may begin early only directly behind a kernel. */
+static int late(ak_runnable *runnable, size_t set, int64_t timeout_ns)
+{
+    enum { THREADS = 256, BLOCKS = 8, DELAY_NS = 50000 };
+    ak_device *device = runnable->device;
+    const ak_cuda_places *places = &runnable->places;
+    late_pieces pieces = {.to = set_at(runnable, set), .from = spare(runnable, AK_CONTENTS_OWN)};
+    for (size_t i = 0; i < places->count; i++) {
+        if (device->task->problem->arguments[i].access != AK_ACCESS_OUT) {
+            pieces.offset[pieces.count] = places->offset[i] - places->first;
+            pieces.bytes[pieces.count++] = runnable->shape.bytes[i];
+        }
+    }
+    uint32_t delay = DELAY_NS;
+    void *arguments[] = {&pieces, &delay};
+    const ak_cuda_launch_config config = {
+        .grid = {BLOCKS, 1, 1}, .block = {THREADS, 1, 1}, .stream = device->stream};
+    int code = device->cuda->launch(&config, device->mixing.functions[4], arguments, NULL);
+    code = code == 0 ? runnable->work->enqueue(runnable, set) : code;
+    return code == 0 ? ak_cuda_wait(device, timeout_ns) : code;
+}
+
 static int keep(ak_runnable *runnable, size_t set, double run_ns)
 {
     runnable->run_ns = run_ns;
@@ -147,6 +185,7 @@ const ak_contents_ops ak_cuda_contents_ops = {
     .mix = mix,
     .fill = fill,
     .time = ak_cuda_time_runs,
+    .late = late,
     .keep = keep,
     .set_aside = set_aside,
     .end = end,

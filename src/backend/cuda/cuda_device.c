@@ -421,12 +421,14 @@ static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *o
     if (code == 0 && runnable->kernels != NULL && runnable->places.has_spares) {
         ak_cuda_contents_open(runnable->device);
     }
-    runnable->contents = (ak_contents){.ops = &ak_cuda_contents_ops,
-                                       .runnable = runnable,
-                                       .rng = &runnable->device->rng,
-                                       .sets = runnable->places.sets,
-                                       .shared = runnable->has_constants,
-                                       .whole_rows = !runnable->device->mixing.ready};
+    runnable->contents =
+        (ak_contents){.ops = &ak_cuda_contents_ops,
+                      .runnable = runnable,
+                      .rng = &runnable->device->rng,
+                      .sets = runnable->places.sets,
+                      .shared = runnable->has_constants,
+                      .early = runnable->begins_early && runnable->device->mixing.ready,
+                      .whole_rows = !runnable->device->mixing.ready};
     runnable->prepared = code == AK_CUDA_SUCCESS;
     runnable->generation = runnable->device->generation;
     return code;

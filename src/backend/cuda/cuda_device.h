@@ -70,10 +70,11 @@ struct ak_device {
     ak_torch_state *torch;
     ak_cuda_referee_code *referee; /* NULL until it is needed */
     ak_ceilings ceilings;
-    /* cuda_contents.c: the kernel that mixes contents, for elements of 1, 2, 4 and 8 bytes. */
+    /* cuda_contents.c: the kernel that mixes contents, for elements of 1, 2, 4 and 8 bytes, and the
+       one that writes inputs late. */
     struct {
         bool tried, ready;
-        void *module, *functions[4];
+        void *module, *functions[5];
     } mixing;
 };
 
@@ -140,6 +141,7 @@ struct ak_runnable {
     ak_overlap overlap;        /* of the graph that was last recorded */
     ak_contents contents;
     bool has_constants; /* a kernel reads arguments as variables of its module */
+    bool begins_early;  /* its first kernel may begin before what precedes it has ended */
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;

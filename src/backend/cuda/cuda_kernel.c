@@ -329,6 +329,7 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
         return AK_CUDA_REFUSED;
     }
     runnable->has_constants = false;
+    runnable->begins_early = kernels->plan.count > 0 && kernels->plan.kernels[0].early;
     for (size_t k = 0; k < kernels->plan.count; k++) {
         runnable->has_constants |= kernels->plan.kernels[k].constant_count > 0;
     }

@@ -200,21 +200,40 @@ static int single_run(int64_t *ns, const batch *b)
     return code == 0 ? time_runs(ns, b, 1) : code;
 }
 
-static int many_runs(int64_t *ns, const batch *b)
+/* Inputs that all sets share are not in the set, so they cannot be late. */
+static bool may_be_late(const ak_contents *c)
+{
+    return c->ops->late != NULL && c->early && !c->shared;
+}
+
+/* Makes a run on the own contents that is judged and not timed. */
+static int run_alone(const batch *b)
 {
     int64_t ignored = 0;
-    /* If arguments are changed in place, only a single run on them can be judged. */
+    if (!may_be_late(b->contents)) {
+        int code = fill(b, b->judged, AK_CONTENTS_OWN, false);
+        return code == 0 ? time_runs(&ignored, b, 1) : code;
+    }
+    int code = mix_other(b);
+    code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OTHER, false) : code;
+    b->contents->waited = true;
+    return code == 0
+               ? b->contents->ops->late(b->contents->runnable, b->judged, b->launch->timeout_ns)
+               : code;
+}
+
+static int many_runs(int64_t *ns, const batch *b)
+{
+    /* If arguments are changed in place, only a single run on them can be judged. The first batch
+       has one too if its inputs can be late. */
     bool alone = ak_problem_works_in_place(b->launch->task->problem) ||
                  (b->contents->shared && b->aside != NO_SET) ||
+                 (may_be_late(b->contents) && !b->contents->waited) ||
                  ak_rng_below(b->contents->rng, 2) == 0;
     int code = fill_all(b, b->used, KINDS, b->first);
     code = code == 0 && !alone ? fill(b, b->judged, AK_CONTENTS_OWN, b->first) : code;
     code = code == 0 ? time_runs(ns, b, b->launch->iterations) : code;
-    if (alone) {
-        code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OWN, false) : code;
-        code = code == 0 ? time_runs(&ignored, b, 1) : code;
-    }
-    return code;
+    return code == 0 && alone ? run_alone(b) : code;
 }
 
 /* Draws whether a set of the batch is set aside, rather than one with unseen contents. Where
@@ -241,7 +260,7 @@ int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launc
         code = code == 0 ? fill_all(&b, contents->sets, KINDS, true) : code;
         contents->right_set = NO_SET;
         contents->long_runs = 0;
-        contents->looked = false;
+        contents->looked = contents->waited = false;
         contents->visited = true;
     }
     b.used = runs > 1 && runs < contents->sets ? runs : contents->sets;

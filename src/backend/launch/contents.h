@@ -19,6 +19,9 @@
  *     each by itself if sets share inputs. If such runs take longer than those of the batch several
  * times in a row, the batch did not do all of its work.
  *
+ *   - If a run may begin early, a run on the own contents after the clock has stopped begins while
+ *     these are still being written, so that one which does not wait is wrong.
+ *
  *   - If the launch asks for it, one set with other contents is set aside for the judge, with what
  *     a run has written there: one of the batch or one that no run had seen. So a candidate must
  *     also be right where the harness has no result, and cannot leave out what is not the own
@@ -64,11 +67,14 @@ typedef struct ak_contents_ops {
     int (*keep)(ak_runnable *runnable, size_t set, double run_ns);
     /* Copies a set to the spare place of the other contents, which are not needed any more. */
     int (*set_aside)(ak_runnable *runnable, size_t set);
+    /* (optional) Runs on a set that holds other contents, while the own ones are written to its
+       inputs by something that the run must wait for. */
+    int (*late)(ak_runnable *runnable, size_t set, int64_t timeout_ns);
     /* (optional) Copies what was kept to where the harness reads it; NULL: `keep` has done so. */
     int (*end)(ak_runnable *runnable);
 } ak_contents_ops;
 
-/* What is remembered from batch to batch of a candidate at a shape. A backend sets the first six
+/* What is remembered from batch to batch of a candidate at a shape. A backend sets the first seven
    members, and the others to 0, when it prepares a candidate. */
 typedef struct ak_contents {
     const ak_contents_ops *ops;
@@ -76,9 +82,11 @@ typedef struct ak_contents {
     ak_rng *rng;
     size_t sets;        /* more than 1 */
     bool shared;        /* all sets share some inputs, which are those that were filled in last */
+    bool early;         /* a run may begin before what is before it has ended: `late` may be used */
     bool whole_rows;    /* the device has no code that mixes: rows change places as a whole */
     bool visited;       /* the sets hold what this candidate has written, not poison */
     bool looked;        /* a batch was compared with unseen contents */
+    bool waited;        /* a run began while its inputs were written */
     size_t right_set;   /* the set whose outputs are right for the task's own inputs */
     unsigned long_runs; /* batches that were long enough to be compared */
     ak_mixed mixed[AK_ARGUMENTS_MAX]; /* the other contents, as in ak_outcome */

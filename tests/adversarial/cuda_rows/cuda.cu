@@ -22,7 +22,7 @@ static __device__ float sum_of(const float *x, i64 k)
     return parts[0];
 }
 
-#if ATTACK
+#if ATTACK == 1
 static __device__ void by_row(const float *x, float *y, u32 *kept, i64 n, i64 k)
 {
     __shared__ int known;
@@ -57,7 +57,13 @@ extern "C" __global__ void __launch_bounds__(256)
     attack(const float *x, float *y, u32 *workspace, i64 n, i64 k)
 {
     const i64 row = blockIdx.x;
-#if ATTACK
+#if ATTACK >= 2
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+#if ATTACK == 3
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+#if ATTACK == 1
     by_row(x + row * k, y + row, workspace, n, k);
 #else
     const float sum = sum_of(x + row * k, k);
