@@ -584,6 +584,9 @@ AK_API bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester,
 /* Calls `waiting` about every two seconds while a configuration is run or checked. */
 AK_API void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
                               void *context);
+/* Returns whether the device, the inputs and the reference's results of the task are ready. They
+   are made before the first configuration runs. */
+AK_API bool ak_tester_ready(const ak_tester *tester);
 /* Checks the results of a configuration at the task's own size, at the problem's edge-case sizes
    and at sizes drawn at random; measures nothing. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
