@@ -62,7 +62,7 @@ static void print_two(ak_buf *out, const json_t *program, const operation *o, co
     const json_int_t nothing = multiplies ? 1 : 0;
     if ((adds || multiplies || o->holds == OR) && is_number(program, begin, ends[0], nothing)) {
         print_part(out, program, ends[1], needs);
-    } else if ((adds || multiplies || o->text[1] == '-') &&
+    } else if ((adds || multiplies || o->holds == OR || o->text[1] == '-') &&
                is_number(program, ends[0], ends[1], nothing)) {
         print_part(out, program, ends[0], needs);
     } else if (o->holds == ATOM) {
