@@ -9,7 +9,7 @@
 #   make check-torch  test the Python package with torch, on the GPU too if there is one
 #   make check-all  the same under ASan+UBSan and TSan, clang-tidy and the fuzzers (what CI runs)
 #   make wheel      build/wheel/autokernel-*.whl: the Python package
-#   make install    PREFIX=/usr/local DESTDIR=  (make uninstall takes it away again)
+#   make install    PREFIX=/usr/local DESTDIR=  (make uninstall takes away the latest, or that of its PREFIX)
 #   make clean
 
 PREFIX ?= /usr/local
@@ -106,8 +106,7 @@ install: build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 uninstall:
-	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt
-	@sort -ru $(BUILD)/install_folders.txt 2>/dev/null | while read -r folder; do rmdir "$$folder" 2>/dev/null || true; done
+	@bash tools/uninstall.sh $(BUILD) "$(DESTDIR)" $(if $(filter-out file,$(origin PREFIX)),"$(PREFIX)")
 
 wheel: build
 	@cmake --build $(BUILD) -j $(JOBS) --target autokernel_runtime >build/build.log 2>&1 || (cat build/build.log; exit 1)

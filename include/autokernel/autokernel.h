@@ -23,6 +23,11 @@
  * at a time may use an object. Names of times end in _ns, _ms or _seconds, names of sizes in
  * _bytes. Rates are decimal: 1 TFLOP/s = 1e12 flop/s, 1 GB/s = 1e9 byte/s. The locale changes no
  * text that is read or written: a program may call setlocale.
+ *
+ * The library runs the autokernel executable, which compiles and measures: the one that
+ * AUTOKERNEL_WORKER names, else one beside the program, else the one that was installed with the
+ * library, else one in PATH. Build a program with `cc x.c $(pkg-config --cflags --libs
+ * autokernel)`.
  */
 #ifndef AUTOKERNEL_H
 #define AUTOKERNEL_H
@@ -591,6 +596,9 @@ AK_API bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester,
 /* Calls `waiting` about every two seconds while a configuration is run or checked. */
 AK_API void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
                               void *context);
+/* Returns whether the device, the inputs and the reference's results of the task are ready. They
+   are made before the first configuration runs. */
+AK_API bool ak_tester_ready(const ak_tester *tester);
 /* Checks the results of a configuration at the task's own size, at the problem's edge-case sizes
    and at sizes drawn at random; measures nothing. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
@@ -1094,8 +1102,8 @@ AK_API ak_status ak_kernel_adopt(char **out_note, const char *path, const char *
                                  ak_error *err);
 
 /* Runs `autokernel worker`, the child processes that compile, check and time. A program that embeds
-   the library either installs the autokernel executable (found beside the program, in PATH or by
-   AUTOKERNEL_WORKER) or calls this function from its main when argv[1] is "worker". */
+   the library either installs the autokernel executable (see the head of this file) or calls this
+   function from its main when argv[1] is "worker". */
 AK_API int ak_worker_main(int argc, char **argv);
 
 /* ---- 10. recordings: searching without a device ---------------------------------------------- */

@@ -235,7 +235,7 @@ class Bundle:
         self._check_apart(plan, {i: address(a) for i, a in given.items()})
         for i in fresh:
             given[i] = self._allocate(plan, i)
-        used = {i: self._aligned(i, a) for i, a in given.items()}
+        used = {i: self._aligned(plan, i, a) for i, a in given.items()}
         served = self._run(plan, [address(used[i]) if i in used else None
                                   for i in range(len(self.arguments))])
         if not named:
@@ -385,14 +385,15 @@ class Bundle:
         return aligned_empty(shape[:-1] + [plan.pitch[i]], dtype,
                              self._alignment[i])[..., :shape[-1]]
 
-    def _aligned(self, i: int, array: np.ndarray) -> np.ndarray:
-        if address(array) % self._alignment[i] == 0 or not array.flags.c_contiguous:
-            return array  # the runtime refuses it, with the reason, if it is not contiguous
+    def _aligned(self, plan: rt.Plan, i: int, array: np.ndarray) -> np.ndarray:
+        if address(array) % self._alignment[i] == 0:
+            return array
         if array.nbytes >= _TOLD_BYTES:
             warn(f"{self.arguments[i].name}: {array.nbytes >> 20} MiB are copied in each call of "
                  f"{self.name}, because the array is not aligned to {self._alignment[i]} bytes; "
                  "ak.aligned_empty makes arrays that are")
-        copy = aligned_empty(array.shape, array.dtype, self._alignment[i])
+        copy = aligned_empty(array.shape, array.dtype, self._alignment[i]) \
+            if array.flags.c_contiguous else self._allocate(plan, i)  # rows that do not adjoin
         copy[...] = array
         return copy
 

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/dl.h"
+
 #define PROGRAM "autokernel"
 
 bool ak_program_self(char out[AK_PATH_MAX])
@@ -11,6 +13,27 @@ bool ak_program_self(char out[AK_PATH_MAX])
     ssize_t length = readlink("/proc/self/exe", out, AK_PATH_MAX - 1);
     out[length > 0 ? length : 0] = 0;
     return length > 0;
+}
+
+/* Finds the executable that was installed with this library: PREFIX/bin beside PREFIX/lib, or
+   beside PREFIX/lib/x86_64-linux-gnu. */
+static bool find_installed(char out[AK_PATH_MAX])
+{
+    static char mine;
+    char library[AK_PATH_MAX], folder[AK_PATH_MAX];
+    ak_dl_path(library, sizeof library, &mine);
+    for (int up = 0; up < 3; up++) {
+        char *slash = strrchr(library, '/');
+        if (slash == NULL) {
+            return false;
+        }
+        *slash = 0;
+        if (up > 0 && ak_fs_join(folder, library, "bin/" PROGRAM, NULL) == AK_OK &&
+            ak_fs_which(out, folder)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err)
@@ -37,9 +60,10 @@ ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err)
             }
         }
     }
-    return ak_fs_which(out, PROGRAM)
+    return find_installed(out) || ak_fs_which(out, PROGRAM)
                ? AK_OK
                : ak_fail(err, AK_NOT_FOUND,
                          "the " PROGRAM " executable, which compiles and measures, is neither "
-                         "beside this program nor in PATH: set AUTOKERNEL_WORKER to its path");
+                         "beside this program, nor in the folder bin beside that of the library, "
+                         "nor in PATH: set AUTOKERNEL_WORKER to its path");
 }

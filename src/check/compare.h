@@ -70,5 +70,18 @@ typedef struct ak_compare_inputs {
 ak_status ak_compare_selftest(const char *problem, const char *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err);
+/* The self-test needs at least this many elements: it must reject their mean, and the mean of fewer
+   is too close to them. */
+#define AK_SELFTEST_ELEMENTS 64
+
+/* What a wrong output turns out to be: it fails, it is the right output when rounded to the dtype,
+   or the tolerance accepts it. */
+typedef enum ak_compare_tried {
+    AK_TRIED_REFUSED,
+    AK_TRIED_RIGHT,
+    AK_TRIED_ACCEPTED
+} ak_compare_tried;
+/* Tries an output of less than AK_SELFTEST_ELEMENTS elements. */
+ak_compare_tried ak_compare_try(const ak_compare_with *with, const double *values);
 
 #endif

@@ -254,7 +254,10 @@ static ak_status measure_all(bench *b, measured *m, ak_error *err)
             m->done++;
             continue;
         }
-        ak_progress_wait wait = {.progress = &b->progress, .name = m->list[m->done].name};
+        ak_progress_wait wait = {.progress = &b->progress,
+                                 .tester = tester,
+                                 .name = m->list[m->done].name,
+                                 .reference = ak_task_reference(m->task)};
         ak_tester_on_wait(tester, ak_progress_waiting, &wait);
         ak_progress_step(&b->progress, "measuring", m->done, m->count);
         AK_TRY(ak_tester_run(&m->trials[m->done], tester, &m->list[m->done].config, err));

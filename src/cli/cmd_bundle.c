@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/infix.h"
 #include "base/number.h"
 #include "base/shell.h"
 #include "cli/options.h"
@@ -33,15 +34,11 @@ static void show_arguments(const json_t *file)
     const json_t *list = json_object_get(file, "arguments");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *a = json_array_get(list, i);
-        ak_buf text = AK_BUF(TEXT_BYTES);
-        ak_buf_print(&text, "%s: %s, %s [", ak_json_text_at(a, "name"),
-                     ak_json_text_at(a, "access"), ak_json_text_at(a, "dtype"));
-        const json_t *extents = json_object_get(a, "extents");
-        for (size_t d = 0; d < json_array_size(extents); d++) {
-            ak_buf_print(&text, "%s%s", d == 0 ? "" : ", ",
-                         json_string_value(json_array_get(extents, d)));
-        }
-        ak_buf_print(&text, "], aligned to %lld%s",
+        ak_buf text = AK_BUF(AK_INFIX_MAX);
+        ak_buf_print(&text, "%s: %s, %s ", ak_json_text_at(a, "name"), ak_json_text_at(a, "access"),
+                     ak_json_text_at(a, "dtype"));
+        ak_infix_print_shape(&text, a);
+        ak_buf_print(&text, ", aligned to %lld%s",
                      (long long)json_integer_value(json_object_get(a, "alignment")),
                      json_is_true(json_object_get(a, "unused")) ? ", unused" : "");
         line(i == 0 ? "arguments" : "", text.data);

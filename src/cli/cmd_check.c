@@ -229,7 +229,10 @@ static ak_status check_next(checking *c, ak_error *err)
 {
     const ak_candidate *candidate = &c->list[c->done];
     ak_trial trial = {0};
-    ak_progress_wait wait = {.progress = &c->progress, .name = candidate->name};
+    ak_progress_wait wait = {.progress = &c->progress,
+                             .tester = c->tester,
+                             .name = candidate->name,
+                             .reference = ak_task_reference(c->task)};
     ak_tester_on_wait(c->tester, ak_progress_waiting, &wait);
     ak_progress_step(&c->progress, "checking", c->done, c->count);
     ak_status status = ak_tester_check(&trial, c->tester, &candidate->config, err);

@@ -488,15 +488,24 @@ void ak_progress_waiting(void *wait, double seconds)
 {
     ak_progress_wait *w = wait;
     char line[LINE_MAX_BYTES];
-    (void)snprintf(line, sizeof line,
-                   "%s: compiling or running for %.0f s; a kernel that does not end is given up",
-                   w->name, seconds);
+    const bool ready = ak_tester_ready(w->tester);
+    bool *said = ready ? &w->said : &w->said_reference;
+    if (ready) {
+        (void)snprintf(
+            line, sizeof line,
+            "%s: compiling or running for %.0f s; it is given up only if it does not end", w->name,
+            seconds);
+    } else {
+        (void)snprintf(line, sizeof line,
+                       "computing inputs and right results for %.0f s; reference: %s", seconds,
+                       w->reference == NULL ? "none" : w->reference);
+    }
     if (w->progress->bar) {
         draw(w->progress, line);
-    } else if (!w->said) {
+    } else if (!*said) {
         say(w->progress, "%s", line);
     }
-    w->said = true;
+    *said = true;
 }
 
 ak_status ak_progress_close(ak_progress *p, ak_error *err)

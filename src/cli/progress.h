@@ -40,12 +40,13 @@ ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err)
 /* Shows one event. It is an ak_event_sink whose context is the ak_progress. */
 void ak_progress_event(void *progress, const char *event, const char *json);
 /* The context of ak_progress_waiting, a callback for ak_tester_on_wait. The callback says that the
-   run waits for the configuration `name`, and that a configuration which does not end is given up.
-   On a terminal it says so in the redrawn line, elsewhere once. */
+   run waits for the reference's first results or, if `tester` has them, for the configuration
+   `name`. On a terminal it says so in the redrawn line, elsewhere once for each of these. */
 typedef struct ak_progress_wait {
     ak_progress *progress;
-    const char *name;
-    bool said;
+    const ak_tester *tester;
+    const char *name, *reference; /* what computes right results; may be NULL */
+    bool said, said_reference;
 } ak_progress_wait;
 void ak_progress_waiting(void *wait, double seconds);
 

@@ -10,9 +10,6 @@
 #include "base/text.h"
 #include "judge/loaded.h"
 
-/* The self-test of the tolerance needs at least this many outputs: it must reject their mean, and
-   the mean of fewer is too close to them. */
-#define SELFTEST_ELEMENTS 64
 /* Shapes at least this large are checked on the device if it has a referee; smaller ones take the
    host less than 50 ms. */
 #define REFEREE_ELEMENTS ((size_t)1 << 20)
@@ -240,19 +237,21 @@ static size_t selftest_edge_case(const ak_evaluator *e)
 
 /* Prepares the task's own shape, and edge-case shapes only as the self-test or a referee needs
    them. The self-test of the tolerance needs enough outputs to tell them from their mean: it uses
-   the task's own shape or, if that is tiny, an edge-case shape. */
+   the task's own shape or, if an output there is tiny, an edge-case shape; audit.c tries what can
+   be tried of tiny outputs. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
-    bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
+    bool own = outputs_of(e, &e->own[0]) >= AK_SELFTEST_ELEMENTS;
     AK_DO(prepare_own(e, own, err));
     for (size_t i = 1; i < e->sets; i++) {
         AK_DO(ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err));
     }
+    AK_DO(own ? AK_OK : ak_audit(e, err));
     size_t largest = selftest_edge_case(e);
     if (!own && largest < e->edge_case_count) {
         ak_stage *stage = &e->edge_cases[largest];
         AK_DO(ak_stage_prepare(stage, e->reference, largest + 1,
-                               outputs_of(e, stage) >= SELFTEST_ELEMENTS, err));
+                               outputs_of(e, stage) >= AK_SELFTEST_ELEMENTS, err));
     }
     return e->own[0].referee != NULL ? witness_all(e, err) : AK_OK;
 }

@@ -147,6 +147,10 @@ ak_status ak_rows_judge(ak_loaded *r, const ak_stage_rows *rows, ak_error *err);
    on them. */
 ak_status ak_few_plan(ak_evaluator *e, ak_error *err);
 ak_status ak_few_check(ak_loaded *r, ak_error *err);
+/* audit.c: for a task one of whose outputs has less than AK_SELFTEST_ELEMENTS elements, returns
+   AK_INVALID if the tolerance of an output would accept a wrong result: zeros, a copy of an input,
+   results that are 1 % too large and, of a larger output, what ak_compare_selftest tries. */
+ak_status ak_audit(ak_evaluator *e, ak_error *err);
 /* aside.c: `wanted` says whether the next batch sets aside what it has written for contents that
    the harness has no result of, and draws that now and then; `judge` judges it after the batch, if
    the reference can be had. ak_loaded_batch calls both. `batch` runs one batch more, which is

@@ -19,7 +19,7 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
     AK_DO(ak_json_array_or_null(&list, json, "values", r->where, r->err));
     size_t count = json_array_size(list);
     if (count == 0 || count > CHOICE_VALUES_MAX) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"values\" must be a list of 1 to %d texts",
+        return ak_fail(r->err, AK_INVALID, "%s: \"values\" must be a list of 1 to %d strings",
                        r->where, CHOICE_VALUES_MAX);
     }
     AK_DO(ak_json_string_or(&fallback, json, "default", NULL, r->where, r->err));
@@ -30,8 +30,10 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
         values[i] = json_string_value(json_array_get(list, i));
         if (values[i] == NULL || !ak_problem_is_word(values[i])) {
             return ak_fail(r->err, AK_INVALID,
-                           "%s: value %zu must be a text of letters, digits and _", r->where,
-                           i + 1);
+                           "%s: value %zu must be a string of letters, digits and _; an option "
+                           "that is a number has \"type\": \"int\" or \"real\" and no "
+                           "\"values\"",
+                           r->where, i + 1);
         }
         if (AK_HAS_TEXT(values, i, values[i])) {
             return ak_fail(r->err, AK_INVALID, "%s: the value \"%s\" is there twice", r->where,

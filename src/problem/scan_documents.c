@@ -348,7 +348,8 @@ static void note_parameters(ak_scan *s)
             s, "OpenMP",
             "the source has directives for threads, so \"Threads\" of the space file is "
             "\"openmp\": gcc compiles it with -fopenmp, and it has the threads of the task "
-            "(--threads); some directives are refused (docs/formats.md)");
+            "(--threads); some directives are refused (docs/formats.md), and 'export' writes its "
+            "best_config.json, but no bundle");
     } else if (s->openmp == AK_SOURCE_OMP_SIMD) {
         ak_scan_note(s, "OpenMP",
                      "the source has directives for vectors only, so \"CompilerOptions\" of the "

@@ -12,6 +12,7 @@
 #include "base/asset.h"
 #include "base/code_text.h"
 #include "base/fs.h"
+#include "base/infix.h"
 #include "formats/format.h"
 #include "runtime/ak_runtime.h"
 
@@ -132,17 +133,16 @@ static void print_arguments(ak_buf *out, const writer *w)
     const json_t *list = json_object_get(w->file, "arguments");
     for (int i = 0; i < w->info->argument_count; i++) {
         const akr_argument *a = &w->info->argument[i];
-        const json_t *extents = json_object_get(json_array_get(list, (size_t)i), "extents");
-        ak_buf_print(out, " *   %s: %s, %s [", w->argument[i],
+        ak_buf shape = AK_BUF(SOURCE_MAX);
+        ak_infix_print_shape(&shape, json_array_get(list, (size_t)i));
+        ak_buf_print(out, " *   %s: %s, %s ", w->argument[i],
                      a->access == AKR_IN    ? "read"
                      : a->access == AKR_OUT ? "written"
                                             : "read and written",
                      akr_dtype_text(a->dtype));
-        for (size_t d = 0; d < json_array_size(extents); d++) {
-            ak_buf_puts(out, d == 0 ? "" : ", ");
-            ak_code_comment(out, json_string_value(json_array_get(extents, d)));
-        }
-        ak_buf_print(out, "]%s\n", a->unused ? ", not looked at: may be NULL" : "");
+        ak_code_comment(out, shape.data);
+        ak_buf_puts(out, a->unused ? ", not looked at: may be NULL\n" : "\n");
+        ak_buf_free(&shape);
     }
 }
 
@@ -154,10 +154,12 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
     ak_buf_puts(out, "\n *\n * Written by autokernel " AK_VERSION
                      " (docs/shipping.md); link with -ldl -lm -pthread.\n *\n");
     print_arguments(out, w);
-    ak_buf_print(out,
-                 " *\n * Arrays are row-major and aligned to %d bytes, and so is the workspace; "
-                 "what is written overlaps\n * nothing else. %s",
-                 (int)info->alignment, info->options[0] == 0 ? "" : "Options: ");
+    ak_buf_print(
+        out,
+        " *\n * Arrays are row-major and aligned to %d bytes, and so is the workspace; "
+        "what is written overlaps\n * nothing else. Rows adjoin unless a distance is given "
+        "above; no function can see how long an array is.\n * %s",
+        (int)info->alignment, info->options[0] == 0 ? "" : "Options: ");
     ak_code_comment(out, info->options);
     ak_buf_print(out, "%sMeasured sizes (", info->options[0] == 0 ? "" : ". ");
     for (int i = 0; i < info->size_count; i++) {
@@ -486,6 +488,8 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
         return ak_buf_status(out, err);
     }
     AK_TRY(print_asset(out, "src/backend/host/ak_host.h", err));
+    /* A check accepts a reference that calls functions of these headers without including them. */
+    ak_buf_puts(out, "\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n");
     ak_buf_append(out, reference->data, reference->length);
     AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
     print_test(out, w, &plan);

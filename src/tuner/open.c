@@ -136,6 +136,7 @@ ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)
     const ak_protocol *protocol;
     place at = {.why = AK_ERROR_INIT};
     ak_problem *problem = NULL;
+    AK_TRY(spec == NULL ? ak_fail(err, AK_INVALID, "ak_task_open: spec is NULL") : AK_OK);
     AK_TRY(ak_protocol_find(&protocol, spec->protocol, err));
     AK_TRY(find_place(&at, &problem, spec, err));
     if (at.backend->bind != NULL) { /* a recording brings its own problem */

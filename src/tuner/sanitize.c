@@ -42,10 +42,12 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
     }
     AK_DO(ak_backend_find(&backend, session->task->backend, err));
     if (backend->sanitize == NULL) {
-        (void)snprintf(all->missing, sizeof all->missing,
-                       "kernels of %s are not built with sanitizers: run 'autokernel check' under "
-                       "the device's own tool, such as compute-sanitizer --target-processes all",
-                       session->task->backend);
+        (void)snprintf(
+            all->missing, sizeof all->missing,
+            "kernels of %s are not built with sanitizers: run 'autokernel check' under "
+            "a tool for them, such as compute-sanitizer --target-processes all on NVIDIA "
+            "or Oclgrind for OpenCL",
+            session->task->backend);
         return AK_OK;
     }
     AK_DO(backend->sanitize(&one, session->task, config, err));

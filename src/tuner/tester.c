@@ -61,6 +61,13 @@ void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double 
     tester->waiting_context = context;
 }
 
+bool ak_tester_ready(const ak_tester *tester)
+{
+    json_t *preparation = ak_pool_preparation(tester->session.pool);
+    json_decref(preparation);
+    return preparation != NULL;
+}
+
 /* Waits for the result and calls `waiting` every WAIT_NS, so that the caller can show progress. */
 static ak_status await_result(ak_result *out, ak_tester *tester, ak_error *err)
 {

@@ -21,6 +21,13 @@ alone unpacked 48 48 48
 alone matmul_f32.akb 1 1 1
 alone matmul_f32.akb 33 100 17
 alone matmul_f32.akb 0 4 4
+# Rows that do not adjoin are described, in the header of the same as C, too; the example is for others.
+autokernel tune matmul --size 48 --set pad_a=3,pad_c=8 --archive padded.db --fix MR=4,K_UNROLL=1,PASSES=O2 --evals 1 $quiet >/dev/null 2>&1
+autokernel export matmul --size 48 --set pad_a=3,pad_c=8 --archive padded.db --format bundle --output padded.akb
+autokernel bundle show padded.akb | sed -n '/^arguments/,/^needs/p' | grep -v ^needs
+autokernel export matmul --size 48 --set pad_a=3,pad_c=8 --archive padded.db --format c --output padded/ >/dev/null
+sed -n '/\[/,/Options/p' padded/matmul_f32.h
+alone padded.akb 48 48 48
 echo "-- what is no whole bundle"
 head -c 20000 matmul_f32.akb >cut.akb
 alone cut.akb 48 48 48

@@ -9,3 +9,6 @@ grep -o -E 'timed_out|no answer within [0-9.]+ s' out | sed 's/within .*/in time
 grep -o 'compiling or running for .*' err
 autokernel bench ./mine --config UNROLL=1,THREADS=1 --size 64 2>&1 | grep -o -E 'timed_out|compiling or running .*' | sort
 autokernel check ./mine --config UNROLL=1,THREADS=1 --size 64 --quiet 2>&1 | grep -c 'compiling or running' || true
+# Nor is a kernel blamed while the reference is computed.
+sed -i 's/^    const double \*x/    for (volatile int on = 1; on;) {}\n&/' mine/reference.c
+timeout 5 autokernel check ./mine --config UNROLL=1,THREADS=1 --size 64 2>&1 | grep -o -E '(compiling|computing) .*' || true

@@ -59,4 +59,37 @@ write 0 'UNROL'
 autokernel tune part --size 1000 --quiet
 write '1 +' 1
 autokernel tune part --size 1000 --quiet
-true
+echo "--- a tolerance that accepts wrong results of few elements"
+mkdir dot
+cat >dot/reference.c <<'C'
+void ak_reference(const ak_host_call *call)
+{
+    const double *x = call->arg[0], *y = call->arg[1];
+    double *sum = call->arg[2], *twice = call->arg[3];
+    *sum = 0;
+    for (int64_t i = 0; i < call->size[0]; i++) {
+        *sum += x[i] * y[i];
+        twice[i] = 2 * x[i];
+    }
+}
+C
+sed 's/ak_reference/ak_kernel/; s/double/float/g' dot/reference.c >dot/host.c
+sed 's/"Values": .*, 0\], "Default": [^}]*/"Values": [1], "Default": 1/' part/host.json |
+    sed 's/"Workspace".*/"Workspace": "0", "Threads": "1"}}/' >dot/host.json
+accept() { # TOLERANCE-OF-SUM TOLERANCE-OF-TWICE SIZE
+    cat >dot/problem.json <<JSON
+{"schema": 1, "name": "dot", "description": "a dot product, and an array", "sizes": [{"name": "n", "default": 1000}],
+ "dtypes": ["f32"], "arguments": [
+  {"name": "x", "shape": ["n"], "access": "in", "fill": "uniform(-1,1)"},
+  {"name": "y", "shape": ["n"], "access": "in", "fill": "uniform(-1,1)"},
+  {"name": "sum", "shape": [], "access": "out", "tolerance": {$1}},
+  {"name": "twice", "shape": ["n"], "access": "out", "tolerance": {$2}}],
+ "flops": "3*n", "bytes": "16*n", "reference": "reference.c", "tolerance": {"f32": {"relative": "4*eps"}}, "awkward": []}
+JSON
+    autokernel check ./dot --size "$3" --quiet 2>&1 | grep -v ^next | sed 's/error .* of/error E of/; s/relative .*) would/.. would/'
+}
+honest='"relative": "8*eps*sqrt(n)", "absolute": "8*eps*sqrt(n)"' fine='"relative": "4*eps"'
+for n in 1 7 1000; do accept "$honest" "$fine" $n; done
+accept '"relative": "10"' "$fine" 1000
+accept '"relative": "0.02"' "$fine" 7
+accept "$honest" '"relative": "0.02"' 1000

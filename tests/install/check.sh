@@ -93,8 +93,18 @@ if command -v groff >/dev/null; then
 fi
 [ "$(grep -c '^\.SS autokernel' "$page")" = "$("$place/usr/bin/autokernel" help --json | grep -o '"summary"' | wc -l)" ]
 
-cp "$place/manifest" "$build/install_manifest.txt"
-make -s -C "$source" uninstall BUILD="$build" DESTDIR= >"$log" 2>&1 || { cat "$log"; exit 1; }
+# The library finds the executable that was installed with it, whatever PATH says.
+eval "$cc '$source/examples/tester.c' -o '$place/tester' $flags -lm"
+env -i HOME="$place" PATH=/nowhere LD_LIBRARY_PATH="$(dirname "$pc")" "$place/tester" >"$log" 2>&1 || true
+! grep "executable" "$log" || exit 1
+
+# What is taken away is that of the prefix, not the latest; the second time says that there is nothing.
+cmake --install "$build" --prefix "$place/other" >"$log" 2>&1 || { cat "$log"; exit 1; }
+make -n -C "$source" uninstall PREFIX="$place" | grep -qF "uninstall.sh build/release \"\" \"$place\"" ||
+    { echo "make uninstall does not pass PREFIX on"; exit 1; }
+bash "$source/tools/uninstall.sh" "$build" "" "$place/usr" >"$log"
+[ "$(wc -l <"$log")" = "$(find "$place/other" -type f -o -type l | wc -l)" ] || { cat "$log"; exit 1; }
+bash "$source/tools/uninstall.sh" "$build" "" "$place/usr" | grep -q "^nothing of autokernel is installed"
 left=$(cd "$place" && find usr | sort | paste -sd' ')
 [ "$left" = "usr usr/share usr/share/man" ] || { echo "left behind: $left"; exit 1; }
 if [ -s "$place/earlier" ]; then cp "$place/earlier" "$build/install_manifest.txt"; fi

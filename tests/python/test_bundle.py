@@ -63,6 +63,20 @@ def test_misaligned_arrays_are_copied(product):
     assert ak.aligned_empty((3, 5), np.float64).ctypes.data % 64 == 0
 
 
+def test_misaligned_arrays_whose_rows_do_not_adjoin_are_copied(tmp_path):
+    result = ak.tune("matmul", size=48, options={"pad_a": 3, "pad_c": 8}, evals=1, libraries="none",
+                     progress=False)
+    padded = ak.load(result.export(tmp_path / "padded.akb"))
+    a, b = random(9, 7), random(7, 5)
+    wide = np.zeros(9 * 10 + 1, np.float32)[1:].reshape(9, 10)  # misaligned
+    wide[:, :7] = a
+    out = np.full(9 * 13 + 1, 5, np.float32)[1:].reshape(9, 13)
+    np.testing.assert_allclose(padded(wide[:, :7], b, out=out[:, :5]), a @ b, rtol=1e-5)
+    np.testing.assert_allclose(out[:, :5], a @ b, rtol=1e-5)
+    assert (out[:, 5:] == 5).all()
+
+
+
 def test_who_copies_much_is_told(product):
     a = np.zeros(1024 * 260 + 1, np.float32)[1:].reshape(1024, 260)
     b = ak.aligned_empty((260, 8), np.float32)

@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/infix.h"
 #include "base/proc.h"
 #include "ship/bundle.h"
 #include "space/portable.h"
@@ -120,6 +121,43 @@ static ak_scope *scope_of_test(void)
     return scope;
 }
 
+/* Fails unless the expression for people that is made of a program has the value of `text`. */
+static void check_infix(const char *program, const char *text, const ak_scope *scope)
+{
+    json_t *list = json_loads(program, 0, NULL);
+    ak_buf infix = AK_BUF(AK_INFIX_MAX);
+    int64_t wanted = 0, got = 0;
+    ak_infix_print(&infix, list);
+    json_decref(list);
+    ak_status known = ak_expr_int(&wanted, text, scope, "test", NULL);
+    if (known != ak_expr_int(&got, infix.data, scope, "test", NULL) || got != wanted) {
+        fail_msg("%s, %s: %d", text, infix.data, (int)got);
+    }
+    ak_buf_free(&infix);
+}
+
+static void test_programs_are_shown_as_people_write_them(void **state)
+{
+    static const char *const shown[][2] = {{"[\"N\", 8, \"+\"]", "N + 8"},
+                                           {"[\"N\", 0, \"+\"]", "N"},
+                                           {"[\"M\", 15, \"+\", 16, \"//\"]", "(M + 15)//16"},
+                                           {"[\"M\", \"neg()\", 4, \"//\", \"neg()\"]", "-(-M//4)"},
+                                           {"[0, \"M\", 1, \"==\", \"or()\"]", "M == 1"},
+                                           {"[\"M\", \"N\", 1, \"-\", \"-\"]", "M - (N - 1)"},
+                                           {"[\"+\"]", "?"},
+                                           {"[]", "?"},
+                                           {"[1, 2]", "?"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        json_t *list = json_loads(shown[i][0], 0, NULL);
+        ak_buf infix = AK_BUF(AK_INFIX_MAX);
+        ak_infix_print(&infix, list);
+        assert_string_equal(infix.data, shown[i][1]);
+        json_decref(list);
+        ak_buf_free(&infix);
+    }
+}
+
 static void test_programs_mean_what_expressions_mean(void **state)
 {
     static const char *const texts[] = {
@@ -157,6 +195,7 @@ static void test_programs_mean_what_expressions_mean(void **state)
                 assert_int_equal(ak_scope_set_int(inner, "N", n, NULL), AK_OK);
                 ak_status known = ak_expr_int(&wanted, texts[i], inner, "test", NULL);
                 akr_status got = akr_query(&plan, bundle, size, &why);
+                check_infix(program, texts[i], inner);
                 ak_scope_free(inner);
                 if (known != AK_OK || wanted < 0) {
                     assert_int_equal(got, AKR_UNSUPPORTED);
@@ -801,6 +840,7 @@ static void test_other_code_in_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_programs_are_shown_as_people_write_them),
         cmocka_unit_test(test_programs_mean_what_expressions_mean),
         cmocka_unit_test(test_what_is_no_whole_number_is_no_program),
         cmocka_unit_test(test_a_sum_is_known),

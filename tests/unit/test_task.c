@@ -573,9 +573,20 @@ static void test_tolerances_know_their_sums(void **state)
     }
 }
 
+static void test_no_spec(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    ak_task *task = NULL;
+    assert_int_equal(ak_task_open(&task, NULL, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "spec is NULL"));
+    assert_int_equal(ak_task_open(&task, NULL, NULL), AK_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_spec),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_tolerances_know_their_sums),
         cmocka_unit_test(test_packed_work),

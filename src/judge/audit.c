@@ -1,0 +1,202 @@
+/*
+ * audit.c: tries the tolerance of each output of a task that has one which is too small for the
+ * self-test of a stage.
+ *
+ * A wrong output may be within the tolerance by chance where there are few elements: 1 % of a sum
+ * near 0 is less than what "absolute" allows. So the tolerance is at fault only if it accepts a
+ * wrong output for each of several draws of the inputs. What is refused once is not tried again,
+ * so an honest tolerance seldom costs a second draw. No constant is tried: the sums of many
+ * numbers differ from draw to draw by less than an honest tolerance.
+ */
+#include "judge/loaded.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define DRAWS_MAX 8
+/* The first elements are stricter than all, and take less time. */
+#define LARGE_MAX ((size_t)1 << 18)
+/* Random streams from here on belong to draws of this file. */
+#define STREAMS (UINT64_C(1) << 41)
+/* Zeros, results that are 1 % too large, and a copy of each input. */
+#define WRONG_MAX (2 + AK_ARGUMENTS_MAX)
+
+typedef struct trying {
+    ak_evaluator *e;
+    ak_stage *stage;
+    size_t argument, count;
+    double values[AK_SELFTEST_ELEMENTS]; /* of the wrong output */
+    bool refused[AK_ARGUMENTS_MAX][WRONG_MAX], accepted[AK_ARGUMENTS_MAX][WRONG_MAX];
+} trying;
+
+static bool is_small(const trying *t, size_t argument)
+{
+    const ak_stage *own = &t->e->own[0];
+    return ak_stage_access(own, argument) != AK_ACCESS_IN &&
+           own->shape.elements[argument] < AK_SELFTEST_ELEMENTS;
+}
+
+/* Makes the wrong output of this kind; false: there is none. */
+static bool make_wrong(trying *t, const double *right, size_t kind)
+{
+    const size_t bytes = ak_dtype_bytes(ak_stage_dtype(t->stage, t->argument));
+    const size_t input = kind - 2;
+    if (kind >= 2) {
+        if (input >= ak_stage_arguments(t->stage) ||
+            ak_stage_access(t->stage, input) != AK_ACCESS_IN ||
+            t->stage->shape.elements[input] != t->count) {
+            return false;
+        }
+        ak_stage_decode(t->values, t->stage, input, 0, t->count);
+        return true;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        t->values[i] = kind == 0 ? 0.0 : 1.01 * right[i];
+    }
+    /* 1 % is less than what separates two numbers of 8 bits. */
+    return kind == 0 || bytes > 1;
+}
+
+static void try_all(trying *t, const double *right)
+{
+    const size_t i = t->argument;
+    const ak_compare_with with = {ak_stage_dtype(t->stage, i), right, t->count,
+                                  t->stage->shape.own_relative[i], t->stage->rms[i]};
+    for (size_t kind = 0; kind < WRONG_MAX; kind++) {
+        if (!t->refused[i][kind] && make_wrong(t, right, kind)) {
+            const ak_compare_tried tried = ak_compare_try(&with, t->values);
+            t->refused[i][kind] = tried == AK_TRIED_REFUSED;
+            t->accepted[i][kind] = t->accepted[i][kind] || tried == AK_TRIED_ACCEPTED;
+        }
+    }
+}
+
+/* Gives the first elements of an output's reference. */
+static ak_status right_of(double *out, const ak_stage *stage, size_t i, size_t count, ak_error *err)
+{
+    if (stage->referee != NULL) {
+        return stage->memory->backend->referee->values(out, stage->referee, i, 0, count, err);
+    }
+    memcpy(out, stage->reference[i], count * sizeof *out);
+    return AK_OK;
+}
+
+/* Tries all wrong outputs for the inputs of one stage. */
+static ak_status try_draw(trying *t, ak_stage *stage, ak_error *err)
+{
+    double right[AK_SELFTEST_ELEMENTS];
+    t->stage = stage;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (!is_small(t, i)) {
+            continue;
+        }
+        t->argument = i;
+        t->count = stage->shape.elements[i];
+        AK_DO(right_of(right, stage, i, t->count, err));
+        try_all(t, right);
+    }
+    return AK_OK;
+}
+
+/* Finds a wrong output that was accepted whenever it was tried. */
+static bool is_open(size_t *argument, size_t *kind, const trying *t)
+{
+    for (*argument = 0; *argument < AK_ARGUMENTS_MAX; ++*argument) {
+        for (*kind = 0; *kind < WRONG_MAX; ++*kind) {
+            if (t->accepted[*argument][*kind] && !t->refused[*argument][*kind]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Tries all wrong outputs for other inputs, which are dropped then. */
+static ak_status try_other(trying *t, uint64_t stream, ak_error *err)
+{
+    ak_evaluator *e = t->e;
+    ak_stage *stage = ak_alloc(1, sizeof *stage);
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(stage, err));
+    AK_TRY(ak_stage_plan(stage, &e->memory, e->task, e->task->shape.size, 0, 0, err));
+    stage->habit = ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
+    AK_TRY(ak_stage_prepare(stage, e->reference, e->secret ^ (STREAMS + stream), false, err));
+    AK_TRY(try_draw(t, stage, err));
+out:
+    if (stage != NULL) {
+        ak_stage_free(stage);
+    }
+    ak_free(stage);
+    return status;
+}
+
+static ak_status refuse(const trying *t, size_t argument, size_t kind, ak_error *err)
+{
+    const ak_problem *problem = t->e->task->problem;
+    const ak_stage *own = &t->e->own[0];
+    char copy[64];
+    (void)snprintf(copy, sizeof copy, "a copy of input %zu", kind - 2);
+    return ak_fail(err, AK_INVALID,
+                   "%s: the tolerance of %s (relative %.3g, rms %.3g) would accept %s as a right "
+                   "result, for each of %d draws of the inputs; tighten \"tolerance\" in "
+                   "problem.json or choose other inputs or sizes",
+                   problem->name, problem->arguments[argument].name,
+                   own->shape.own_relative[argument], own->rms[argument],
+                   kind == 0   ? "zeros"
+                   : kind == 1 ? "results that are 1 % too large"
+                               : copy,
+                   DRAWS_MAX);
+}
+
+/* Tries the tolerance of an output that is large enough, as the self-test of a stage does. */
+static ak_status audit_large(const ak_stage *stage, size_t argument, ak_error *err)
+{
+    const size_t all = stage->shape.elements[argument], count = all < LARGE_MAX ? all : LARGE_MAX;
+    double *right = ak_alloc(count, sizeof *right), *copies[AK_ARGUMENTS_MAX] = {NULL};
+    size_t counts[AK_ARGUMENTS_MAX], inputs = 0;
+    const char *name = stage->task->problem->arguments[argument].name;
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(right, err));
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN && stage->shape.elements[i] == all) {
+            copies[inputs] = ak_alloc(count, sizeof **copies);
+            AK_TRY(ak_made(copies[inputs], err));
+            ak_stage_decode(copies[inputs], stage, i, 0, count);
+            counts[inputs++] = count;
+        }
+    }
+    AK_TRY(right_of(right, stage, argument, count, err));
+    const ak_compare_with with = {ak_stage_dtype(stage, argument), right, count,
+                                  stage->shape.own_relative[argument], stage->rms[argument]};
+    const ak_compare_inputs given = {(const double *const *)copies, counts, inputs};
+    AK_TRY(ak_compare_selftest(stage->task->problem->name, name, &with, &given, err));
+out:
+    for (size_t i = 0; i < inputs; i++) {
+        ak_free(copies[i]);
+    }
+    ak_free(right);
+    return status;
+}
+
+ak_status ak_audit(ak_evaluator *e, ak_error *err)
+{
+    trying t = {.e = e};
+    size_t argument, kind;
+    for (size_t i = 0; i < ak_stage_arguments(&e->own[0]); i++) {
+        if (ak_stage_access(&e->own[0], i) != AK_ACCESS_IN && !is_small(&t, i)) {
+            AK_DO(audit_large(&e->own[0], i, err));
+        }
+    }
+    for (size_t draw = 0; draw < DRAWS_MAX; draw++) {
+        if (draw < e->sets) {
+            AK_DO(try_draw(&t, &e->own[draw], err));
+        } else {
+            AK_DO(try_other(&t, draw, err));
+        }
+        if (!is_open(&argument, &kind, &t)) {
+            return AK_OK;
+        }
+    }
+    return refuse(&t, argument, kind, err);
+}
