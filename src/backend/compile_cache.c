@@ -31,7 +31,7 @@ void ak_compile_cache_open(char out[AK_PATH_MAX], const char *backend)
 
 void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher *hasher)
 {
-    char root[AK_PATH_MAX], hash[AK_HASH_BYTES], name[64];
+    char root[AK_PATH_MAX], hash[AK_HASH_BYTES], name[AK_HASH_BYTES + 8];
     ak_hasher_end(hash, hasher);
     out->usable = false;
     (void)snprintf(name, sizeof name, "%.2s", hash);

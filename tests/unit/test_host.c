@@ -510,7 +510,7 @@ static void a_compiler_without_a_version_is_not_available(void **state)
 static void equal_code_has_equal_hashes(void **state)
 {
     (void)state;
-    char first[33];
+    char first[AK_HASH_BYTES];
     use_source("void ak_kernel(const ak_host_call *c)\n{\n    *(float *)c->arg[0] = 1.5f;\n}\n");
     ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
     assert_int_equal(result.status, AK_TRIAL_OK);
@@ -530,7 +530,7 @@ static void equal_code_has_equal_hashes(void **state)
 }
 
 /* Compiles `text` with WHICH defined as a digit, and gives the hash of the artifact. */
-static void hash_of(char out[33], const char *text, char which)
+static void hash_of(char out[AK_HASH_BYTES], const char *text, char which)
 {
     char defined[1024];
     (void)snprintf(defined, sizeof defined, "#define WHICH %c\n%s", which, text);
@@ -539,7 +539,7 @@ static void hash_of(char out[33], const char *text, char which)
     if (result.status != AK_TRIAL_OK) {
         fail_msg("%s", result.reason);
     }
-    (void)snprintf(out, 33, "%s", result.artifact_hash);
+    (void)snprintf(out, AK_HASH_BYTES, "%s", result.artifact_hash);
     ak_compile_result_clear(&result);
 }
 
@@ -559,7 +559,7 @@ static void other_code_has_another_hash_wherever_it_lies(void **state)
         "\"\\n.text\");\n"
         "static float two(float x)\n{\n    return x * note[0];\n}\n",
     };
-    char first[33], second[33], text[1024];
+    char first[AK_HASH_BYTES], second[AK_HASH_BYTES], text[1024];
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         (void)snprintf(text, sizeof text,
                        "#define TEXT_OF(x) #x\n#define TEXT(x) TEXT_OF(x)\n%s"
@@ -794,7 +794,7 @@ static void numbers_are_no_system_calls(void **state)
 static void damaged_artifacts_do_no_harm(void **state)
 {
     (void)state;
-    char *file = NULL, hash[33];
+    char *file = NULL, hash[AK_HASH_BYTES];
     size_t length = 0;
     use_source("void ak_kernel(const ak_host_call *c)\n{\n    (void)c;\n}\n");
     ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);

@@ -113,7 +113,7 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
 
 /* host_elf.c. Hashes all that is loaded of an artifact: code, constants, names of imports.
    Returns false if the file is not a well-formed 64-bit ELF file. */
-bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length);
+bool ak_host_elf_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and
    constants: it could keep state between calls, run code when it is loaded, or call functions of
    libraries that do more than compute. */
