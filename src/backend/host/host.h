@@ -125,6 +125,9 @@ bool ak_host_elf_may_call(const unsigned char *file, size_t length);
 /* Returns true, with the reason in `why`, if the compiler's assembly has system calls, or code
    given as bytes, which could hide one. */
 bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly);
+/* Returns whether the assembly has the assembler read a file, which no list of headers names. Sets
+ *unknown to whether it has macros, which could do so. */
+bool ak_host_assembly_reads(bool *unknown, const char *assembly);
 
 /* host_ceilings.c */
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err);
