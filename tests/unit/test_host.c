@@ -479,7 +479,7 @@ static void what_was_compiled_is_kept(void **state)
 static void nothing_is_read_unnoticed(void **state)
 {
     (void)state;
-    static const char *const compilers[] = {"gcc", "clang"};
+    static const char *const compilers[] = {"gcc", "cc", "clang"};
     char path[AK_PATH_MAX], text[AK_PATH_MAX + 300], first[AK_HASH_BYTES];
     assert_int_equal(ak_fs_join(path, fixture_folder, "read", NULL), AK_OK);
     for (size_t i = 0; i < sizeof compilers / sizeof compilers[0]; i++) {

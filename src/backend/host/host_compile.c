@@ -159,7 +159,7 @@ typedef struct parts {
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
     char rule[AK_PATH_MAX + 8];  /* file in which the compiler says what it has read, as a rule for
                                     make */
-    char list[AK_PATH_MAX + 24]; /* option to the assembler to list what it has read, for gcc; "" */
+    char list[AK_PATH_MAX + 24]; /* option to the assembler to list what it has read; "" */
 } parts;
 
 bool ak_host_fortran_part(char **begin, char **end, char *source)
@@ -227,20 +227,26 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 #define LINK "-Wl,-z,relro,-z,now,--build-id=none"
 #endif
 
-static bool is_gcc(const char *compiler)
+/* Returns whether a compiler is clang or made of it: these have an assembler of their own. */
+static bool is_clang(const char *compiler)
 {
+    static const char *const names[] = {"clang", "LLVM", "oneAPI"};
     char version[VERSION_BYTES];
+    bool is = false;
     ak_host_compiler_version(version, sizeof version, compiler);
-    return strstr(version, "gcc") != NULL;
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
+        is = is || strstr(version, names[i]) != NULL;
+    }
+    return is;
 }
 
 #define LIST "-Wa,--MD,"
 
-/* Has gcc's assembler list what it reads. Other compilers have their own assembler, and the option
-   cannot have a comma in it. */
+/* Has the assembler list what it reads, unless it is clang's, or the path of the list has a comma,
+   which the option cannot have. */
 static void list_files(parts *out, const char *compiler, const ak_compile_job *job)
 {
-    if (!out->fortran && is_gcc(compiler) && strchr(job->artifact, ',') == NULL) {
+    if (!out->fortran && !is_clang(compiler) && strchr(job->artifact, ',') == NULL) {
         (void)snprintf(out->list, sizeof out->list, LIST "%s.r", job->artifact);
     }
 }
@@ -315,7 +321,7 @@ static ak_status assembly_of(char **text, ak_compile_result *result, const char 
     *text = NULL;
     (void)snprintf(path, sizeof path, "%s.s", job->artifact);
     const char *const tail[] = {
-        "-fPIC", "-w", "-fno-lto", p->verbatim && !is_gcc(compiler) ? "-fno-integrated-as" : "-w",
+        "-fPIC", "-w", "-fno-lto", p->verbatim && is_clang(compiler) ? "-fno-integrated-as" : "-w",
         "-S",    "-o", path,       p->fortran ? p->c_file : job->source_path};
     const char **argv = ak_alloc(job->argc + AK_COUNT(tail) + 2, sizeof *argv);
     ak_status status = ak_made(argv, err);
@@ -365,7 +371,7 @@ static ak_status look_at_files(bool *known, ak_compile_result *result, const cha
     char *text = NULL;
     bool unknown = false, reads = false;
     *known = !ak_compile_has_word(rule, job->source_path, asks);
-    if (p->list[0] != 0) {
+    if (p->list[0] != 0 && ak_fs_is_file(p->list + strlen(LIST))) {
         reads = ak_compile_reads_more(p->list + strlen(LIST), p->rule);
     } else if (ak_compile_has_word(rule, job->source_path, assembler)) {
         parts verbatim = *p;
