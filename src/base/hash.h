@@ -5,8 +5,8 @@
  * same hash. They identify sources, environments and code, whose authors might want that.
  *
  * XXH3 is fast, but other contents with the same hash can be made on purpose. ak_hash64 serves
- * tables in memory. ak_hash_quick (32 digits) names what nobody gains by forging, and reads what
- * archives of before schema 11 have: there all hashes are such.
+ * tables in memory. ak_hash_quick (32 digits) names what nobody gains by forging. Older archives
+ * (docs/formats.md) have such hashes only.
  */
 #ifndef AK_BASE_HASH_H
 #define AK_BASE_HASH_H
