@@ -58,8 +58,8 @@ ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *en
    trials or, if there is none, the latest imported run. The clock of a recording begins in 1970, so
    a run on a recording counts as made when it was added. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
-/* Finds out whether two hashes stand for one environment. In an archive from before schema 9 an
-   environment can have two: its former one and today's (ak_archive_rename_environment). */
+/* Finds out whether two hashes stand for one environment. In an older archive an environment
+   can have several: its former ones and today's (ak_archive_rename_environment). */
 ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
                                       const char *other, ak_error *err);
 /* Finds out whether two environments, named by their hashes, differ only in the source that was

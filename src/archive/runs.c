@@ -387,7 +387,8 @@ ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const ch
     }
     AK_DO(ak_store_begin(archive, err));
     AK_TRY(ak_store_need_environment(archive, hash, words, err));
-    AK_TRY(ak_store_change(archive, "UPDATE environments SET same_as = ?2 WHERE hash = ?1",
+    AK_TRY(ak_store_change(archive,
+                           "UPDATE environments SET same_as = ?2 WHERE ?1 IN (hash, same_as)",
                            (const char *const[]){former, hash}, 2, err));
 out:
     return ak_store_end_transaction(archive, status, err);

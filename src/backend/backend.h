@@ -20,6 +20,7 @@
 #include "backend/reads.h"
 #include "base/proc.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "check/compare.h"
 #include "check/guard.h"
 #include "measure/conditions.h"
@@ -65,8 +66,8 @@ typedef struct ak_compile_result {
     int64_t compile_ns;
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
     int code_bytes;                           /* machine code in the artifact; 0: not known */
-    char artifact_hash[33];                   /* of the code; equal for equal code */
-    char file_hash[33];                       /* of the whole file; shows a later change of it */
+    char artifact_hash[AK_HASH_BYTES];        /* of the code; equal for equal code */
+    char file_hash[AK_HASH_BYTES];            /* of the whole file; shows a later change of it */
 } ak_compile_result;
 /* Larger artifacts cannot be read. */
 #define AK_ARTIFACT_MAX (256u << 20)

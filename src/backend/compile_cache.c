@@ -11,6 +11,8 @@
 #define LOG_MAX      (256u << 10)
 #define RULE_MAX     (256u << 10)
 #define ARTIFACT_MAX (64u << 20)
+#define READ_MAX     (4u << 20) /* a longer file counts as having each word */
+#define SYSTEM       "/usr/"
 /* The cache has 256 folders of at most this many files: some hundred MB if artifacts have 20 KB. */
 #define FOLDER_MAX 128
 
@@ -31,7 +33,7 @@ void ak_compile_cache_open(char out[AK_PATH_MAX], const char *backend)
 
 void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher *hasher)
 {
-    char root[AK_PATH_MAX], hash[AK_HASH_BYTES], name[64];
+    char root[AK_PATH_MAX], hash[AK_HASH_BYTES], name[AK_HASH_BYTES + 8];
     ak_hasher_end(hash, hasher);
     out->usable = false;
     (void)snprintf(name, sizeof name, "%.2s", hash);
@@ -87,6 +89,57 @@ static bool add_rule(ak_buf *out, const char *rule, const char *source)
     }
     ak_free(text);
     return good;
+}
+
+static bool has_word(const char *path, const char *const *words)
+{
+    char *text = NULL;
+    size_t length = 0;
+    bool has = ak_fs_read(&text, &length, path, READ_MAX, NULL) != AK_OK;
+    for (size_t i = 0; !has && words[i] != NULL; i++) {
+        has = memmem(text, length, words[i], strlen(words[i])) != NULL;
+    }
+    ak_free(text);
+    return has;
+}
+
+bool ak_compile_has_word(const char *rule, const char *source, const char *const *words)
+{
+    char path[AK_PATH_MAX], *text = NULL;
+    bool has = has_word(source, words);
+    if (rule != NULL && !has && ak_fs_read(&text, NULL, rule, RULE_MAX, NULL) == AK_OK) {
+        const char *at = strstr(text, ": ");
+        for (at = at == NULL ? "" : at + 2; !has && next_path(path, &at);) {
+            has = strncmp(path, SYSTEM, strlen(SYSTEM)) != 0 && has_word(path, words);
+        }
+    }
+    ak_free(text);
+    return has;
+}
+
+/* Returns whether a rule names a path. */
+static bool names(const char *rule, const char *wanted)
+{
+    char path[AK_PATH_MAX];
+    bool found = false;
+    for (const char *at = rule; !found && next_path(path, &at);) {
+        found = strcmp(path, wanted) == 0;
+    }
+    return found;
+}
+
+bool ak_compile_reads_more(const char *list, const char *rule)
+{
+    char path[AK_PATH_MAX], *text = NULL, *known = NULL;
+    bool more = ak_fs_read(&text, NULL, list, RULE_MAX, NULL) != AK_OK ||
+                ak_fs_read(&known, NULL, rule, RULE_MAX, NULL) != AK_OK;
+    const char *at = more ? NULL : strstr(text, ": ");
+    for (at = at == NULL ? "" : at + 2; !more && next_path(path, &at);) {
+        more = ak_fs_is_file(path) && !names(known, path);
+    }
+    ak_free(text);
+    ak_free(known);
+    return more;
 }
 
 static bool files_unchanged(const char *lines, size_t length)

@@ -33,5 +33,11 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
    no rule in the file, or if a file that it names is gone. */
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source);
+/* Returns whether one of the words is in the file `source`, or in a file outside of /usr that the
+   rule names (NULL: only the source is looked at). A list of words ends with NULL. */
+bool ak_compile_has_word(const char *rule, const char *source, const char *const *words);
+/* Returns whether the assembler's list of what it has read has a file that the rule lacks, or one
+   of the two cannot be read. */
+bool ak_compile_reads_more(const char *list, const char *rule);
 
 #endif

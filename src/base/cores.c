@@ -81,11 +81,11 @@ void ak_cores_host(char out[AK_CORES_HOST_BYTES])
 void ak_cores_place(char out[AK_CORES_PLACE_BYTES])
 {
     cpu_set_t set;
-    char host[AK_CORES_HOST_BYTES], processors[AK_HASH_BYTES] = "";
+    char host[AK_CORES_HOST_BYTES], processors[AK_HASH_QUICK_BYTES] = "";
     const char *job = ak_env("SLURM_JOB_ID"), *step = ak_env("SLURM_STEP_ID");
     ak_cores_host(host);
     if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        ak_hash_text(processors, &set, sizeof set);
+        ak_hash_quick(processors, &set, sizeof set);
     }
     if (cores_of_step() > 0 && job != NULL && step != NULL) {
         (void)snprintf(out, AK_CORES_PLACE_BYTES, "%.60s step %.20s.%.20s", host, job, step);

@@ -1,20 +1,36 @@
-/* hash.h: XXH3 hashes. The 128-bit hash, written as 32 hexadecimal digits, identifies sources
-   and environments. */
+/*
+ * hash.h: two kinds of hashes, written as hexadecimal digits.
+ *
+ * ak_hash_text and ak_hasher are SHA-256 (64 digits): nobody can make other contents that have the
+ * same hash. They identify sources, environments and code, whose authors might want that.
+ *
+ * XXH3 is fast, but other contents with the same hash can be made on purpose. ak_hash64 serves
+ * tables in memory. ak_hash_quick (32 digits) names what nobody gains by forging. Older archives
+ * (docs/formats.md) have such hashes only.
+ */
 #ifndef AK_BASE_HASH_H
 #define AK_BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define AK_HASH_BYTES 33
-uint64_t ak_hash64(const void *data, size_t length);
+#define AK_HASH_BYTES 65
 void ak_hash_text(char out[AK_HASH_BYTES], const void *data, size_t length);
+
+uint64_t ak_hash64(const void *data, size_t length);
+#define AK_HASH_QUICK_BYTES 33
+void ak_hash_quick(char out[AK_HASH_QUICK_BYTES], const void *data, size_t length);
+/* Returns whether a hash is one of ak_hash_quick, by its length. */
+bool ak_hash_is_quick(const char *hash);
 
 /* Hashes several pieces into one. Each piece is preceded by its length, so that ("ab", "c") differs
    from ("a", "bc"). Without memory ak_hasher_new returns NULL, which the other functions accept;
    ak_hasher_end then writes "", which equals no hash. */
 typedef struct ak_hasher ak_hasher;
 ak_hasher *ak_hasher_new(void);
+/* Makes one that ends as ak_hash_quick does. */
+ak_hasher *ak_hasher_new_quick(void);
 void ak_hasher_add(ak_hasher *hasher, const void *data, size_t length);
 /* Adds a text without its 0. NULL counts as "". */
 void ak_hasher_add_text(ak_hasher *hasher, const char *text);

@@ -373,8 +373,8 @@ static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iteratio
     const double slack = ALONE_NS + (threads ? ALONE_THREADS_NS : 0.0);
     const double moved = threads ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
     const double limit = (double)calls * (ALONE_TIMES * each_ms * 1e6 + moved) + slack;
-    if (AK_INSTRUMENTED || calls < MANY_LEAST || iterations == 1 ||
-        r->candidate->artifact == NULL || each_ms * 1e6 > MANY_TIMES * slack) {
+    if (AK_INSTRUMENTED || calls < MANY_LEAST || r->candidate->artifact == NULL ||
+        each_ms * 1e6 > MANY_TIMES * slack) {
         return AK_OK;
     }
     for (int looks = 1;; looks++) {

@@ -17,6 +17,8 @@
 /* A comparison gets its extra time if more than this share of its rounds were disturbed. */
 #define COMPARISON_DISTURBED      0.25
 #define COMPARISON_ITERATIONS_MAX 1000000
+/* A batch that is shorter than planned by this factor is replaced by one of more calls. */
+#define COMPARISON_SHORT 4
 
 void ak_baseline_info_clear(ak_baseline_info *info)
 {
@@ -57,6 +59,7 @@ typedef struct comparison {
     ak_conditions conditions[AK_JUDGED_MAX];
     const ak_protocol *protocol;
     size_t count, rounds, disturbed;
+    int64_t batch_ns;   /* planned time of a batch */
     bool damaged;       /* a candidate has changed inputs: they are checked after each batch */
     int64_t renewal_ns; /* about the time that new processes for all candidates take */
 } comparison;
@@ -83,9 +86,18 @@ static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *
     return alive(d, i) && whole ? ak_loaded_judge(r, stage, true, err) : AK_OK;
 }
 
+/* Finds by the latest batch how many iterations make a batch of the planned time. */
+static void size_batch(comparison *d, size_t i)
+{
+    double each = (double)d->loaded[i].outcome.ns / d->iterations[i];
+    double wanted = (double)d->batch_ns / (each > 1.0 ? each : 1.0);
+    wanted = wanted > COMPARISON_ITERATIONS_MAX ? COMPARISON_ITERATIONS_MAX : wanted;
+    d->iterations[i] = wanted < 1.0 ? 1 : (uint32_t)wanted;
+}
+
 /* Loads and checks a candidate and finds how many iterations make a batch. */
 static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candidate,
-                       int64_t batch_ns, int64_t timeout_ns, ak_error *err)
+                       int64_t timeout_ns, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
     int64_t begin = ak_clock_ns();
@@ -103,10 +115,7 @@ static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candid
         AK_DO(alive(d, i) ? ak_loaded_watched(r, own, d->iterations[i], err) : AK_OK);
         AK_DO(judge_some(d, i, own, err));
         if (alive(d, i)) {
-            double each = (double)r->outcome.ns / d->iterations[i];
-            double wanted = (double)batch_ns / (each > 1.0 ? each : 1.0);
-            wanted = wanted > COMPARISON_ITERATIONS_MAX ? COMPARISON_ITERATIONS_MAX : wanted;
-            d->iterations[i] = wanted < 1.0 ? 1 : (uint32_t)wanted;
+            size_batch(d, i);
             d->renewal_ns += pass == 0 && renewable(d, i) ? loaded - begin + r->outcome.ns : 0;
         }
     }
@@ -160,6 +169,29 @@ static ak_status change_for_round(comparison *d, ak_error *err)
     return AK_OK;
 }
 
+/* Runs the batch of a candidate that counts. The first calls of a kernel can be much slower than
+   later ones, so a batch that turns out to be far too short is replaced by one of more calls. */
+static ak_status counted_batch(comparison *d, size_t i, ak_stage *stage, ak_error *err)
+{
+    ak_loaded *r = &d->loaded[i];
+    for (;;) {
+        ak_conditions before = {0};
+        AK_DO(rest_and_warm_up(d, i, err));
+        if (!alive(d, i)) {
+            return AK_OK;
+        }
+        ak_evaluator_conditions(&before, d->e); /* drops conditions from the warm-up */
+        r->weigh = d->joules[i] != NULL;
+        ak_status status = ak_loaded_watched(r, stage, d->iterations[i], err);
+        r->weigh = false;
+        if (status != AK_OK || !alive(d, i) || r->outcome.ns >= d->batch_ns / COMPARISON_SHORT ||
+            d->iterations[i] == COMPARISON_ITERATIONS_MAX) {
+            return status;
+        }
+        size_batch(d, i);
+    }
+}
+
 static ak_status one_round(comparison *d, ak_error *err)
 {
     size_t order[AK_JUDGED_MAX];
@@ -183,14 +215,7 @@ static ak_status one_round(comparison *d, ak_error *err)
         if (judged || d->damaged) {
             mend(d);
         }
-        AK_DO(rest_and_warm_up(d, i, err));
-        if (alive(d, i)) {
-            ak_evaluator_conditions(&before, d->e); /* drops conditions from the warm-up */
-            d->loaded[i].weigh = d->joules[i] != NULL;
-            ak_status status = ak_loaded_watched(&d->loaded[i], stage, d->iterations[i], err);
-            d->loaded[i].weigh = false;
-            AK_DO(status);
-        }
+        AK_DO(counted_batch(d, i, stage, err));
         ak_evaluator_conditions(&d->conditions[i], d->e);
         if (!alive(d, i)) {
             AK_DO(ak_loaded_end_turn(&d->loaded[i], false, err));
@@ -396,7 +421,7 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
                                              : batch;
     batch = ak_evaluator_batch_ns(batch);
     const bool weigh = ak_objective_weighs(e->task->objective);
-    batch = weigh && batch < e->weighing_ns ? e->weighing_ns : batch;
+    d->batch_ns = weigh && batch < e->weighing_ns ? e->weighing_ns : batch;
     ak_status status = AK_OK;
     *course = (ak_comparison_course){.group = 1, .before = -1, .during = -1, .after = -1};
     d->e = e;
@@ -406,7 +431,7 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
         AK_TRY(AK_NEW(d->samples[i], COMPARISON_ROUNDS_MAX, err));
         AK_TRY(AK_NEW(d->waited[i], COMPARISON_ROUNDS_MAX, err));
         AK_TRY(weigh ? AK_NEW(d->joules[i], COMPARISON_ROUNDS_MAX, err) : AK_OK);
-        AK_TRY(enter(d, i, &candidates[i], batch, request->timeout_ns, err));
+        AK_TRY(enter(d, i, &candidates[i], request->timeout_ns, err));
     }
     const double entering = seconds_since(begin);
     AK_TRY(lead_in(d, err));

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 
 /* So many rows are judged at least: a few thousand elements, among which some show the error. */
 #define FEW_ROWS 4
@@ -50,11 +49,6 @@ static ak_status prepare(ak_stage *stage, ak_evaluator *e, ak_error *err)
         stage->shape.own_absolute[i] = shorter.own_absolute[i];
     }
     AK_DO(ak_stage_make_inputs(stage, e->reference, NULL, e->secret ^ UINT64_C(1) << 40, err));
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (stage->inputs[i] != NULL) {
-            stage->hash[i] = ak_hash64(stage->inputs[i], stage->shape.bytes[i]);
-        }
-    }
     stage->ready = true;
     return AK_OK;
 }

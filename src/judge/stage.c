@@ -313,11 +313,6 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
     ak_status status = AK_OK;
     AK_TRY(make_arrays(stage, arrays, err));
     AK_TRY(ak_stage_make_inputs(stage, reference, arrays, stream, err));
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (stage->inputs[i] != NULL) {
-            stage->hash[i] = ak_hash64(stage->inputs[i], stage->shape.bytes[i]);
-        }
-    }
     AK_TRY(ak_reference_run(reference, &stage->shape, arrays, err));
     AK_TRY(check_representable(stage, arrays, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {

@@ -66,7 +66,7 @@ typedef struct ak_stage {
     bool ready;                   /* the fields below have been computed */
     /* Bytes of each argument that is read, gaps included; NULL for outputs. */
     void *inputs[AK_ARGUMENTS_MAX];
-    uint64_t hash[AK_ARGUMENTS_MAX];
+    uint64_t hash[AK_ARGUMENTS_MAX]; /* of the inputs, if the device judges */
     /* Right values of each argument that is written; NULL for inputs. */
     double *reference[AK_ARGUMENTS_MAX];
     /* Buffer for an output without its gaps; NULL if its rows adjoin. */
@@ -76,8 +76,8 @@ typedef struct ak_stage {
     bool has_accepted;
     /* Outputs may be off by this many times the tolerance; 1 for candidates. */
     double slack;
-    /* NULL: the host judges. Otherwise the device judges: `hash` holds the referee's hashes, and
-       `reference`, `rows` and `accepted` are not set. */
+    /* NULL: the host judges, and `hash` is not set. Otherwise the device judges: `hash` holds the
+       referee's hashes, and `reference`, `rows` and `accepted` are not set. */
     ak_referee *referee;
 } ak_stage;
 

@@ -175,7 +175,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
 ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t *question,
                        ak_error *err)
 {
-    char hash[AK_HASH_BYTES];
+    char hash[AK_HASH_QUICK_BYTES];
     char *text = NULL;
     AK_DO(ak_made(question, err));
     /* The situation is not part of the name, because the words imply it and older tapes lack it. */
@@ -184,7 +184,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     ak_status status = words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err);
     json_decref(words);
     AK_DO(status);
-    ak_hash_text(hash, text, strlen(text));
+    ak_hash_quick(hash, text, strlen(text));
     ak_free(text);
     size_t before = 0;
     (void)ak_map_get(&before, tape->asked, hash);

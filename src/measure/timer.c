@@ -60,6 +60,13 @@ static ak_timer_step take_sample(ak_timer *timer, int64_t batch_ns)
     return timer->hopeless || spent || full || precise ? end(timer) : AK_TIMER_RUN;
 }
 
+/* Returns whether the kernel has become so much faster that its batches are far too short. */
+static bool is_too_short(const ak_timer *timer, int64_t batch_ns)
+{
+    return timer->phase != SIZING && batch_ns < timer->plan.batch_ns / AK_TIMER_SHORT &&
+           timer->iterations < AK_TIMER_ITERATIONS_MAX;
+}
+
 ak_timer_step ak_timer_tell(ak_timer *timer, int64_t batch_ns)
 {
     assert(timer->phase >= SIZING && timer->phase <= ENDED);
@@ -68,6 +75,10 @@ ak_timer_step ak_timer_tell(ak_timer *timer, int64_t batch_ns)
     }
     batch_ns = batch_ns > 0 ? batch_ns : 0;
     timer->spent_ns += batch_ns;
+    if (is_too_short(timer, batch_ns)) {
+        timer->phase = SIZING;
+        timer->sample_count = 0;
+    }
     if (timer->phase == SAMPLING) {
         return take_sample(timer, batch_ns);
     }

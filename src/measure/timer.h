@@ -12,6 +12,9 @@
  * 3. Sampling: samples are taken until there are samples_min and the 95 % interval of their median
  * is within `precision` of it, budget_ns is spent, or samples_max is reached.
  *
+ * A batch that is shorter than batch_ns by the factor AK_TIMER_SHORT begins the sizing again, and
+ * the samples so far are dropped: the first calls of a kernel can be much slower than later ones.
+ *
  * 4. Giving up: after 3 samples the session ends if the fastest is slower than `give_up_ms`.
  *
  * The budget ends a session only after 3 samples. If a single batch takes the whole budget, one
@@ -25,6 +28,7 @@
 #define AK_TIMER_BATCH_NS       INT64_C(1000000)
 #define AK_TIMER_SAMPLES_MAX    256
 #define AK_TIMER_WARM_UP        5
+#define AK_TIMER_SHORT          4
 #define AK_TIMER_ITERATIONS_MAX (1u << 24) /* this many empty kernels take over 1 ms */
 
 typedef struct ak_timer_plan {

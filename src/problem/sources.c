@@ -86,22 +86,29 @@ static ak_status find_other(const ak_implementation_spec **out, const ak_problem
                : AK_OK;
 }
 
-/* Hashes the sources, then problem.json, the space file and, if another implementation is the
-   reference, its space file, whose default options, workspace and threads decide how the reference
-   runs. */
-static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                         const ak_implementation_spec *implementation, printer of_problem,
-                         printer of_space, ak_error *err)
+/* A way to print problem.json and space files. */
+typedef struct way {
+    printer problem, space;
+} way;
+
+static const way by_identity = {ak_problem_identity, ak_space_identity};
+static const way as_a_whole = {ak_json_text, ak_json_text};
+
+/* Ends the hasher after adding the sources, then problem.json, the space file and, if another
+   implementation is the reference, its space file, whose default options, workspace and threads
+   decide how the reference runs. */
+static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], ak_hasher *hasher,
+                         const ak_problem *problem, const ak_implementation_spec *implementation,
+                         const way *as, ak_error *err)
 {
     const ak_implementation_spec *other;
     char *words = NULL, *definition = NULL, *others = NULL;
     ak_status status = AK_OK;
     AK_TRY(find_other(&other, problem, err));
-    AK_TRY(of_problem(&words, problem->documents[0], err));
-    AK_TRY(of_space(&definition, implementation->definition, err));
+    AK_TRY(as->problem(&words, problem->documents[0], err));
+    AK_TRY(as->space(&definition, implementation->definition, err));
     AK_TRY(other == NULL || other == implementation ? AK_OK
-                                                    : of_space(&others, other->definition, err));
-    ak_hasher *hasher = ak_hasher_new();
+                                                    : as->space(&others, other->definition, err));
     AK_TRY(ak_made(hasher, err));
     ak_hasher_add_text(hasher, implementation->source);
     ak_hasher_add_text(hasher, problem->reference_source);
@@ -126,8 +133,8 @@ static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *prob
     if (status == AK_OK && other != NULL && other != implementation) {
         status = ak_headers_add(hasher, other->source, other->definition, err);
     }
-    ak_hasher_end(out, hasher);
 out:
+    ak_hasher_end(out, hasher);
     ak_free(others);
     ak_free(definition);
     ak_free(words);
@@ -137,21 +144,30 @@ out:
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, ak_error *err)
 {
-    return hash_as(out, problem, implementation, ak_problem_identity, ak_space_identity, err);
+    return hash_as(out, ak_hasher_new(), problem, implementation, &by_identity, err);
 }
 
-ak_status ak_sources_hash_whole(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                                const ak_implementation_spec *implementation, ak_error *err)
+ak_status ak_sources_hash_former(char out[AK_SOURCES_HASH_BYTES], int which,
+                                 const ak_problem *problem,
+                                 const ak_implementation_spec *implementation, ak_error *err)
 {
-    return hash_as(out, problem, implementation, ak_json_text, ak_json_text, err);
+    return hash_as(out, ak_hasher_new_quick(), problem, implementation,
+                   which == 0 ? &by_identity : &as_a_whole, err);
 }
 
 ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
                          const ak_implementation_spec *implementation, ak_error *err)
 {
-    char now[AK_SOURCES_HASH_BYTES], whole[AK_SOURCES_HASH_BYTES];
-    AK_DO(ak_sources_hash(now, problem, implementation, err));
-    AK_DO(ak_sources_hash_whole(whole, problem, implementation, err));
-    *out = strcmp(hash, now) == 0 || strcmp(hash, whole) == 0;
+    char now[AK_SOURCES_HASH_BYTES];
+    if (!ak_hash_is_quick(hash)) {
+        AK_DO(ak_sources_hash(now, problem, implementation, err));
+        *out = strcmp(hash, now) == 0;
+        return AK_OK;
+    }
+    *out = false;
+    for (int which = 0; which < AK_SOURCES_FORMER && !*out; which++) {
+        AK_DO(ak_sources_hash_former(now, which, problem, implementation, err));
+        *out = strcmp(hash, now) == 0;
+    }
     return AK_OK;
 }

@@ -7,6 +7,7 @@
 #ifndef AK_PROBLEM_SOURCES_H
 #define AK_PROBLEM_SOURCES_H
 
+#include "base/hash.h"
 #include "base/pack.h"
 #include "problem/problem.h"
 
@@ -24,15 +25,18 @@ ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)
    folder (headers.h; these as they are now), the reference, and what problem.json and the
    space file say without their prose (identity.h), as they were when the problem was opened. An
    environment stores it as "source". */
-#define AK_SOURCES_HASH_BYTES 33
+#define AK_SOURCES_HASH_BYTES AK_HASH_BYTES
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, ak_error *err);
-/* Writes the hash that environments had before schema 9 of the archive: of the whole problem.json
-   and space file, prose and order of members included. */
-ak_status ak_sources_hash_whole(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                                const ak_implementation_spec *implementation, ak_error *err);
+/* Writes a hash that environments of older archives have for the same sources, each of 32 digits
+   (ak_hash_quick). 0: of the same texts. 1, before schema 9: of the whole problem.json and space
+   file, prose and order of members included. */
+#define AK_SOURCES_FORMER 2
+ak_status ak_sources_hash_former(char out[AK_SOURCES_HASH_BYTES], int which,
+                                 const ak_problem *problem,
+                                 const ak_implementation_spec *implementation, ak_error *err);
 /* Finds out whether `hash`, the "source" of an environment, is that of these sources, by
-   ak_sources_hash or by ak_sources_hash_whole. */
+   ak_sources_hash or, where it has 32 digits, by ak_sources_hash_former. */
 ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
                          const ak_implementation_spec *implementation, ak_error *err);
 

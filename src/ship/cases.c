@@ -5,6 +5,7 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "formats/format.h"
 
 static ak_status new_case(ak_bundle_case **out, ak_bundle_build *b, ak_error *err)
@@ -22,6 +23,16 @@ static void know_search(ak_trial *trial)
     if (trial->search_ms <= 0) {
         trial->search_ms = trial->median_ms;
         trial->search_clock_mhz = trial->sm_clock_mhz;
+    }
+}
+
+/* Forgets a hash of code from before these were SHA-256: the code that is shipped has no hash to
+   compare it with. */
+static void forget_former_hash(ak_trial *trial)
+{
+    if (trial->code_hash != NULL && ak_hash_is_quick(trial->code_hash)) {
+        ak_free(trial->code_hash);
+        trial->code_hash = NULL;
     }
 }
 
@@ -49,6 +60,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
     AK_DO(new_case(&one, b, err));
     if (request->trial == 0) {
         AK_DO(ak_archive_best(&one->trial, b->archive, request->filter, err));
+        forget_former_hash(&one->trial);
         know_search(&one->trial);
         return AK_OK;
     }
@@ -64,6 +76,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
         return ak_fail(err, AK_INVALID, "trial #%lld ended as %s: only what worked can be shipped",
                        (long long)request->trial, ak_trial_status_text(one->trial.status));
     }
+    forget_former_hash(&one->trial);
     know_search(&one->trial);
     return AK_OK;
 }
@@ -145,6 +158,7 @@ static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entr
     one->table = json_incref(entry);
     AK_TRY(ak_archive_first(&found, &one->trial, b->archive, &filter, err));
     AK_TRY(found ? AK_OK : trial_of_table(&one->trial, &filter, run, err));
+    forget_former_hash(&one->trial);
     take_time(&one->trial, filter.choices, entry);
 out:
     ak_free(size);

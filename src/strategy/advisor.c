@@ -51,8 +51,8 @@ struct ak_advisor {
     int stalled, barren;
     bool used;
 
-    ak_buf system, brief_text, prompt; /* borrowed by the question under way */
-    char situation[AK_HASH_BYTES];     /* hash of the question's contents, whatever its wording */
+    ak_buf system, brief_text, prompt;   /* borrowed by the question under way */
+    char situation[AK_HASH_QUICK_BYTES]; /* hash of the question's contents, whatever its wording */
     json_t *schema;
     ak_llm_message messages[2];
     ak_llm_chat chat;
@@ -228,7 +228,7 @@ static ak_status take_situation(ak_advisor *a, ak_error *err)
     }
     ak_status status = ak_buf_status(&text, err);
     if (status == AK_OK) {
-        ak_hash_text(a->situation, text.data, text.length);
+        ak_hash_quick(a->situation, text.data, text.length);
     }
     ak_buf_free(&text);
     return status;

@@ -32,19 +32,18 @@ out:
     return status;
 }
 
-/* Computes the hash that this environment had before schema 9, when the kernel's whole files were
-   hashed. */
-static ak_status former_hash(char former[AK_ENVIRONMENT_BYTES], const ak_task *task,
+/* Computes a hash that this environment has in older archives (ak_sources_hash_former). */
+static ak_status former_hash(char former[AK_HASH_QUICK_BYTES], int which, const ak_task *task,
                              const char *words, ak_error *err)
 {
     ak_status status = AK_OK;
     json_t *facts = NULL;
     char *text = NULL, source[AK_SOURCES_HASH_BYTES];
     AK_TRY(ak_json_parse(&facts, words, strlen(words), "environment", err));
-    AK_TRY(ak_sources_hash_whole(source, task->problem, task->implementation, err));
+    AK_TRY(ak_sources_hash_former(source, which, task->problem, task->implementation, err));
     AK_TRY(ak_json_set_text(facts, "source", source) ? AK_OK : ak_fail_memory(err));
     AK_TRY(ak_json_text(&text, facts, err));
-    ak_hash_text(former, text, strlen(text));
+    ak_hash_quick(former, text, strlen(text));
 out:
     json_decref(facts);
     ak_free(text);
@@ -54,12 +53,14 @@ out:
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
                        const char *words)
 {
-    char former[AK_ENVIRONMENT_BYTES];
-    bool renamed = false;
-    if (archive != NULL && former_hash(former, task, words, NULL) == AK_OK &&
-        ak_archive_rename_environment(&renamed, archive, former, hash, words, NULL) == AK_OK &&
-        renamed) {
-        ak_session_keep_sources(task, archive);
+    char former[AK_HASH_QUICK_BYTES];
+    for (int which = 0; archive != NULL && which < AK_SOURCES_FORMER; which++) {
+        bool renamed = false;
+        if (former_hash(former, which, task, words, NULL) == AK_OK &&
+            ak_archive_rename_environment(&renamed, archive, former, hash, words, NULL) == AK_OK &&
+            renamed) {
+            ak_session_keep_sources(task, archive);
+        }
     }
 }
 

@@ -13,10 +13,11 @@
 #define AK_TUNER_SESSION_H
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "tuner/event.h"
 #include "worker/pool.h"
 
-#define AK_ENVIRONMENT_BYTES 33
+#define AK_ENVIRONMENT_BYTES AK_HASH_BYTES
 /* Evaluations of a run whose options do not set them. */
 #define AK_EVALUATIONS_DEFAULT 60
 
@@ -57,7 +58,7 @@ const ak_protocol *ak_session_protocol(const ak_session *session);
    not end the run, because the next run tries again. */
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 
-/* Assigns results that the archive (NULL: does nothing) has from before schema 9 to this
+/* Assigns results that the archive (NULL: does nothing) has under former hashes to this
    environment, if the task's kernel has not changed since. A failure does not end the run, because
    the next run tries again. */
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,

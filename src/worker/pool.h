@@ -30,6 +30,7 @@
 
 #include "backend/backend.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "judge/comparison.h"
 #include "measure/timer.h"
 
@@ -113,7 +114,7 @@ typedef struct ak_result {
     /* Holds status, reason, times, samples and errors; the texts of the task are not filled in. */
     ak_trial trial;
     char *log; /* the compiler's output; NULL if empty */
-    char artifact_hash[33];
+    char artifact_hash[AK_HASH_BYTES];
     ak_comparison_entry *entries;
     size_t entry_count;
     ak_comparison_course course;

@@ -169,7 +169,7 @@ void ak_relay_build(char out[AK_BUILD_BYTES])
     if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes != MAP_FAILED) {
-            ak_hash_text(out, bytes, (size_t)file.st_size);
+            ak_hash_quick(out, bytes, (size_t)file.st_size);
             (void)munmap(bytes, (size_t)file.st_size);
         }
     }

@@ -38,6 +38,7 @@
 #ifndef AK_WORKER_RELAY_H
 #define AK_WORKER_RELAY_H
 
+#include "base/hash.h"
 #include "base/proc.h"
 #include "worker/wire.h"
 
@@ -94,7 +95,7 @@ void ak_relay_run(const char *const *argv, int64_t timeout_ns);
 /* Returns the time between two beats in milliseconds. */
 int64_t ak_relay_beat_ms(void);
 /* Writes the hash of this program's file, or "" if it cannot be read. */
-#define AK_BUILD_BYTES 33
+#define AK_BUILD_BYTES AK_HASH_QUICK_BYTES
 void ak_relay_build(char out[AK_BUILD_BYTES]);
 
 /* worker --link BEAT_MS QUEUES COUNT SWEEP... WORDS...: the near relay. QUEUES: "1" if the launcher

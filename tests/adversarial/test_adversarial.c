@@ -237,6 +237,12 @@ static const attack stream[] = {
     {2, "does so where its inputs are in the cache", REJECTED, NULL},
 };
 
+/* The same, in batches of one call. */
+static const attack one_call[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "is slow until the batches have one call", REJECTED, NULL},
+};
+
 /* Honest kernels whose time depends on their data. */
 static const attack uneven[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -318,6 +324,9 @@ static void nobody_is_faster_on_what_it_has_seen(void **state)
     (void)state;
     try_attacks("replay", "host", replay, sizeof replay / sizeof replay[0], 1);
     try_attacks("stream", "host", stream, sizeof stream / sizeof stream[0], 1);
+    for (int i = 0; i < 3; i++) {
+        try_attacks("one_call", "host", one_call, sizeof one_call / sizeof one_call[0], 1);
+    }
 }
 
 static void nobody_believes_what_looks_right(void **state)

@@ -14,4 +14,8 @@ for attack in 2 3 2 3 2 3; do
     autokernel compare ./sabotage --config "ATTACK=$attack;ATTACK=0" --libraries none --time 0.5s >out.txt 2>&1
     grep '^config 2.*failed' out.txt
 done
+# Its inputs are other ones that have the same hash.
+autokernel compare ./sabotage --config "ATTACK=4;ATTACK=0" --libraries none --time 0.5s >out.txt 2>&1
+grep -o '^config 1.*changes its input X' out.txt | sed 's/ \+/ /g'
+grep '^config 2.*failed' out.txt
 true

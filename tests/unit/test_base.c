@@ -780,7 +780,34 @@ static void test_rng_and_hash_are_fixed(void **state)
     ak_hasher_end(b, h);
     assert_string_not_equal(a, b);
     ak_hash_text(a, "", 0);
+    assert_string_equal(a, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_false(ak_hash_is_quick(a));
+    ak_hash_quick(a, "", 0);
+    assert_true(ak_hash_is_quick(a));
     assert_string_equal(a, "99aa06d3014798d86001c324468d497f"); /* XXH3's published empty hash */
+}
+
+/* Two words in one lane of XXH3, the low half of each of which equals that of its key: only their
+   sum counts. */
+static void test_other_contents_have_another_hash(void **state)
+{
+    (void)state;
+    enum { BYTES = 2048, AT_A = 3 * 64 + 16, AT_B = 9 * 64 + 16 };
+    const uint64_t by = UINT64_C(2) << 32;
+    const uint64_t a = UINT64_C(0x407dd05a82), b = UINT64_C(0x9046ef1938);
+    const uint64_t other_a = a + by, other_b = b - by;
+    unsigned char one[BYTES] = {0}, other[BYTES] = {0};
+    memcpy(one + AT_A, &a, sizeof a);
+    memcpy(one + AT_B, &b, sizeof b);
+    memcpy(other + AT_A, &other_a, sizeof a);
+    memcpy(other + AT_B, &other_b, sizeof b);
+    char first[AK_HASH_BYTES], second[AK_HASH_BYTES];
+    ak_hash_quick(first, one, BYTES);
+    ak_hash_quick(second, other, BYTES);
+    assert_string_equal(first, second);
+    ak_hash_text(first, one, BYTES);
+    ak_hash_text(second, other, BYTES);
+    assert_string_not_equal(first, second);
 }
 
 static void test_assets_are_sorted_and_found(void **state)
@@ -872,6 +899,7 @@ int main(void)
         cmocka_unit_test(test_calls_in_a_copy),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_rng_and_hash_are_fixed),
+        cmocka_unit_test(test_other_contents_have_another_hash),
         cmocka_unit_test(test_assets_are_sorted_and_found),
         cmocka_unit_test(test_packs_have_a_limit),
     };

@@ -474,6 +474,47 @@ static void what_was_compiled_is_kept(void **state)
     ak_free(before);
 }
 
+/* A file that the assembler reads is named by no list of headers, so nothing would notice when it
+   changes. A file that is asked for may appear, and so may a header in an earlier folder. */
+static void nothing_is_read_unnoticed(void **state)
+{
+    (void)state;
+    static const char *const compilers[] = {"gcc", "cc", "clang"};
+    char path[AK_PATH_MAX], text[AK_PATH_MAX + 300], first[AK_HASH_BYTES];
+    assert_int_equal(ak_fs_join(path, fixture_folder, "read", NULL), AK_OK);
+    for (size_t i = 0; i < sizeof compilers / sizeof compilers[0]; i++) {
+        if (!ak_host_available(NULL, compilers[i])) {
+            continue;
+        }
+        assert_int_equal(ak_fs_write(path, "12345678", 8, NULL), AK_OK);
+        (void)snprintf(text, sizeof text,
+                       "__asm__(\".section .rodata\\n.inc\" \"bin \\\"%s\\\"\\n.text\");\n"
+                       "void ak_kernel(const ak_host_call *c)\n{\n    (void)c;\n}\n",
+                       path);
+        use_source(text);
+        ak_compile_result result = compile_with(compilers[i], 60 * AK_SECOND_NS);
+        assert_int_equal(result.status, AK_TRIAL_REJECTED);
+        assert_non_null(strstr(result.reason, ".incbin"));
+        ak_compile_result_clear(&result);
+
+        assert_int_equal(unlink(path), 0);
+        (void)snprintf(text, sizeof text,
+                       "void ak_kernel(const ak_host_call *c)\n{\n#if __has_include(\"%s\")\n"
+                       "    *(float *)c->arg[0] = 1;\n#endif\n    (void)c;\n}\n",
+                       path);
+        use_source(text);
+        result = compile_with(compilers[i], 60 * AK_SECOND_NS);
+        assert_int_equal(result.status, AK_TRIAL_OK);
+        memcpy(first, result.artifact_hash, sizeof first);
+        ak_compile_result_clear(&result);
+        assert_int_equal(ak_fs_write(path, "", 0, NULL), AK_OK);
+        result = compile_with(compilers[i], 60 * AK_SECOND_NS);
+        assert_string_not_equal(first, result.artifact_hash);
+        ak_compile_result_clear(&result);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 static void a_missing_compiler_is_said(void **state)
 {
     (void)state;
@@ -510,7 +551,7 @@ static void a_compiler_without_a_version_is_not_available(void **state)
 static void equal_code_has_equal_hashes(void **state)
 {
     (void)state;
-    char first[33];
+    char first[AK_HASH_BYTES];
     use_source("void ak_kernel(const ak_host_call *c)\n{\n    *(float *)c->arg[0] = 1.5f;\n}\n");
     ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
     assert_int_equal(result.status, AK_TRIAL_OK);
@@ -530,7 +571,7 @@ static void equal_code_has_equal_hashes(void **state)
 }
 
 /* Compiles `text` with WHICH defined as a digit, and gives the hash of the artifact. */
-static void hash_of(char out[33], const char *text, char which)
+static void hash_of(char out[AK_HASH_BYTES], const char *text, char which)
 {
     char defined[1024];
     (void)snprintf(defined, sizeof defined, "#define WHICH %c\n%s", which, text);
@@ -539,7 +580,7 @@ static void hash_of(char out[33], const char *text, char which)
     if (result.status != AK_TRIAL_OK) {
         fail_msg("%s", result.reason);
     }
-    (void)snprintf(out, 33, "%s", result.artifact_hash);
+    (void)snprintf(out, AK_HASH_BYTES, "%s", result.artifact_hash);
     ak_compile_result_clear(&result);
 }
 
@@ -559,7 +600,7 @@ static void other_code_has_another_hash_wherever_it_lies(void **state)
         "\"\\n.text\");\n"
         "static float two(float x)\n{\n    return x * note[0];\n}\n",
     };
-    char first[33], second[33], text[1024];
+    char first[AK_HASH_BYTES], second[AK_HASH_BYTES], text[1024];
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         (void)snprintf(text, sizeof text,
                        "#define TEXT_OF(x) #x\n#define TEXT(x) TEXT_OF(x)\n%s"
@@ -794,7 +835,7 @@ static void numbers_are_no_system_calls(void **state)
 static void damaged_artifacts_do_no_harm(void **state)
 {
     (void)state;
-    char *file = NULL, hash[33];
+    char *file = NULL, hash[AK_HASH_BYTES];
     size_t length = 0;
     use_source("void ak_kernel(const ak_host_call *c)\n{\n    (void)c;\n}\n");
     ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
@@ -1117,6 +1158,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(baselines_are_found_by_name),
         cmocka_unit_test(a_compiler_may_fail_in_any_way),
         cmocka_unit_test(what_was_compiled_is_kept),
+        cmocka_unit_test(nothing_is_read_unnoticed),
         cmocka_unit_test(a_missing_compiler_is_said),
         cmocka_unit_test(a_compiler_without_a_version_is_not_available),
         cmocka_unit_test(equal_code_has_equal_hashes),

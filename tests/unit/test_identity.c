@@ -39,9 +39,9 @@ static void hash_kernel(char out[AK_SOURCES_HASH_BYTES], const char *folder, boo
     const ak_implementation_spec *implementation = NULL;
     assert_fine(ak_problem_open(&problem, folder, &err), &err);
     assert_fine(ak_problem_find(&implementation, problem, "host", &err), &err);
-    assert_fine(
-        (whole ? ak_sources_hash_whole : ak_sources_hash)(out, problem, implementation, &err),
-        &err);
+    assert_fine(whole ? ak_sources_hash_former(out, 1, problem, implementation, &err)
+                      : ak_sources_hash(out, problem, implementation, &err),
+                &err);
     ak_problem_close(problem);
 }
 
@@ -235,7 +235,7 @@ static void take_version(sqlite3 *db)
                      SQLITE_OK);
     assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
     const char *words = (const char *)sqlite3_column_text(rows, 0);
-    ak_hash_text(hash, words, strlen(words));
+    ak_hash_quick(hash, words, strlen(words));
     (void)snprintf(sql, sizeof sql,
                    "UPDATE environments SET words = replace(words, "
                    "'\"autokernel\":\"0.1.0\"', '\"autokernel\":\"" AK_VERSION "\"'), "

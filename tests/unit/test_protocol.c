@@ -352,12 +352,13 @@ static void the_other_messages_come_back(void **state)
     json_decref(outer);
 
     char text[] = "a.c:1: error: no";
-    ak_compile_result compiled = {.status = AK_TRIAL_COMPILE_ERROR,
-                                  .reason = text,
-                                  .log = text,
-                                  .compile_ns = 12,
-                                  .artifact_hash = "0123456789abcdef0123456789abcdef",
-                                  .file_hash = "fedcba9876543210fedcba9876543210"};
+    ak_compile_result compiled = {
+        .status = AK_TRIAL_COMPILE_ERROR,
+        .reason = text,
+        .log = text,
+        .compile_ns = 12,
+        .artifact_hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        .file_hash = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"};
     ak_compile_result compiled_again = {0};
     json_t *object = ak_message_from_compile(&compiled);
     assert_int_equal(ak_message_to_compile(&compiled_again, object, NULL), AK_OK);
@@ -365,7 +366,9 @@ static void the_other_messages_come_back(void **state)
     assert_string_equal(compiled_again.artifact_hash, compiled.artifact_hash);
     assert_string_equal(compiled_again.file_hash, compiled.file_hash);
     ak_compile_result_clear(&compiled_again);
-    assert_true(ak_json_set_text(object, "artifact_hash", "longer than thirty-two characters!"));
+    assert_true(
+        ak_json_set_text(object, "artifact_hash",
+                         "longer than the sixty-four hexadecimal digits of a hash, by a few"));
     assert_int_equal(ak_message_to_compile(&compiled_again, object, NULL), AK_INVALID);
     json_decref(object);
 

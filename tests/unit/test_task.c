@@ -73,7 +73,7 @@ static void test_defaults(void **state)
     assert_int_equal(task->shape.bytes[2], 64 * 128 * 4);
     assert_true(task->shape.relative == 4 * 0x1p-23);
     assert_true(fabs(task->shape.rms - 0x1p-23 * sqrt(128.0)) < 1e-20);
-    assert_int_equal(strlen(task->source_hash), 32);
+    assert_int_equal(strlen(task->source_hash), 64);
     assert_int_equal(ak_space_count(ak_task_space(task)), 4 * 4 * 2 * 2 * 2);
     ak_config config;
     char text[128];

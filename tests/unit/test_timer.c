@@ -84,6 +84,12 @@ static double slower_than_the_budget(size_t batch, ak_rng *rng)
     return 400.0;
 }
 
+static double short_after_slow_calls(size_t batch, ak_rng *rng)
+{
+    (void)rng;
+    return batch < 4 ? 25.0 : 0.008;
+}
+
 static void test_defaults(void **state)
 {
     (void)state;
@@ -121,6 +127,19 @@ static void test_short_calls_are_batched(void **state)
     assert_int_equal(timer.sample_count, 7);
     for (size_t i = 0; i < 7; i++) {
         assert_true(fabs(timer.samples_ms[i] - 0.010) < 1e-9); /* per iteration */
+    }
+}
+
+static void test_slow_first_calls_do_not_size_the_batches(void **state)
+{
+    (void)state;
+    ak_timer timer;
+    size_t batches;
+    run(&timer, &batches, NULL, short_after_slow_calls);
+    assert_int_equal(timer.iterations, 128); /* first power of two times 8 us above 1 ms */
+    assert_int_equal(timer.sample_count, 7);
+    for (size_t i = 0; i < 7; i++) {
+        assert_true(fabs(timer.samples_ms[i] - 0.008) < 1e-9);
     }
 }
 
@@ -243,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_constant_needs_the_minimum),
         cmocka_unit_test(test_short_calls_are_batched),
+        cmocka_unit_test(test_slow_first_calls_do_not_size_the_batches),
         cmocka_unit_test(test_empty_kernel_ends),
         cmocka_unit_test(test_noise_takes_more_samples),
         cmocka_unit_test(test_drift_runs_into_the_budget),

@@ -113,7 +113,7 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
 
 /* host_elf.c. Hashes all that is loaded of an artifact: code, constants, names of imports.
    Returns false if the file is not a well-formed 64-bit ELF file. */
-bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length);
+bool ak_host_elf_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and
    constants: it could keep state between calls, run code when it is loaded, or call functions of
    libraries that do more than compute. */
@@ -125,6 +125,9 @@ bool ak_host_elf_may_call(const unsigned char *file, size_t length);
 /* Returns true, with the reason in `why`, if the compiler's assembly has system calls, or code
    given as bytes, which could hide one. */
 bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly);
+/* Returns whether the assembly has the assembler read a file, which no list of headers names. Sets
+ *unknown to whether it has macros, which could do so. */
+bool ak_host_assembly_reads(bool *unknown, const char *assembly);
 
 /* host_ceilings.c */
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err);

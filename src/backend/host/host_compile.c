@@ -153,9 +153,13 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
 /* What one compilation needs besides the compiler and the job's own options. */
 typedef struct parts {
     bool fortran, openmp;
+    /* Assembly is written as the source has it. Clang does so for another assembler only, and else
+       puts what its own one would include into its place. */
+    bool verbatim;
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
-    char rule[AK_PATH_MAX + 8]; /* file in which the compiler says what it has read, as a rule for
-                                   make */
+    char rule[AK_PATH_MAX + 8];  /* file in which the compiler says what it has read, as a rule for
+                                    make */
+    char list[AK_PATH_MAX + 24]; /* option to the assembler to list what it has read; "" */
 } parts;
 
 bool ak_host_fortran_part(char **begin, char **end, char *source)
@@ -223,6 +227,30 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 #define LINK "-Wl,-z,relro,-z,now,--build-id=none"
 #endif
 
+/* Returns whether a compiler is clang or made of it: these have an assembler of their own. */
+static bool is_clang(const char *compiler)
+{
+    static const char *const names[] = {"clang", "LLVM", "oneAPI"};
+    char version[VERSION_BYTES];
+    bool is = false;
+    ak_host_compiler_version(version, sizeof version, compiler);
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
+        is = is || strstr(version, names[i]) != NULL;
+    }
+    return is;
+}
+
+#define LIST "-Wa,--MD,"
+
+/* Has the assembler list what it reads, unless it is clang's, or the path of the list has a comma,
+   which the option cannot have. */
+static void list_files(parts *out, const char *compiler, const ak_compile_job *job)
+{
+    if (!out->fortran && !is_clang(compiler) && strchr(job->artifact, ',') == NULL) {
+        (void)snprintf(out->list, sizeof out->list, LIST "%s.r", job->artifact);
+    }
+}
+
 /* Returns the command, which the caller frees, or NULL without memory. */
 static const char **command_of(const char *compiler, const parts *p, const ak_compile_job *job)
 {
@@ -239,6 +267,7 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
                                 p->fortran ? NULL : "-MD",
                                 p->fortran ? NULL : "-MF",
                                 p->fortran ? NULL : p->rule,
+                                p->list[0] == 0 ? NULL : p->list,
                                 "-o",
                                 job->artifact,
                                 p->fortran ? p->c_file : job->source_path,
@@ -281,16 +310,19 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return status;
 }
 
-/* Has the compiler write the assembly of the candidate and looks for system calls there. Fortran
-   cannot contain assembly, so only the C part of a source is looked at. */
-static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
-                                  const ak_compile_job *job, ak_error *err)
+/* Has the compiler write the assembly of the candidate. Fortran cannot contain assembly, so only
+   the C part of a source is compiled. *text is NULL if it does not compile, with the reason in
+   `result`; else the caller frees it. */
+static ak_status assembly_of(char **text, ak_compile_result *result, const char *compiler,
+                             const parts *p, const ak_compile_job *job, ak_error *err)
 {
-    char path[AK_PATH_MAX + 8], why[200], *text = NULL;
+    char path[AK_PATH_MAX + 8];
     ak_compile_result made = {0};
+    *text = NULL;
     (void)snprintf(path, sizeof path, "%s.s", job->artifact);
     const char *const tail[] = {
-        "-fPIC", "-w", "-fno-lto", "-S", "-o", path, p->fortran ? p->c_file : job->source_path};
+        "-fPIC", "-w", "-fno-lto", p->verbatim && is_clang(compiler) ? "-fno-integrated-as" : "-w",
+        "-S",    "-o", path,       p->fortran ? p->c_file : job->source_path};
     const char **argv = ak_alloc(job->argc + AK_COUNT(tail) + 2, sizeof *argv);
     ak_status status = ak_made(argv, err);
     AK_TRY(status);
@@ -300,23 +332,61 @@ static ak_status look_at_assembly(ak_compile_result *result, const char *compile
     }
     memcpy(argv + 1 + job->argc, tail, sizeof tail);
     AK_TRY(run_compiler(&made, argv, job, err));
-    if (made.status != AK_TRIAL_OK) {
+    if (made.status == AK_TRIAL_OK) {
+        AK_TRY(ak_fs_read(text, NULL, path, AK_ARTIFACT_MAX, err));
+    } else {
         result->status = made.status;
         result->reason = made.reason;
         made.reason = NULL;
-        goto out;
-    }
-    AK_TRY(ak_fs_read(&text, NULL, path, AK_ARTIFACT_MAX, err));
-    if (ak_host_assembly_calls(why, sizeof why, text)) {
-        result->status = AK_TRIAL_REJECTED;
-        result->reason = ak_strdup(why);
     }
 out:
     (void)unlink(path);
-    ak_free(text);
     ak_free(argv);
     ak_compile_result_clear(&made);
     return status;
+}
+
+/* Looks for system calls in the assembly. */
+static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
+                                  const ak_compile_job *job, ak_error *err)
+{
+    char why[200], *text;
+    AK_DO(assembly_of(&text, result, compiler, p, job, err));
+    if (text != NULL && ak_host_assembly_calls(why, sizeof why, text)) {
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup(why);
+    }
+    ak_free(text);
+    return AK_OK;
+}
+
+/* Rejects a candidate that has the assembler read a file: no rule names that file, so nothing would
+   notice when it changes. Sets *known to whether the rule names all files that matter. */
+static ak_status look_at_files(bool *known, ak_compile_result *result, const char *compiler,
+                               const parts *p, const ak_compile_job *job, ak_error *err)
+{
+    static const char *const assembler[] = {"asm", NULL};
+    static const char *const asks[] = {"__has_include", NULL};
+    const char *rule = p->fortran ? NULL : p->rule;
+    char *text = NULL;
+    bool unknown = false, reads = false;
+    *known = !ak_compile_has_word(rule, job->source_path, asks);
+    if (p->list[0] != 0 && ak_fs_is_file(p->list + strlen(LIST))) {
+        reads = ak_compile_reads_more(p->list + strlen(LIST), p->rule);
+    } else if (ak_compile_has_word(rule, job->source_path, assembler)) {
+        parts verbatim = *p;
+        verbatim.verbatim = true;
+        AK_DO(assembly_of(&text, result, compiler, &verbatim, job, err));
+        reads = text != NULL && ak_host_assembly_reads(&unknown, text);
+    }
+    if (reads) {
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup("it has the assembler read a file (.incbin or .include): put "
+                                   "what it needs into the source");
+    }
+    *known = *known && !unknown;
+    ak_free(text);
+    return AK_OK;
 }
 
 /* Rejects a candidate whose artifact could cheat, before it runs. */
@@ -343,16 +413,29 @@ static ak_status look_at(ak_compile_result *result, const char *compiler, const 
     return status;
 }
 
-/* Hashes when something was last put into the usual folders of headers, or taken out, because a new
-   header may hide another of its name. The cache itself notices changes of headers in use. */
-static void hash_header_folders(ak_hasher *hasher)
+/* Hashes when something was last put into a folder of headers, or taken out, because a new header
+   may hide another of its name. The cache itself notices changes of headers in use. */
+static void hash_folder(ak_hasher *hasher, const char *path)
 {
-    static const char *const folders[] = {"/usr/local/include", "/usr/include"};
-    for (size_t i = 0; i < AK_COUNT(folders); i++) {
-        struct stat folder = {0};
-        (void)stat(folders[i], &folder);
-        const int64_t when[] = {(int64_t)folder.st_mtim.tv_sec, (int64_t)folder.st_mtim.tv_nsec};
-        ak_hasher_add(hasher, when, sizeof when);
+    struct stat folder = {0};
+    (void)stat(path, &folder);
+    const int64_t when[] = {(int64_t)folder.st_mtim.tv_sec, (int64_t)folder.st_mtim.tv_nsec};
+    ak_hasher_add(hasher, when, sizeof when);
+}
+
+/* Hashes the usual folders of headers, and those that options name. */
+static void hash_header_folders(ak_hasher *hasher, const ak_compile_job *job)
+{
+    static const char *const options[] = {"-I", "--include-path="};
+    hash_folder(hasher, "/usr/local/include");
+    hash_folder(hasher, "/usr/include");
+    for (size_t i = 0; i < job->argc; i++) {
+        for (size_t k = 0; k < AK_COUNT(options); k++) {
+            const size_t length = strlen(options[k]);
+            if (strncmp(job->argv[i], options[k], length) == 0) {
+                hash_folder(hasher, job->argv[i] + length);
+            }
+        }
     }
 }
 
@@ -379,14 +462,14 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
     ak_hasher_add(hasher, identity, sizeof identity);
     ak_hasher_add_text(hasher, version);
     ak_hasher_add_text(hasher, gnu_get_libc_version());
-    hash_header_folders(hasher);
+    hash_header_folders(hasher, job);
     bool known = ak_host_hash_processor(hasher);
     for (size_t i = 0; i < AK_COUNT(variables); i++) {
         ak_hasher_add_text(hasher, ak_env(variables[i]));
     }
     for (size_t i = 1; argv[i] != NULL; i++) {
         bool varies = argv[i] == job->artifact || argv[i] == job->source_path ||
-                      argv[i] == p->prefix || argv[i] == p->rule;
+                      argv[i] == p->prefix || argv[i] == p->rule || argv[i] == p->list;
         ak_hasher_add_text(hasher, varies ? "" : argv[i]);
     }
     ak_free(source);
@@ -444,6 +527,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (AK_HAS_TEXT(job->argv, job->argc, AK_OPTION_OPENMP)) {
         AK_TRY(leave_out_libgomp(&p, job, err));
     }
+    list_files(&p, compiler, job);
     argv = command_of(compiler, &p, job);
     AK_TRY(ak_made(argv, err));
     AK_TRY(cache_find(place, argv, &p, job, err));
@@ -451,7 +535,11 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         result.compile_ns = ak_clock_ns() - begin;
     } else {
         AK_TRY(run_compiler(&result, argv, job, err));
+        bool known = false;
         if (result.status == AK_TRIAL_OK) {
+            AK_TRY(look_at_files(&known, &result, compiler, &p, job, err));
+        }
+        if (result.status == AK_TRIAL_OK && known) {
             ak_compile_cache_keep(place, job->artifact, result.log, p.rule, job->source_path);
         }
     }
@@ -467,6 +555,9 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     }
 out:
     (void)unlink(p.rule);
+    if (p.list[0] != 0) {
+        (void)unlink(p.list + strlen(LIST));
+    }
     if (p.fortran) {
         (void)unlink(p.c_file);
         (void)unlink(p.fortran_file);

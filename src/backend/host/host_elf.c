@@ -15,7 +15,7 @@
 #include "backend/host/host.h"
 #include "base/hash.h"
 
-bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length)
+bool ak_host_elf_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length)
 {
     ak_elf f;
     Elf64_Phdr p;

@@ -53,13 +53,13 @@ out:
    recorded in is added, because prompts show it. */
 static ak_status environment(json_t **out, const char *device, ak_error *err)
 {
-    char *bytes = NULL, hash[33];
+    char *bytes = NULL, hash[AK_HASH_QUICK_BYTES];
     size_t length = 0;
     ak_recording *recording = NULL;
     json_t *object = json_object();
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err));
-    ak_hash_text(hash, bytes, length);
+    ak_hash_quick(hash, bytes, length);
     AK_TRY(ak_recording_open(&recording, ak_sim_path(device), err));
     bool good =
         ak_json_set_text(object, "name", recording->device) &&
