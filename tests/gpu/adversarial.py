@@ -24,7 +24,7 @@ def trials(folder, size):
     """Trials of all configurations, by the values of the parameters."""
     ran = autokernel("tune", folder, "--strategy", "exhaustive", "--evals", "500", "--time", "100",
                      "--libraries", "none", *size)
-    run = re.search(r"autokernel report (\w+)", ran.stdout + ran.stderr)
+    run = re.search(r" report ([0-9a-f]{16})\b", ran.stdout + ran.stderr)
     if run is None:
         sys.exit(ran.stdout + ran.stderr)
     listed = autokernel("history", "--limit", "1000", "--json", "--run", run.group(1))

@@ -403,18 +403,24 @@ static void whoever_remembers_is_found(void **state)
         ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, ways[i].choices);
         ak_pool *pool = open_pool(task);
         ak_config config = config_with(task, 8, ways[i].more);
-        ak_error err = AK_ERROR_INIT;
-        ak_job job = {.kind = AK_JOB_TRIAL, .id = i, .config = config, .specialised = true};
-        assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
-        ak_result result = wait_one(pool);
-        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
-        const bool wrong = result.trial.status == AK_TRIAL_WRONG_RESULT &&
-                           strstr(reason, "elements wrong") != NULL;
-        const bool slow =
-            result.trial.status == AK_TRIAL_REJECTED && strstr(reason, "it has not seen") != NULL;
-        if (ways[i].found ? !wrong && !slow : result.trial.status != AK_TRIAL_OK) {
+        ak_result result = {0};
+        bool found = false;
+        /* On a busy machine batches may have one run only, in which nothing can be late. */
+        for (int tries = 0; tries < (ways[i].found ? 3 : 1) && !found; tries++) {
+            ak_error err = AK_ERROR_INIT;
+            ak_job job = {.kind = AK_JOB_TRIAL, .id = i, .config = config, .specialised = true};
+            ak_result_clear(&result);
+            assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+            result = wait_one(pool);
+            const char *why = result.trial.reason == NULL ? "" : result.trial.reason;
+            found = (result.trial.status == AK_TRIAL_WRONG_RESULT &&
+                     strstr(why, "elements wrong") != NULL) ||
+                    (result.trial.status == AK_TRIAL_REJECTED &&
+                     strstr(why, "it has not seen") != NULL);
+        }
+        if (ways[i].found ? !found : result.trial.status != AK_TRIAL_OK) {
             fail_msg("\"%s\": %s: %s", ways[i].faults, ak_trial_status_text(result.trial.status),
-                     reason);
+                     result.trial.reason == NULL ? "" : result.trial.reason);
         }
         ak_result_clear(&result);
         ak_pool_close(pool);
@@ -1026,7 +1032,7 @@ static void versions_are_in_the_environment(void **state)
 
 static bool keep_environment(void *context, const ak_trial *trial)
 {
-    (void)snprintf(context, 64, "%s", trial->environment);
+    (void)snprintf(context, AK_HASH_BYTES, "%s", trial->environment);
     return false;
 }
 
@@ -1048,7 +1054,7 @@ static void results_choose_the_implementation(void **state)
         {"M=41,N=64,K=128", 0, 0, "cuda_sm90", "by measuring the defaults"}, /* not alike */
         {"M=40,N=64,K=128", 0.005, 0, "cuda_sm90", "by the archive: cuda_sm90 has 0.005 ms"},
     };
-    char path[AK_PATH_MAX], environment[2][64] = {"", ""}, before[1024];
+    char path[AK_PATH_MAX], environment[2][AK_HASH_BYTES] = {"", ""}, before[1024];
     ak_archive *archive = NULL;
     ak_error err = AK_ERROR_INIT;
     (void)state;

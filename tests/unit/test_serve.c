@@ -331,7 +331,7 @@ static void test_studies(void **state)
     assert_ok(ak_watch_open(&watch, f->path, err));
     ak_watch_place(before, watch);
     assert_refused(ak_archive_add_study(f->archive, AK_STUDY, simulated, err), AK_INVALID,
-                   "no result of study");
+                   "this is not a result of study");
     assert_refused(ak_archive_add_study(f->archive, AK_SIMULATION, "{", err), AK_INVALID,
                    "simulate");
     assert_refused(ak_archive_add_study(f->archive, "tune", study, err), AK_INVALID, "kind");

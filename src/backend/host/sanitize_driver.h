@@ -23,7 +23,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { TOKEN_BYTES = 32 };
+enum { TOKEN_BYTES = 64 };
 
 size_t __sanitizer_get_current_allocated_bytes(void);
 
