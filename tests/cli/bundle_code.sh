@@ -12,7 +12,9 @@ kernel() {
         autokernel tune ./shipped --evals 1 --libraries none --quiet --fix COMPILER=$compiler,OPT_LEVEL=2,UNROLL=1,THREADS=1 >/dev/null 2>&1
         trial=$(autokernel history ./shipped --limit 1 --json | grep -o '"id":[0-9]*' | tail -1 | tr -dc 0-9)
         if autokernel export ./shipped --format bundle --config "#$trial" --output $compiler.akb >message 2>&1; then
-            autokernel bundle verify $compiler.akb --max-slowdown 10000% >/dev/null && echo "the same with $compiler"
+            # how fast it is on a busy machine does not matter here
+            { autokernel bundle verify $compiler.akb --max-slowdown 10000% >/dev/null 2>message ||
+                grep -q "its results are right, but it is slower" message; } && echo "the same with $compiler" || cat message
         else
             sed 's/.*: this compiles/this compiles/; s/trial #[0-9]*/the trial/' message
         fi

@@ -191,13 +191,19 @@ static const char *search(run *r)
     return "evaluations";
 }
 
-static void close_run(run *r)
+/* Frees a run whose strategy is closed. */
+static void free_run(run *r)
 {
-    r->strategy->ops->close(r->strategy);
     script_close(&r->model);
     json_decref(r->proposals);
     ak_space_free(r->space);
     ak_free(r);
+}
+
+static void close_run(run *r)
+{
+    r->strategy->ops->close(r->strategy);
+    free_run(r);
 }
 
 /* Returns the best time of the configurations that a generation of the model proposed; HUGE_VAL if
@@ -363,9 +369,7 @@ static void test_abandoned(void **state)
     assert_int_equal(r->calls, 1);
     assert_int_equal(r->failed_calls, 1);
     assert_true(r->spent_usd > 0.2);
-    script_close(&r->model);
-    ak_space_free(r->space);
-    ak_free(r);
+    free_run(r);
 }
 
 /* A reply that came after the last look was paid for: its tokens and its cost are reported. */
@@ -384,9 +388,7 @@ static void test_late(void **state)
     assert_int_equal(r->calls, 1);
     assert_int_equal(r->failed_calls, 0);
     assert_true(r->spent_usd > 0.009 && r->spent_usd < 0.011);
-    script_close(&r->model);
-    ak_space_free(r->space);
-    ak_free(r);
+    free_run(r);
 }
 
 static void test_oneshot(void **state)
