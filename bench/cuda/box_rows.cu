@@ -17,6 +17,7 @@
 
 #include <cuda.h>
 #include <cuda_runtime.h>
+
 #define ROW_BYTES    4096 /* that are read of each row */
 #define MATRIX_BYTES (64 << 20)
 #define BLOCKS_MAX   256

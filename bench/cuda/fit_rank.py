@@ -60,7 +60,7 @@ def expression(p):
     shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
     port = "(%s + %s)*128/%s" % (a_box, b_box, g("po")) # cycles for the bytes that arrive in shared memory, which multicast does not reduce
     # a line of 128 bytes that begins in the middle of a sector of 32 takes five of them
-    lines = lambda row, more: "(%.4g if %s %% 16 == 8 else %.4g if %s %% 64 != 0 and %s %% 8 == 0 else 1)" % (1 + more, row, 1 + more * p["bs"], row, row)
+    lines = lambda row, more: "(%.4g if %s %% 16 != 0 else %.4g if %s %% 64 != 0 else 1)" % (1 + more, row, 1 + more * p["bs"], row)
     level2 = "(%s*%s/CLUSTER_N + %s*%s/CLUSTER_M)*128/%s*(%s/sm_count/BLOCKS_PER_SM)**%s" % (
         a_box, lines(a_row, p["ba"]), b_box, lines(b_row, p["bb"]), g("l2"), held, g("lx"))
     # without wgmma in flight, the tensor cores are idle between slots unless another consumer keeps them busy

@@ -234,6 +234,7 @@ static const start *default_of(const ak_space *space, const start *list, size_t 
     return ranked != NULL && ranked->amount < ak_rank_log(rank, &space->fallback) ? ranked : NULL;
 }
 
+/* Keeps the starts in order, and makes one of them the default if it should be. */
 static void keep_best(ak_space *space, start *list, size_t count, ak_rank *rank)
 {
     if (count == 0) {

@@ -17,7 +17,7 @@
  *
  *   - After some batches all sets get contents that no run has seen, and one run on each is timed,
  *     each by itself if sets share inputs. If such runs take longer than those of the batch several
- * times in a row, the batch did not do all of its work.
+ *     times in a row, the batch did not do all of its work.
  *
  *   - If a run may begin early, a run on the own contents after the clock has stopped begins while
  *     these are still being written, so that one which does not wait is wrong.
