@@ -40,6 +40,8 @@ static const struct {
     {"softmax", "cuda", "f16", "rows=16,cols=262144", NULL, true},
     {"softmax", "cuda", "f32", "rows=3,cols=1000003", NULL, false},
     {"layernorm", "cuda", "bf16", "rows=1024,cols=8192", NULL, true},
+    {"layernorm", "cuda", "f32", "rows=2048,cols=32771", NULL, true},
+    {"layernorm", "cuda", "f32", "rows=2048,cols=20001", "weight=none", true},
     {"layernorm", "cuda", "f32", "rows=64,cols=131072", "weight=none,bias=none", false},
     {"layernorm", "cuda", "f16", "rows=1,cols=1", "weight=scale,bias=none", false},
     {"rmsnorm", "cuda", "bf16", "rows=1024,cols=4096", NULL, true},
