@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "backend/compile.h"
-#include "backend/sandbox.h"
 #include "backend/script.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -29,25 +28,12 @@ typedef struct python_state {
 
 static ak_status start(python_state *s, const char *kernel, ak_error *err)
 {
-    ak_script_home home;
+    const ak_script_spec confined = {
+        .asset = SCRIPT, .who = WHERE, .purpose = "a Python reference", .folder = s->folder};
     ak_reads reads;
-    ak_sandbox_plan plan;
-    AK_DO(ak_script_find(&home, "a Python reference", err));
     ak_reads_open(&reads);
-    ak_script_reads(&reads, &home);
     ak_reads_add_folder(&reads, kernel);
-    ak_reads_add(&reads, "/proc/self");
-    char temporary[AK_PATH_MAX + 8];
-    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", s->folder);
-    const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, NULL};
-    const char *const writable[] = {"/dev/null", s->folder, NULL};
-    ak_sandbox_plan_open_alone(&plan, reads.path, writable);
-    const ak_proc_spec confined = {
-        .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    ak_status status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);
-    ak_sandbox_plan_close(&plan);
-    ak_script_home_clear(&home);
-    return status;
+    return ak_script_start(&s->script, &confined, &reads, err);
 }
 
 /* Lists the names that the function may have as parameters, and those of the outputs. */

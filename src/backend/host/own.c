@@ -117,21 +117,14 @@ const ak_baseline_ops ak_baseline_own = {.name = "own", .open = own_open, .run =
 
 static ak_status python_start(ak_script *out, const ak_runner_page *page, ak_error *err)
 {
-    ak_script_home home;
+    static const ak_script_spec confined = {.asset = SCRIPT,
+                                            .who = "the Python baseline",
+                                            .purpose = "a Python baseline",
+                                            .keep_files = true};
     ak_reads reads;
-    ak_sandbox_plan plan;
-    AK_DO(ak_script_find(&home, "a Python baseline", err));
     add_all(&reads, page);
     ak_reads_add_variable(&reads, "PYTHONPATH");
-    ak_script_reads(&reads, &home);
-    ak_sandbox_plan_open_alone(&plan, reads.path, writes);
-    const ak_proc_spec spec = {
-        .keep_files = true, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    ak_status status =
-        ak_script_start(out, home.path[0], SCRIPT, "the Python baseline", &spec, err);
-    ak_sandbox_plan_close(&plan);
-    ak_script_home_clear(&home);
-    return status;
+    return ak_script_start(out, &confined, &reads, err);
 }
 
 static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
@@ -145,8 +138,7 @@ static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
     AK_TRY(ak_script_ask(&reply, &script, message, OPEN_NS, err));
     AK_TRY(AK_NEW(*out, 1, err));
     **out = (ak_baseline){.page = setup->page, .block_fd = setup->block_fd, .script = script};
-    (void)snprintf(version, bytes, "Python function, NumPy %.16s",
-                   ak_json_text_at(reply, "numpy"));
+    (void)snprintf(version, bytes, "Python function, NumPy %.16s", ak_json_text_at(reply, "numpy"));
 out:
     if (status != AK_OK) {
         ak_script_end(&script);
