@@ -75,18 +75,16 @@ static void close_python(void *opened)
 {
     python_state *s = opened;
     ak_script_end(&s->script);
-    ak_free(s);
 }
 
-static ak_status open_python(void **out, const ak_reference *reference, const char *folder,
+static ak_status open_python(void *state, const ak_reference *reference, const char *folder,
                              ak_error *err)
 {
     const ak_problem *problem = reference->task->problem;
     char kernel[AK_PATH_MAX];
     const char *slash = strrchr(problem->where, '/');
     size_t length = slash == NULL ? 0 : (size_t)(slash - problem->where);
-    python_state *s;
-    AK_DO(AK_NEW(s, 1, err));
+    python_state *s = state;
     /* The path is absolute because Python imports other modules of the kernel's folder from
        there. */
     char relative[AK_PATH_MAX];
@@ -95,14 +93,8 @@ static ak_status open_python(void **out, const ak_reference *reference, const ch
         (void)snprintf(kernel, sizeof kernel, "%s", folder); /* a built-in kernel has no folder */
     }
     (void)snprintf(s->folder, sizeof s->folder, "%s", folder);
-    ak_status status = start(s, kernel, err);
-    status = status == AK_OK ? load(s, problem, kernel, err) : status;
-    if (status != AK_OK) {
-        close_python(s);
-        return status;
-    }
-    *out = s;
-    return AK_OK;
+    AK_DO(start(s, kernel, err));
+    return load(s, problem, kernel, err);
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -201,5 +193,8 @@ out:
                                                      : ak_fail_within(err, "%s", problem->name);
 }
 
-const ak_reference_ops ak_reference_python_ops = {
-    .kind = "python", .open = open_python, .run = run_python, .close = close_python};
+const ak_reference_ops ak_reference_python_ops = {.kind = "python",
+                                                  .state_bytes = sizeof(python_state),
+                                                  .open = open_python,
+                                                  .run = run_python,
+                                                  .close = close_python};
