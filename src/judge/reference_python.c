@@ -4,11 +4,10 @@
  * folder, write only to the run's folder, and reach neither the network nor other processes. Arrays
  * are exchanged through files in the run's folder.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/compile.h"
+#include "backend/host/host.h"
 #include "backend/script.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -82,14 +81,11 @@ static ak_status open_python(void *state, const ak_reference *reference, const c
 {
     const ak_problem *problem = reference->task->problem;
     char kernel[AK_PATH_MAX];
-    const char *slash = strrchr(problem->where, '/');
-    size_t length = slash == NULL ? 0 : (size_t)(slash - problem->where);
     python_state *s = state;
     /* The path is absolute because Python imports other modules of the kernel's folder from
        there. */
-    char relative[AK_PATH_MAX];
-    (void)snprintf(relative, sizeof relative, "%.*s", (int)length, problem->where);
-    if (realpath(slash == NULL ? "." : length == 0 ? "/" : relative, kernel) == NULL) {
+    ak_host_own_folder(kernel, problem);
+    if (kernel[0] == 0) {
         (void)snprintf(kernel, sizeof kernel, "%s", folder); /* a built-in kernel has no folder */
     }
     (void)snprintf(s->folder, sizeof s->folder, "%s", folder);
