@@ -147,12 +147,11 @@ static bool read_winner(winner *out, const json_t *result)
         return false;
     }
     const json_t *best = json_object_get(result, "best");
-    const json_t *interval = json_object_get(best, "ci_ms");
     *out = (winner){
         .config = json_string_value(json_object_get(best, "config")),
         .ms = ak_json_positive_at(best, "ms"),
-        .low = json_number_value(json_array_get(interval, 0)),
-        .high = json_number_value(json_array_get(interval, 1)),
+        .low = ak_json_number_in(best, "ci_ms", 0),
+        .high = ak_json_number_in(best, "ci_ms", 1),
         .tflops = ak_json_positive_at(best, "tflops"),
         .gbs = ak_json_positive_at(best, "gbs"),
         .efficiency = ak_json_positive_at(best, "efficiency"),

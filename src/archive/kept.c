@@ -53,7 +53,7 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
                  sqlite3_bind_blob(statement, 2, files.data, (int)files.length, SQLITE_STATIC) ==
                      SQLITE_OK &&
                  ak_store_bind_text(statement, 3, now);
-    AK_TRY(bound ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(bound, err));
     if (sqlite3_step(statement) != SQLITE_DONE) {
         status = ak_store_fault(archive, "sources cannot be added", err);
     }

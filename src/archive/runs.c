@@ -55,7 +55,7 @@ ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err)
     if (lost) {
         ak_run_clear(out);
     }
-    return lost ? ak_fail_memory(err) : AK_OK;
+    return ak_stored(!lost, err);
 }
 
 static ak_status check_document(const char *text, const char *name, ak_error *err)

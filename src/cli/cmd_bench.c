@@ -218,7 +218,7 @@ static ak_status print_json(const bench *b, ak_error *err)
            ak_out_json(object);
     json_decref(list);
     json_decref(object);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */

@@ -168,7 +168,7 @@ static int run_show(const ak_args *args)
     status = ak_bundle_read(&text, args->operand[1], &err);
     AK_TRY(ak_out_parse(&file, status, &text, args->operand[1], &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_out_json(file) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(file), &err));
     } else {
         show(file);
         ak_buf command = AK_BUF(2 * AK_PATH_MAX);
@@ -277,7 +277,7 @@ static int run_verify(const ak_args *args)
     status = ak_bundle_verify(&text, &good, args->operand[1], &options, &err);
     AK_TRY(ak_out_parse(&report, status, &text, "verify", &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_out_json(report) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(report), &err));
     } else {
         print_rows(report);
         print_notes(report);

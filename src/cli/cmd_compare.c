@@ -305,7 +305,7 @@ static ak_status print_sizes_json(const compared *list, size_t count, ak_error *
     good = good && json_object_set(object, "sizes", rows) == 0 && ak_out_json(object);
     json_decref(rows);
     json_decref(object);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

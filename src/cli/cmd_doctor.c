@@ -443,7 +443,7 @@ static ak_status add_settings(json_t *findings, ak_error *err)
          ak_json_set(findings, "unknown_variables", json_incref(unknown)));
     json_decref(unknown);
     ak_settings_close(&settings);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 static int run(const ak_args *args)

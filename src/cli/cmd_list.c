@@ -257,7 +257,7 @@ static int list_kernel(const ak_args *args)
     AK_TRY(ak_task_open(&task, &spec, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = ak_space_json(task);
-        status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
+        status = ak_stored(ak_out_json(object), &err);
         json_decref(object);
         goto out;
     }

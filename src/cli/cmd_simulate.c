@@ -165,7 +165,7 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
     means m = means_of(result);
     json_t *object = facts_json(args->operand[i], ak_recording_describe(b->recordings[i]));
     bool good = (result->like == NULL || ak_json_set_text(object, "like", result->like)) &&
-                ak_json_set(object, "repeats", json_integer((json_int_t)result->count)) &&
+                ak_json_set_count(object, "repeats", result->count) &&
                 ak_json_set_real(object, "best", result->median_best) &&
                 ak_json_set_real(object, "best_seconds", m.best_seconds) &&
                 ak_json_set_real(object, "evaluations", m.evaluations) &&

@@ -89,8 +89,8 @@ static bool print_json(const findings *f)
     json_t *status = json_object(), *seconds = json_object();
     bool good = true;
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
-        good = good && ak_json_set(status, ak_trial_status_text((ak_trial_status)i),
-                                   json_integer((json_int_t)t->by_status[i]));
+        good = good &&
+               ak_json_set_count(status, ak_trial_status_text((ak_trial_status)i), t->by_status[i]);
     }
     for (size_t i = 0; i < STAGE_COUNT; i++) {
         good = good && ak_json_set_real(seconds, stage_texts[i], t->seconds[i]);

@@ -258,7 +258,7 @@ static ak_status print_study(json_t *study, const ak_args *args, ak_error *err)
 {
     bool page = ak_study_asks(args, "html");
     if (ak_study_asks(args, "json")) {
-        AK_DO(ak_out_json(study) ? AK_OK : ak_fail_memory(err));
+        AK_DO(ak_stored(ak_out_json(study), err));
     } else if (ak_study_asks(args, "csv")) {
         print_csv(study);
     } else if (!page) {

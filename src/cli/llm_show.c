@@ -158,7 +158,7 @@ int ak_llm_show_run(const ak_args *args)
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_conversation(conversation);
     } else {
-        AK_TRY(ak_out_json(conversation) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(conversation), &err));
     }
 out:
     json_decref(conversation);

@@ -108,9 +108,7 @@ static ak_status offer(ak_settings *settings, ak_option_id id, const char *text,
 {
     char *kept_text = ak_arena_strndup(settings->arena, text, strlen(text));
     char *kept_origin = ak_arena_strndup(settings->arena, origin, strlen(origin));
-    if (kept_text == NULL || kept_origin == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(kept_text != NULL && kept_origin != NULL, err));
     ak_args scratch = {0};
     AK_DO(ak_args_set(&scratch, id, kept_text, kept_origin, err));
     if (settings->at[id].text == NULL) {

@@ -56,7 +56,7 @@ static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_
         list = json_array();
         good = ak_json_set(finishes, key, list) && good;
     }
-    return ak_json_append(list, ak_json_whole(finish, good)) ? AK_OK : ak_fail_memory(err);
+    return ak_stored(ak_json_append(list, ak_json_whole(finish, good)), err);
 }
 
 /* Adds what a run over many sizes found of its winner at one of them. That becomes the finish of
@@ -83,7 +83,7 @@ static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, j
     }
     if (status == AK_OK) {
         const ended run = {.id = id, .started = one.started};
-        AK_TRY(ak_json_set(judged, id, json_true()) ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(ak_json_set(judged, id, json_true()), err));
         AK_TRY(add(finishes, trial.id, &run, result, err));
     }
     status = status == AK_NOT_FOUND ? AK_OK : status;
@@ -145,7 +145,7 @@ ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err)
     sqlite3_stmt *rows = NULL;
     json_t *finishes = json_object(), *judged = json_object();
     ak_status status = AK_OK;
-    AK_TRY(finishes == NULL || judged == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(finishes != NULL && judged != NULL, err));
     AK_TRY(ak_store_prepare(&rows, archive,
                             "SELECT id, started, kernel, device, dtype, choices, environment, "
                             "result FROM runs WHERE result IS NOT NULL "
@@ -189,7 +189,7 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
     }
     good = good && (others == NULL || ak_json_set(object, "finishes", json_incref(others)));
     json_decref(others);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* ---- import ---------------------------------------------------------------------------------- */

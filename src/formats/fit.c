@@ -223,7 +223,7 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
                 (description == NULL || ak_json_set_text(fitted, "Description", description)) &&
                 json_array_append(list, fitted) == 0;
     json_decref(fitted);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* Removes the defaults of all parameters, because a configuration of which only some values are
@@ -247,7 +247,7 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     size_t i;
     bool lost = false;
     ak_status status = AK_OK;
-    AK_TRY(list == NULL || conditions == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(list != NULL && conditions != NULL, err));
     json_array_foreach(parameters, i, entry)
     {
         AK_TRY(fit_parameter(list, &lost, f, entry, err));
@@ -270,7 +270,7 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     }
     bool good = json_object_set(out, "TuningParameters", list) == 0 &&
                 json_object_set(out, "Conditions", conditions) == 0;
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
 out:
     json_decref(list);
     json_decref(conditions);

@@ -108,7 +108,7 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
                 copy_member(object, "loss", one, "loss") &&
                 copy_member(object, "loss_ci", one, "loss_ci") &&
                 copy_member(object, "best_ms", one, "ms");
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
     json_decref(size);
@@ -132,9 +132,7 @@ static ak_status lists_of(json_t *configs, json_t *sizes, const source *from, ak
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *entry = NULL;
         AK_DO(size_entry(&entry, json_array_get(list, i), table, err));
-        if (json_array_append_new(sizes, entry) != 0) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(json_array_append_new(sizes, entry) == 0, err));
     }
     return AK_OK;
 }
@@ -171,7 +169,7 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
                 ak_json_set_text(object, "run", from->run.id) &&
                 ak_json_set_text(object, "created", now) &&
                 ak_json_set_text(object, "autokernel", AK_VERSION);
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
     json_decref(loss);

@@ -235,14 +235,13 @@ static json_t *argument_of(const ak_task *task, size_t index)
     ak_dtype dtype = ak_task_argument_dtype(task, index);
     bool constant = argument->fill == AK_FILL_CONSTANT || argument->access == AK_ACCESS_OUT;
     json_t *object = json_object();
-    bool good =
-        object != NULL && ak_json_set_text(object, "Name", argument->name) &&
-        ak_json_set_text(object, "Type", type_name(dtype)) &&
-        ak_json_set(object, "TypeSize", json_integer((json_int_t)ak_dtype_bytes(dtype))) &&
-        ak_json_set_text(object, "MemoryType", "Vector") &&
-        ak_json_set(object, "Size", json_integer((json_int_t)task->shape.elements[index])) &&
-        ak_json_set_text(object, "AccessType", access[argument->access]) &&
-        ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
+    bool good = object != NULL && ak_json_set_text(object, "Name", argument->name) &&
+                ak_json_set_text(object, "Type", type_name(dtype)) &&
+                ak_json_set_count(object, "TypeSize", ak_dtype_bytes(dtype)) &&
+                ak_json_set_text(object, "MemoryType", "Vector") &&
+                ak_json_set_count(object, "Size", task->shape.elements[index]) &&
+                ak_json_set_text(object, "AccessType", access[argument->access]) &&
+                ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
     if (good && constant) {
         good = ak_json_set_real(object, "FillValue",
                                 argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a);

@@ -108,7 +108,7 @@ static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
         ak_buf_puts(out, ",\n\"results\": [");
     }
     json_decref(metadata);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)

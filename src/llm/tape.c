@@ -48,7 +48,7 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
                 AK_TRY(ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
                                origin));
             }
-            AK_TRY(json_array_append(tape->script, entry) == 0 ? AK_OK : ak_fail_memory(err));
+            AK_TRY(ak_stored(json_array_append(tape->script, entry) == 0, err));
             json_decref(entry);
             entry = NULL;
         }
@@ -225,7 +225,7 @@ static ak_status read_situations(ak_tape *tape, ak_error *err)
                (about[0] == 0 || json_array_append_new(json_object_get(tape->situations, about),
                                                        json_string(names[i])) == 0);
         json_decref(document);
-        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(good, err));
     }
 out:
     ak_fs_list_free(names, count);
@@ -431,10 +431,9 @@ ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
     (void)snprintf(file, sizeof file, "%s.json", name);
     json_t *document = json_object();
     ak_status status = AK_OK;
-    if (!ak_json_set(document, "question", json_deep_copy(question)) ||
-        !ak_json_set(document, "answer", answer_json(answer))) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_stored(ak_json_set(document, "question", json_deep_copy(question)) &&
+                         ak_json_set(document, "answer", answer_json(answer)),
+                     err));
     if (tape->about == NULL) {
         AK_TRY(write_about(tape, question, err));
     }

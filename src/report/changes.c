@@ -120,7 +120,7 @@ ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *
     ak_report_change *changes = ak_alloc(columns, sizeof *changes);
     size_t found = 0;
     bool lost = row_from == NULL || row_to == NULL || views == NULL || pairs == NULL;
-    AK_TRY(lost || changes == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(!lost && changes != NULL, err));
     AK_TRY(ak_matrix_row(row_from, matrix, from, err));
     AK_TRY(ak_matrix_row(row_to, matrix, to, err));
     for (size_t c = 0; c < columns; c++) {

@@ -25,10 +25,9 @@ static ak_speed_verdict verdict_at(const json_t *object)
 
 ak_speed ak_speed_read(const json_t *object)
 {
-    const json_t *interval = json_object_get(object, "ratio_ci");
     return (ak_speed){.ratio = ak_json_positive_at(object, "ratio"),
-                      .low = json_number_value(json_array_get(interval, 0)),
-                      .high = json_number_value(json_array_get(interval, 1)),
+                      .low = ak_json_number_in(object, "ratio_ci", 0),
+                      .high = ak_json_number_in(object, "ratio_ci", 1),
                       .verdict = verdict_at(object)};
 }
 

@@ -97,10 +97,9 @@ typedef struct speed {
 
 static speed speed_of(const json_t *object)
 {
-    const json_t *interval = json_object_get(object, "ratio_ci");
     return (speed){.ratio = ak_json_number_at(object, "ratio"),
-                   .low = json_number_value(json_array_get(interval, 0)),
-                   .high = json_number_value(json_array_get(interval, 1)),
+                   .low = ak_json_number_in(object, "ratio_ci", 0),
+                   .high = ak_json_number_in(object, "ratio_ci", 1),
                    .verdict = ak_json_text_at(object, "verdict"),
                    .doubt = ak_json_text_at(object, "undecided_because")};
 }

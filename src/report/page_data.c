@@ -103,7 +103,7 @@ static bool cut_failures(json_t *report)
             return false;
         }
     }
-    return ak_json_set(report, "failure_kinds", json_integer((json_int_t)count));
+    return ak_json_set_count(report, "failure_kinds", count);
 }
 
 /* Returns the index of a text in `texts`, which is added if it is new. Returns null if `text` is
@@ -152,7 +152,7 @@ ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *e
     ak_status status = AK_OK;
     json_t *sections = NULL, *headline = NULL;
     json_t *report = ak_report_object(model);
-    AK_TRY(report == NULL || !cut_failures(report) ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(report != NULL && cut_failures(report), err));
     AK_TRY(headline_json(&headline, model, err));
     AK_TRY(sections_json(&sections, model, err));
     *out = json_pack("{s:i, s:s, s:O, s:O, s:o, s:s?, s:o, s:o, s:O?, s:O}", "schema", 1, "kind",

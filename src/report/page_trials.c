@@ -321,8 +321,8 @@ json_t *ak_page_trials(const ak_report_model *model)
         return NULL;
     }
     json_t *out = json_object();
-    bool good = ak_json_set(out, "count", json_integer((json_int_t)model->count)) &&
-                ak_json_set(out, "shown", json_integer((json_int_t)c.count)) &&
+    bool good = ak_json_set_count(out, "count", model->count) &&
+                ak_json_set_count(out, "shown", c.count) &&
                 ak_json_set(out, "parameters", parameters_json(&model->matrix)) &&
                 ak_json_set(out, "config", configs_json(&c));
     for (size_t i = 0; good && i < AK_COUNT(columns); i++) {

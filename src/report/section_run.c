@@ -298,15 +298,14 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
     ak_finish_order_of(&order, list);
     for (size_t i = 0; i < order.count; i++) {
         const json_t *one = json_array_get(list, order.list[i]);
-        const json_t *interval = json_object_get(one, "ci_ms");
         const char *version = json_string_value(json_object_get(one, "version"));
         const char *config = json_string_value(json_object_get(one, "config"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
         char words[WORDS_BYTES];
         add_name(b, one, i < order.ranks ? i + 1 : 0);
         ak_section_value(b, json_number_value(json_object_get(one, "ms")));
-        ak_section_interval(b, json_number_value(json_array_get(interval, 0)),
-                            json_number_value(json_array_get(interval, 1)));
+        ak_section_interval(b, ak_json_number_in(one, "ci_ms", 0),
+                            ak_json_number_in(one, "ci_ms", 1));
         ak_section_ratio(b, ak_json_number_at(one, "ratio"), verdict_words(words, one));
         if (reason != NULL) {
             ak_section_cellf(b, "failed: %s", reason);

@@ -34,7 +34,7 @@ static ak_status find_version(gathering *g, const ak_run *run, const char *hash,
     AK_DO(AK_GROW(v->list, &v->capacity, v->count + 1, err));
     ak_kernel_version *one = &v->list[v->count++];
     *one = (ak_kernel_version){.hash = ak_strdup(hash), .since = ak_strdup(run->started)};
-    AK_DO(one->hash == NULL || one->since == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(ak_stored(one->hash != NULL && one->since != NULL, err));
     g->version = one;
     ak_status known = ak_archive_get_sources(&one->sources, g->archive, hash, err);
     return known == AK_NOT_FOUND ? AK_OK : known;
@@ -58,14 +58,13 @@ static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t
                            ak_error *err)
 {
     const json_t *best = json_object_get(result, "best");
-    const json_t *interval = json_object_get(best, "ci_ms");
     double ms = ak_json_number_at(best, "ms");
     if (!(ms > 0) || (v->ms > 0 && v->ms <= ms)) {
         return AK_OK;
     }
     v->ms = ms;
-    v->low_ms = json_number_value(json_array_get(interval, 0));
-    v->high_ms = json_number_value(json_array_get(interval, 1));
+    v->low_ms = ak_json_number_in(best, "ci_ms", 0);
+    v->high_ms = ak_json_number_in(best, "ci_ms", 1);
     AK_DO(ak_trial_set_text(&v->run, run->id, err));
     return ak_trial_set_text(&v->config, ak_json_text_at(best, "config"), err);
 }

@@ -33,7 +33,7 @@ static ak_status find_common(ak_versus *v, ak_error *err)
     ak_map *of_a = ak_map_new();
     size_t at;
     v->common = ak_alloc(v->b.ok_count, sizeof *v->common);
-    AK_TRY(of_a == NULL || v->common == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(of_a != NULL && v->common != NULL, err));
     for (size_t i = 0; i < v->a.ok_count; i++) {
         if (!ak_map_get(NULL, of_a, v->a.ranking[i]->config)) {
             AK_TRY(ak_map_put(of_a, v->a.ranking[i]->config, i, err));

@@ -265,8 +265,8 @@ static json_t *proposers_json(const worth *w)
         json_t *failed = json_object();
         for (int s = 0; s < AK_TRIAL_STATUS_COUNT; s++) {
             if (s != AK_TRIAL_OK && p->by_status[s] > 0) {
-                good = good && ak_json_set(failed, ak_trial_status_text((ak_trial_status)s),
-                                           json_integer((json_int_t)p->by_status[s]));
+                good = good && ak_json_set_count(failed, ak_trial_status_text((ak_trial_status)s),
+                                                 p->by_status[s]);
             }
         }
         const double rate = (double)p->by_status[AK_TRIAL_OK] / (double)p->trials;

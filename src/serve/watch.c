@@ -157,7 +157,7 @@ static bool add_study(void *context, const ak_overview_study *study)
                                   ak_shown_subject(result, simulated), "arms",
                                   ak_shown_arms(result, simulated));
         const bool good = json_array_append_new(w->studies, shown) == 0;
-        w->status = good ? AK_OK : ak_fail_memory(w->err);
+        w->status = ak_stored(good, w->err);
     }
     json_decref(result);
     w->unfinished = w->status == AK_OK && ak_clock_ns() > w->until_ns;
@@ -463,7 +463,7 @@ static json_t *show(const seen *s)
     json_t *object = json_copy(s->shown);
     bool good = ak_json_set(object, "trials", json_integer(s->trials)) &&
                 ak_json_set(object, "ok", json_integer(s->ok)) &&
-                ak_json_set(object, "best_ms", ak_json_known(s->best_ms)) &&
+                ak_json_set_known(object, "best_ms", s->best_ms) &&
                 (s->ended != NULL || s->devices == NULL ||
                  ak_json_set(object, "devices", json_incref(s->devices)));
     return ak_json_whole(object, good);

@@ -391,7 +391,7 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
         ak_json_set_text(row, "reason", trial->reason) &&
         ak_json_set_real(row, "max_error", trial->max_error) &&
         ak_json_set_text(row, "as", s->searched ? "search" : "finish") &&
-        ak_json_set(row, "then_ms", ak_json_known(then)) &&
+        ak_json_set_known(row, "then_ms", then) &&
         ak_json_set(row, "ms", timed ? json_real(trial->median_ms) : json_null()) &&
         ak_json_set(row, "ci_ms",
                     timed ? json_pack("[f,f]", trial->ci_low_ms, trial->ci_high_ms)
@@ -432,7 +432,7 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     AK_TRY(ak_session_open(&s.session, task, &options, err));
     AK_TRY(judge(&s, v->max_slowdown, err));
     const char *note = ak_json_text_or_null(variant, "note");
-    status = add_row(v, size.data, note, &s) ? AK_OK : ak_fail_memory(err);
+    status = ak_stored(add_row(v, size.data, note, &s), err);
 out:
     ak_session_close(&s.session);
     ak_trial_clear(&s.trial);

@@ -92,7 +92,7 @@ static ak_status add_pressure(json_t *findings, double beside, double during, ak
                 ak_json_set(findings, "warnings",
                             list.count == 0 ? json_array() : json_pack("[s]", list.texts[0]));
     ak_warnings_free(&list);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 ak_status ak_doctor(char **out_json, ak_error *err)
