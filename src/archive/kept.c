@@ -97,7 +97,7 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
                  : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
                            (long long)trial));
     AK_TRY(ak_archive_environment(&environment, archive, found.environment, err));
-    const char *hash = json_string_value(json_object_get(environment, "source"));
+    const char *hash = ak_json_text_or_null(environment, "source");
     AK_TRY(hash != NULL
                ? AK_OK
                : ak_fail(err, AK_UNAVAILABLE, "%.200s: nobody knows the source of trial #%lld",

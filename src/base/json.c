@@ -517,3 +517,8 @@ const char *ak_json_text_at(const json_t *object, const char *key)
 {
     return ak_or_empty(ak_json_text_or_null(object, key));
 }
+
+bool ak_json_text_is(const json_t *object, const char *key, const char *text)
+{
+    return strcmp(ak_json_text_at(object, key), text) == 0;
+}

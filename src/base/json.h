@@ -63,6 +63,8 @@ double ak_json_number_at(const json_t *object, const char *key);
 const char *ak_json_text_at(const json_t *object, const char *key);
 /* Reads a text in the same way, but returns NULL if there is none. */
 const char *ak_json_text_or_null(const json_t *object, const char *key);
+/* Returns whether a member is this text. An absent one is "". */
+bool ak_json_text_is(const json_t *object, const char *key, const char *text);
 
 /* Reads a number in the same way; a negative number counts as 0, too. */
 double ak_json_positive_at(const json_t *object, const char *key);

@@ -78,7 +78,7 @@ static void show_measured(const json_t *file)
         ak_table_cell(&table, "%lld B",
                       (long long)json_integer_value(json_object_get(m, "workspace_bytes")));
         if (json_is_object(baseline)) {
-            const bool open = strcmp(ak_json_text_at(baseline, "verdict"), "undecided") == 0;
+            const bool open = ak_json_text_is(baseline, "verdict", "undecided");
             ak_table_cell(&table, "%s %s: %s ms%s", ak_json_text_at(baseline, "name"),
                           ak_json_text_at(baseline, "version"),
                           ak_show_real(number, ak_json_number_at(baseline, "ms")),
@@ -259,7 +259,7 @@ static bool is_right(const json_t *report)
     const json_t *list = json_object_get(report, "measured");
     bool right = true;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        right = right && strcmp(ak_json_text_at(json_array_get(list, i), "status"), "ok") == 0;
+        right = right && ak_json_text_is(json_array_get(list, i), "status", "ok");
     }
     return right;
 }

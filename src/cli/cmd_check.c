@@ -86,7 +86,7 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
                     ak_json_set_real(row, "max_error", trial->max_error) &&
                     (!ok || (ak_json_set_count(row, "edge_cases", sizes) &&
                              ak_json_set(row, "drawn", json_boolean(reach == AK_CHECKED_DRAWN))));
-        return ak_stored(json_array_append_new(c->rows, row) == 0 && good, err);
+        return ak_stored(ak_json_append(c->rows, row) && good, err);
     }
     ak_status status = AK_OK;
     AK_TRY(ak_config_text(&text, space, &candidate->config, err));

@@ -167,7 +167,7 @@ static void show_file(void *context, const char *name, const char *data, size_t 
         char *clean = ak_utf8_clean(data); /* a source may have bytes that are not UTF-8 */
         json_t *one = clean == NULL ? NULL : json_pack("{s:s, s:s}", "name", name, "text", clean);
         ak_free(clean);
-        s->status = ak_stored(json_array_append_new(s->list, one) == 0, s->err);
+        s->status = ak_stored(ak_json_append(s->list, one), s->err);
     } else if (s->folder != NULL) {
         ak_out("wrote %s\n", path);
     } else {

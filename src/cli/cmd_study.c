@@ -200,9 +200,8 @@ static void print_text(const json_t *study)
            ak_json_text_at(study, "device"), ak_json_number_at(study, "evaluations"),
            ak_plural((size_t)ak_json_number_at(study, "evaluations")),
            ak_json_number_at(study, "seeds"), ak_plural((size_t)ak_json_number_at(study, "seeds")),
-           strcmp(ak_json_text_at(study, "reference_is"), "optimum") == 0
-               ? "the optimum of the recording"
-               : "the best that any run found");
+           ak_json_text_is(study, "reference_is", "optimum") ? "the optimum of the recording"
+                                                             : "the best that any run found");
     if (json_is_string(json_object_get(study, "like"))) {
         ak_out("%s\n", ak_json_text_at(study, "like"));
     }

@@ -57,7 +57,7 @@ static bool keep_latest(void *context, const ak_trial *trial)
     if (json_array_size(l->trials) == l->limit) {
         (void)json_array_remove(l->trials, 0);
     }
-    l->good = json_array_append_new(l->trials, ak_mcp_trial_json(trial)) == 0;
+    l->good = ak_json_append(l->trials, ak_mcp_trial_json(trial));
     return l->good;
 }
 
@@ -72,9 +72,8 @@ static void describe_trials(ak_buf *out, const json_t *trials)
         ak_buf_print(out, "#%lld %s %s ms; %s; %s%s%s\n",
                      (long long)json_integer_value(json_object_get(each, "id")),
                      ak_json_text_at(each, "status"),
-                     ak_show_real(ms, json_number_value(json_object_get(each, "ms"))),
-                     ak_json_text_at(each, "size"), ak_json_text_at(each, "config"),
-                     reason[0] == 0 ? "" : "; ", reason);
+                     ak_show_real(ms, ak_json_number_at(each, "ms")), ak_json_text_at(each, "size"),
+                     ak_json_text_at(each, "config"), reason[0] == 0 ? "" : "; ", reason);
     }
 }
 
@@ -129,7 +128,7 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
     AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
     AK_TRY(ak_list_changed(changed, call->mcp->archive, list, count, operand_of(call), err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(ak_stored(json_array_append_new(trials, ak_mcp_trial_json(&list[i])) == 0, err));
+        AK_TRY(ak_stored(ak_json_append(trials, ak_mcp_trial_json(&list[i])), err));
     }
     describe_trials(&call->text, trials);
     if (count == 0) {

@@ -38,7 +38,7 @@ static ak_status describe_kernel(json_t *rows, ak_mcp_call *call, const ak_mcp_k
     row = json_pack("{s:s, s:s?, s:o, s:s?}", "name", kernel->name, "description",
                     ak_problem_description(opened.problem), "implementations",
                     ak_implementations_json(opened.problem), "details", about);
-    AK_TRY(ak_stored(json_array_append_new(rows, row) == 0, err));
+    AK_TRY(ak_stored(ak_json_append(rows, row), err));
     ak_buf_print(&call->text, "%s: %s\n", kernel->name, ak_problem_description(opened.problem));
 out:
     ak_text_free(about);

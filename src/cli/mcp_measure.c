@@ -99,9 +99,9 @@ static ak_status add_invalid(measuring *m, const json_t *config, const char *rea
     ak_status status = ak_mcp_config_text(&text, config, err);
     ak_buf_print(&m->call->text, "invalid: %s; %s\n", reason, status == AK_OK ? text : "");
     if (status == AK_OK &&
-        json_array_append_new(m->trials, json_pack("{s:n, s:s, s:o, s:o}", "id", "status",
-                                                   "invalid", "reason", ak_json_shown(reason),
-                                                   "config", ak_json_shown(text))) != 0) {
+        !ak_json_append(m->trials,
+                        json_pack("{s:n, s:s, s:o, s:o}", "id", "status", "invalid", "reason",
+                                  ak_json_shown(reason), "config", ak_json_shown(text)))) {
         status = ak_fail_memory(err);
     }
     ak_free(text);

@@ -143,7 +143,7 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
     ak_buf_free(&text);
     bool good = schema != NULL && names != NULL;
     for (size_t i = 0; i < mcp->kernel_count && good; i++) {
-        good = json_array_append_new(names, json_string(mcp->kernels[i].name)) == 0;
+        good = ak_json_append(names, json_string(mcp->kernels[i].name));
     }
     json_t *kernel = json_object_get(json_object_get(schema, "properties"), "kernel");
     good = good && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
@@ -181,7 +181,7 @@ json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp)
 
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback)
 {
-    const char *text = json_string_value(json_object_get(call->arguments, key));
+    const char *text = ak_json_text_or_null(call->arguments, key);
     return text == NULL ? fallback : text;
 }
 

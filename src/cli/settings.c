@@ -263,7 +263,7 @@ json_t *ak_settings_json(const ak_settings *settings)
         if (ak_options_all[i].setting) {
             json_t *row = json_pack("{s:s, s:s?, s:s}", "name", key, "value", text, "from",
                                     text == NULL ? "default" : settings->at[i].origin);
-            good = json_array_append_new(list, row) == 0 && good;
+            good = ak_json_append(list, row) && good;
         }
     }
     return ak_json_whole(list, good);

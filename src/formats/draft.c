@@ -275,9 +275,8 @@ static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
     json_t *list = json_array(), *definition = json_object();
     bool good = list != NULL && definition != NULL;
     for (size_t p = 0; p < draft->parameter_count && good; p++) {
-        good =
-            json_array_append_new(list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name,
-                                                  "Values", draft->parameters[p].values)) == 0;
+        good = ak_json_append(list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name,
+                                              "Values", draft->parameters[p].values));
     }
     good = good && ak_json_set(definition, "TuningParameters", json_incref(list));
     json_decref(list);

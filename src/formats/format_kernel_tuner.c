@@ -225,7 +225,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
     json_object_foreach(writer->params, name, value)
     {
-        good = good && sort_numbers(value) && json_array_append_new(keys, json_string(name)) == 0;
+        good = good && sort_numbers(value) && ak_json_append(keys, json_string(name));
     }
     if (good) {
         ak_buf_puts(out, "{\n");

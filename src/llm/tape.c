@@ -152,7 +152,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
         good =
             ak_json_set_text(entry, "role", message->role == AK_LLM_USER ? "user" : "assistant") &&
             ak_json_set_text(entry, "text", message->text);
-        good = json_array_append_new(messages, entry) == 0 && good;
+        good = ak_json_append(messages, entry) && good;
     }
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)chat->seed);
@@ -221,9 +221,8 @@ static ak_status read_situations(ak_tape *tape, ak_error *err)
         json_t *list = json_object_get(tape->situations, about);
         bool good =
             about[0] == 0 || list != NULL || ak_json_set(tape->situations, about, json_array());
-        good = good &&
-               (about[0] == 0 || json_array_append_new(json_object_get(tape->situations, about),
-                                                       json_string(names[i])) == 0);
+        good = good && (about[0] == 0 || ak_json_append(json_object_get(tape->situations, about),
+                                                        json_string(names[i])));
         json_decref(document);
         AK_TRY(ak_stored(good, err));
     }

@@ -68,11 +68,6 @@ void ak_headline_ms(ak_buf *out, double ms)
 
 /* ---- against others -------------------------------------------------------------------------- */
 
-static bool named(const json_t *one, const char *name)
-{
-    return strcmp(ak_json_text_at(one, "name"), name) == 0;
-}
-
 /* Returns the candidate that won the finish; NULL if there is none. */
 static const json_t *winner_of(const json_t *finish)
 {
@@ -81,7 +76,7 @@ static const json_t *winner_of(const json_t *finish)
     ak_finish_order order;
     json_array_foreach(finish, i, one)
     {
-        if (named(one, "tuned")) {
+        if (ak_json_text_is(one, "name", "tuned")) {
             return one;
         }
     }
@@ -161,7 +156,7 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
         strcmp(model->best.config, model->default_config) == 0) {
         return; /* the best is the default; another sentence says so */
     }
-    if (s.ratio > 0 && !named(best, "default")) {
+    if (s.ratio > 0 && !ak_json_text_is(best, "name", "default")) {
         print_speed(out, &s, "the default configuration", "", model->objective);
     } else if (best == NULL && model->default_trial != NULL && model->best.trial != NULL &&
                model->default_trial != model->best.trial) {
@@ -190,7 +185,8 @@ static void say_speeds(speaker *s)
         if (best == NULL || !library || !(ak_json_number_at(one, "ms") > 0)) {
             continue;
         }
-        ak_speed over = against(s->model->result, best, one, named(one, reference));
+        ak_speed over =
+            against(s->model->result, best, one, ak_json_text_is(one, "name", reference));
         if (over.ratio > 0) {
             print_speed(&text, &over, ak_json_text_at(one, "name"), ak_json_text_at(one, "version"),
                         s->model->objective);

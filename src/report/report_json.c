@@ -111,7 +111,7 @@ static json_t *array_of(const ak_report_model *model, size_t count,
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, item(model, i)) == 0;
+        good = ak_json_append(array, item(model, i));
     }
     return ak_json_whole(array, good);
 }
@@ -205,8 +205,7 @@ static json_t *list_of(const ak_report_model *model, const char *key, json_type 
     bool good = true;
     json_array_foreach(json_object_get(model->result, key), i, one)
     {
-        good = good &&
-               (json_typeof(one) != type || json_array_append_new(list, json_deep_copy(one)) == 0);
+        good = good && (json_typeof(one) != type || ak_json_append(list, json_deep_copy(one)));
     }
     return ak_json_whole(list, good);
 }

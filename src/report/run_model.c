@@ -310,7 +310,7 @@ static void choose_best(ak_report_model *model)
             .efficiency = ak_json_positive_at(won, "efficiency"),
             .speedup = ak_json_positive_at(won, "speedup"),
             .from_finish = json_array_size(json_object_get(model->result, "contestants")) > 0,
-            .again = strcmp(ak_json_text_at(won, "measured"), "again") == 0,
+            .again = ak_json_text_is(won, "measured", "again"),
         };
     }
     const json_t *roofline = json_object_get(model->result, "roofline");
@@ -341,7 +341,7 @@ static void find_default(ak_report_model *model)
     const json_t *one;
     json_array_foreach(json_object_get(model->result, "contestants"), i, one)
     {
-        if (strcmp(ak_json_text_at(one, "name"), "default") == 0) {
+        if (ak_json_text_is(one, "name", "default")) {
             model->default_config = ak_json_text_or_null(one, "config");
         }
     }

@@ -78,7 +78,7 @@ static ak_status take(void *context, const ak_run *run, ak_error *err)
     AK_TRY(ak_json_parse_text(&environment, run->environment_json, "run", err));
     AK_TRY(ak_json_parse_text(&result, run->result_json, "run", err));
     AK_TRY(ak_config_text_in_result(result, err));
-    const char *hash = json_string_value(json_object_get(environment, "source"));
+    const char *hash = ak_json_text_or_null(environment, "source");
     if (hash == NULL) {
         goto out; /* the run did not record the hash of its sources */
     }
@@ -296,7 +296,7 @@ ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sectio
                       (json_int_t)one->runs, "trials", (json_int_t)one->trials, "ms",
                       ak_json_known(one->ms), "low_ms", ak_json_known(one->low_ms), "high_ms",
                       ak_json_known(one->high_ms), "same_ms", ak_json_known(one->same_ms));
-        good = json_array_append_new(list, version) == 0;
+        good = ak_json_append(list, version);
     }
     *out = json_pack("{s:o, s:i, s:s, s:s, s:s?, s:s?, s:s?, s:I, s:o}", "versions",
                      ak_json_whole(list, good), "schema", 1, "kind", "versions", "run", v->run.id,

@@ -53,7 +53,7 @@ static ak_status set_list(json_t *object, const char *key, const json_t *array, 
     for (size_t i = 0; i < (count > least ? count : least) && status == AK_OK; i++) {
         json_t *program = NULL;
         status = program_of(&program, json_array_get(array, i), 1, w);
-        if (status == AK_OK && json_array_append_new(list, program) != 0) {
+        if (status == AK_OK && !ak_json_append(list, program)) {
             status = ak_fail_memory(w->err);
         }
     }
@@ -169,8 +169,7 @@ static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps
     } else if (strcmp(key, "TensorMap") == 0) {
         size_t i = 0;
         while (i + 1 < json_array_size(maps) &&
-               strcmp(ak_json_text_at(json_array_get(maps, i), "Name"), json_string_value(value)) !=
-                   0) {
+               !ak_json_text_is(json_array_get(maps, i), "Name", json_string_value(value))) {
             i++;
         }
         good = ak_json_set_count(one, "map", i);

@@ -16,7 +16,7 @@
 
 static bool append(json_t *list, json_t *one, bool good)
 {
-    return json_array_append_new(list, ak_json_whole(one, good)) == 0;
+    return ak_json_append(list, ak_json_whole(one, good));
 }
 
 /* ---- the problem ----------------------------------------------------------------------------- */
@@ -84,8 +84,8 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
     for (size_t d = 0; d < a->rank; d++) {
         json_t *extent = NULL;
         AK_TRY(program(&extent, a->shape[d], at, err));
-        bool good = json_array_append_new(shape, extent) == 0 &&
-                    json_array_append_new(texts, json_string(a->shape[d])) == 0;
+        bool good =
+            ak_json_append(shape, extent) && ak_json_append(texts, json_string(a->shape[d]));
         AK_TRY(ak_stored(good, err));
     }
     AK_TRY(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
@@ -131,7 +131,7 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
         (void)snprintf(at.where, sizeof at.where, "argument %.80s",
                        task->problem->arguments[i].name);
         status = argument_of(&argument, i, &at, err);
-        if (status == AK_OK && json_array_append_new(list, argument) != 0) {
+        if (status == AK_OK && !ak_json_append(list, argument)) {
             status = ak_fail_memory(err);
         }
     }
@@ -253,7 +253,7 @@ json_t *ak_bundle_tolerances(const ak_task *task)
                           ? json_null()
                           : json_pack("{s:f,s:f,s:f}", "relative", shape->own_relative[i], "rms",
                                       shape->own_rms[i], "absolute", shape->own_absolute[i]);
-        good = json_array_append_new(list, one) == 0;
+        good = ak_json_append(list, one);
     }
     return ak_json_whole(list, good);
 }

@@ -105,7 +105,7 @@ static ak_status own_files(const verifying *v, const json_t *variant, ak_error *
     const json_t *list = json_object_get(v->file, "files");
     bool listed = false;
     for (size_t i = 0; i < json_array_size(list) && !listed; i++) {
-        listed = strcmp(ak_json_text_at(json_array_get(list, i), "name"), code) == 0;
+        listed = ak_json_text_is(json_array_get(list, i), "name", code);
     }
     if (!listed) {
         return ak_fail(err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
@@ -403,7 +403,7 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
         ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks) &&
         ak_json_set_text(row, "note", note);
     v->good = v->good && ok && !s->slower;
-    return json_array_append_new(v->rows, ak_json_whole(row, good)) == 0;
+    return ak_json_append(v->rows, ak_json_whole(row, good));
 }
 
 static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err)

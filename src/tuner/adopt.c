@@ -189,13 +189,12 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     AK_TRY(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
     AK_TRY(check_text(text, length, path, err));
     *taken = true;
-    AK_TRY(ak_stored(json_array_append_new(all->names, json_string(name)) == 0, err));
+    AK_TRY(ak_stored(ak_json_append(all->names, json_string(name)), err));
     const size_t place = json_array_size(all->names) - 1;
     AK_TRY(take_includes(all, text, err));
     /* Move the file behind the files that it includes itself. */
     one = json_incref(json_array_get(all->names, place));
-    bool good =
-        json_array_remove(all->names, place) == 0 && json_array_append_new(all->names, one) == 0;
+    bool good = json_array_remove(all->names, place) == 0 && ak_json_append(all->names, one);
     AK_TRY(ak_stored(good, err));
     ak_buf_print(&all->text, "%s\n", text);
     ak_buf_print(&all->notes,

@@ -204,10 +204,10 @@ bool ak_elsewhere_record(json_t *object, const ak_tune_options *options)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; good && i < options->like_count; i++) {
-        good = json_array_append_new(list, json_string(options->like[i]->path)) == 0;
+        good = ak_json_append(list, json_string(options->like[i]->path));
     }
     if (good && options->like_count == 0) {
-        good = json_array_append_new(list, json_string("none")) == 0;
+        good = ak_json_append(list, json_string("none"));
     }
     return ak_json_set(object, "like", list) && good;
 }

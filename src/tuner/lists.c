@@ -23,9 +23,9 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
     json_t *entry;
     json_array_foreach(json_object_get(probe, key), i, entry)
     {
-        const char *name = json_string_value(json_object_get(entry, name_key));
-        const char *text = json_string_value(json_object_get(entry, text_key));
-        const char *note = json_string_value(json_object_get(entry, "note"));
+        const char *name = ak_json_text_or_null(entry, name_key);
+        const char *text = ak_json_text_or_null(entry, text_key);
+        const char *note = ak_json_text_or_null(entry, "note");
         bool absent = json_is_false(json_object_get(entry, "installed"));
         if (name != NULL) {
             visit(context, name, absent && note != NULL ? note : text == NULL ? "" : text);

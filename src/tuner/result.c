@@ -146,7 +146,7 @@ static json_t *candidates_json(const ak_compared *list, size_t count, const ak_t
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, candidate_json(&list[i], task)) == 0;
+        good = ak_json_append(array, candidate_json(&list[i], task));
     }
     return ak_json_whole(array, good);
 }
@@ -210,7 +210,7 @@ static json_t *again_json(const ak_tune_result *result, const ak_task *task)
                ak_json_set_real(object, "ms", c->median_ms) &&
                ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
                set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
-        good = json_array_append_new(array, ak_json_whole(object, good)) == 0;
+        good = ak_json_append(array, ak_json_whole(object, good));
     }
     return ak_json_whole(array, good);
 }

@@ -22,7 +22,7 @@ static json_t *list_of(const ak_sizes_result *r, size_t count,
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, make(r, i)) == 0;
+        good = ak_json_append(array, make(r, i));
     }
     return ak_json_whole(array, good);
 }
@@ -105,7 +105,7 @@ static json_t *stability_json(const ak_sizes_result *r, size_t config)
     bool good = sizes != NULL;
     for (size_t s = 0; s < r->size_count && good; s++) {
         if (r->sizes[s].measured && r->sizes[s].winner == config) {
-            good = json_array_append_new(sizes, json_string(r->sizes[s].size)) == 0;
+            good = ak_json_append(sizes, json_string(r->sizes[s].size));
         }
     }
     ak_cover_loss(&loss, r->costs, r->config_count, r->size_count, &config, 1);
@@ -124,7 +124,7 @@ static json_t *winners_json(const ak_sizes_result *r)
         for (size_t s = 0; s < r->size_count; s++) {
             wins = wins || (r->sizes[s].measured && r->sizes[s].winner == c);
         }
-        if (wins && json_array_append_new(array, stability_json(r, c)) != 0) {
+        if (wins && !ak_json_append(array, stability_json(r, c))) {
             json_decref(array);
             return NULL;
         }
@@ -148,9 +148,9 @@ static json_t *matrix_json(const ak_sizes_result *r, const double *values)
         json_t *row = json_array();
         for (size_t s = 0; s < r->size_count && good; s++) {
             double value = values[c * r->size_count + s];
-            good = json_array_append_new(row, ak_json_known(value)) == 0;
+            good = ak_json_append(row, ak_json_known(value));
         }
-        good = json_array_append_new(rows, row) == 0 && good;
+        good = ak_json_append(rows, row) && good;
     }
     return ak_json_whole(rows, good);
 }

@@ -11,7 +11,7 @@ void ak_many_announce(const ak_many *m)
     json_t *sizes = json_array(), *fields = json_object();
     bool good = sizes != NULL;
     for (size_t i = 0; i < m->result->size_count && good; i++) {
-        good = json_array_append_new(sizes, json_string(m->result->sizes[i].size)) == 0;
+        good = ak_json_append(sizes, json_string(m->result->sizes[i].size));
     }
     (void)(good && ak_json_set_text(fields, "kernel", m->result->kernel) &&
            ak_json_set(fields, "sizes", json_incref(sizes)) &&
