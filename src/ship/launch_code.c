@@ -49,17 +49,14 @@ static ak_status set_list(json_t *object, const char *key, const json_t *array, 
 {
     json_t *list = json_array();
     size_t count = json_array_size(array);
-    ak_status status = ak_made(list, w->err);
-    for (size_t i = 0; i < (count > least ? count : least) && status == AK_OK; i++) {
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < (count > least ? count : least); i++) {
         json_t *program = NULL;
-        status = program_of(&program, json_array_get(array, i), 1, w);
-        if (status == AK_OK && !ak_json_append(list, program)) {
-            status = ak_fail_memory(w->err);
-        }
+        AK_TRY(program_of(&program, json_array_get(array, i), 1, w));
+        AK_TRY(ak_stored(ak_json_append(list, program), w->err));
     }
-    if (status == AK_OK && json_object_set(object, key, list) != 0) {
-        status = ak_fail_memory(w->err);
-    }
+    AK_TRY(ak_stored(ak_json_set(object, key, json_incref(list)), w->err));
+out:
     json_decref(list);
     return status;
 }
@@ -77,13 +74,13 @@ static ak_status write_let(json_t *list, const json_t *let, writer *w)
                    : ak_scope_set_real(w->scope, name, real, w->err);
     }
     json_t *one = json_object();
-    ak_status status = ak_json_set_text(one, "name", name) ? set(one, "value", value, 0, w)
-                                                           : ak_fail_memory(w->err);
-    if (status == AK_OK && json_array_append(list, one) != 0) {
-        status = ak_fail_memory(w->err);
-    }
-    json_decref(one);
+    ak_status status = AK_OK;
+    AK_TRY(ak_stored(ak_json_set_text(one, "name", name), w->err));
+    AK_TRY(set(one, "value", value, 0, w));
+    AK_TRY(ak_stored(json_array_append(list, one) == 0, w->err));
     w->open[w->open_count++] = name;
+out:
+    json_decref(one);
     return status;
 }
 

@@ -122,22 +122,19 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 {
     place at = {.task = task};
     json_t *list = json_array();
-    ak_status status = ak_made(list, err);
+    ak_status status = AK_OK;
     for (size_t i = 0; i < task->problem->size_count; i++) {
         at.sizes[i] = task->problem->sizes[i].name;
     }
-    for (size_t i = 0; i < task->problem->argument_count && status == AK_OK; i++) {
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
         json_t *argument = NULL;
         (void)snprintf(at.where, sizeof at.where, "argument %.80s",
                        task->problem->arguments[i].name);
-        status = argument_of(&argument, i, &at, err);
-        if (status == AK_OK && !ak_json_append(list, argument)) {
-            status = ak_fail_memory(err);
-        }
+        AK_TRY(argument_of(&argument, i, &at, err));
+        AK_TRY(ak_stored(ak_json_append(list, argument), err));
     }
-    if (status == AK_OK && json_object_set(file, "arguments", list) != 0) {
-        status = ak_fail_memory(err);
-    }
+    AK_TRY(ak_stored(ak_json_set(file, "arguments", json_incref(list)), err));
+out:
     json_decref(list);
     return status;
 }
