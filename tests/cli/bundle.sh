@@ -78,6 +78,8 @@ for bad in cut.akb altered.akb missing.akb "$root/README.md"; do
     autokernel bundle verify "$bad"
     echo "exit $?"
 done
+tar --format=gnu -cf gnu.akb -C table . && autokernel bundle show gnu.akb
+(cd table && tar --format=ustar -cf ../packed.akb $(find * -type f)) && autokernel bundle show packed.akb | head -n 1
 for slowdown in x 5 0.05 5%% 10001%; do # 5 could be 5 % or 500 %
     autokernel bundle verify matmul_f32.akb --max-slowdown $slowdown
     echo "exit $?"
