@@ -55,6 +55,12 @@ END
 autokernel export "$kernel" --format bundle --config '#3' --output third.akb
 tar xOf third.akb bundle.json | grep '"trial"'
 autokernel export "$kernel" --size 100 --format bundle --output - | tar xO bundle.json | grep -E '^  "(schema|kind|name|kernel|dtype|licence)"'
+# A size at which no trial is left needs none if another size has one with a hash.
+autokernel tune "$kernel" --sizes '100;200' --fix UNROLL=4 --evals 2 --dispatch 1 --finish-time 0.02 --libraries none --archive gone.db --quiet >/dev/null 2>&1
+for id in $(autokernel history --size n=100 --archive gone.db --json | grep -o '"id": *[0-9]*' | tr -dc '0-9\n'); do
+    autokernel history --remove "#$id" --yes --archive gone.db >/dev/null
+done
+autokernel export "$kernel" --table --format bundle --output gone.akb --archive gone.db 2>&1
 echo "-- shown and verified"
 autokernel bundle show matmul_f32.akb
 autokernel bundle show matmul_f32.akb --json | grep -o '"kind":"autokernel bundle"'
