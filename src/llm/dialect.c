@@ -82,9 +82,9 @@ void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, con
 {
     const json_t *usage = json_object_get(object, "usage");
     if (json_is_object(usage)) {
-        *out = (ak_llm_usage){.known = true};
         out->input = tokens_at(&out->input_cached, usage, input, "cached_tokens");
         out->output = tokens_at(&out->output_reasoning, usage, output, "reasoning_tokens");
+        out->known = out->input > 0 || out->output > 0; /* no question has no tokens */
     }
 }
 
