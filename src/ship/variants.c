@@ -320,7 +320,12 @@ static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const c
         if (&b->variants[b->cases[i].variant] != v) {
             continue;
         }
-        v->uncompared = v->uncompared || trial->code_hash == NULL;
+        if (trial->code_hash == NULL) {
+            v->uncompared = b->cases[i].former_hash
+                                ? "its trial is from before hashes of code were SHA-256: tune "
+                                  "again to have it compared"
+                                : "a trial of it has no hash of its code";
+        }
         if (trial->code_hash != NULL && strcmp(trial->code_hash, hash) != 0) {
             return ak_fail(err, AK_INVALID,
                            "%.160s: this compiles to other code than trial #%lld measured, so it "
