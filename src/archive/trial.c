@@ -110,7 +110,8 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
         }
     }
     if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0 && trial->cost == 0) {
-        return ak_fail(err, AK_INVALID, "%s: it is ok, but it has no time", where);
+        return ak_fail(err, AK_INVALID, "%s: the status is ok, but there is no time (\"ms\")",
+                       where);
     }
     if (trial->sample_count > AK_TRIAL_SAMPLES_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);

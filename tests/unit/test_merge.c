@@ -280,7 +280,7 @@ static void test_no_time_comes(void **state)
     forge(&w, sql);
     size_t added = 0, known = 0;
     assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.path, err), AK_INVALID,
-                   "trial 1: it is ok, but it has no time");
+                   "trial 1: the status is ok, but there is no time");
     assert_int_equal(ask(w.f->archive, COUNT("trials")), 0);
     ak_archive_close(w.other);
 }
