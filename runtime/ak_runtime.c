@@ -495,6 +495,28 @@ static int read_hex4(uint32_t *out, const json *j, size_t at)
     return 1;
 }
 
+/* Returns where the first bytes lie that are not UTF-8 (RFC 3629); `length` if all are. */
+static size_t end_of_utf8(const unsigned char *text, size_t length)
+{
+    size_t at = 0, i, n;
+    while (at < length) {
+        const unsigned char c = text[at], second = at + 1 < length ? text[at + 1] : 0;
+        n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
+        if (c >= 0x80 &&
+            (c < 0xc2 || c > 0xf4 || (c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) ||
+             (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f))) {
+            return at; /* overlong, half of a pair, or beyond U+10FFFF */
+        }
+        for (i = 1; i < n; i++) {
+            if (at + i >= length || (text[at + i] & 0xc0) != 0x80) {
+                return at;
+            }
+        }
+        at += n;
+    }
+    return length;
+}
+
 static size_t put_utf8(char *to, uint32_t code)
 {
     if (code < 0x80) {
@@ -535,6 +557,9 @@ static int read_escape(json *j, char **to)
         return 0;
     }
     j->at += 4;
+    if (code >= 0xdc00 && code < 0xe000) {
+        return 0; /* the second half of a pair without the first */
+    }
     if (code >= 0xd800 && code < 0xdc00) {
         if (j->at + 6 > j->length || memcmp(j->text + j->at, "\\u", 2) != 0 ||
             !read_hex4(&low, j, j->at + 2) || low < 0xdc00 || low > 0xdfff) {
@@ -713,6 +738,10 @@ static int read_value(json *j, int depth)
 static akr_status read_json(json *out, const void *text, size_t length, akr_error *err)
 {
     json j;
+    const size_t valid = end_of_utf8((const unsigned char *)text, length);
+    if (valid < length) {
+        return fail(err, AKR_FOREIGN, BUNDLE_JSON ": no UTF-8 at byte %zu", valid);
+    }
     memset(&j, 0, sizeof j);
     j.text = (char *)malloc(length + 1);
     if (j.text == NULL) {

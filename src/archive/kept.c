@@ -24,7 +24,8 @@ ak_status ak_archive_keep_code(ak_archive *archive, int64_t trial, const char *h
     if (known && found.code_hash == NULL) {
         AK_TRY(ak_copy_text(&found.code_hash, hash, err));
         AK_TRY(ak_store_prepare(&statement, archive,
-                                "UPDATE trials SET code_hash = ?1, checksum = ?2 WHERE id = ?3",
+                                "UPDATE trials SET code_hash = ?1, checksum = " AK_STORE_RENEWED
+                                " WHERE id = ?3",
                                 err));
         bool bound = ak_store_bind_text(statement, 1, hash) &&
                      sqlite3_bind_int64(statement, 2, ak_trial_checksum(&found)) == SQLITE_OK &&

@@ -16,6 +16,7 @@
 #include "archive/field.h"
 #include "archive/store.h"
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/hash.h"
 #include "base/map.h"
 
@@ -33,7 +34,7 @@ typedef struct merge {
     size_t run_count, run_capacity;
     ak_map *run_of;   /* key: id in the other archive; value: index in `runs` */
     ak_map *trial_of; /* key: id in the other archive, as text; value: id here */
-    sqlite3_stmt *same_trial, *same_call;
+    sqlite3_stmt *same_trial, *same_call, *unsum;
     int64_t before; /* ids of trials up to this one existed before */
     size_t added, known;
     ak_status status; /* of a visitor */
@@ -249,7 +250,30 @@ static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, 
     return ak_store_ask_bound(id, m->archive, s, bound, err);
 }
 
-static ak_status copy_trial(merge *m, ak_trial *trial, ak_error *err)
+/* Refuses a row that no check of ours lets in. The checksum only says that nobody changed it since
+   somebody wrote it. */
+static ak_status check_trial(const merge *m, const ak_trial *trial, ak_error *err)
+{
+    char where[AK_PATH_MAX + 32];
+    (void)snprintf(where, sizeof where, "%s: trial %lld", m->other->path, (long long)trial->id);
+    return ak_trial_validate(trial, where, err);
+}
+
+/* Leaves a trial that was added without a checksum, as it had none: whether it was changed is not
+   known here either. */
+static ak_status leave_unsummed(merge *m, int64_t id, ak_error *err)
+{
+    if (m->unsum == NULL) {
+        AK_DO(ak_store_prepare(&m->unsum, m->archive,
+                               "UPDATE trials SET checksum = NULL WHERE id = ?1", err));
+    }
+    bool good =
+        sqlite3_bind_int64(m->unsum, 1, id) == SQLITE_OK && sqlite3_step(m->unsum) == SQLITE_DONE;
+    (void)sqlite3_reset(m->unsum);
+    return good ? AK_OK : ak_store_fault(m->archive, "cannot be written", err);
+}
+
+static ak_status copy_trial(merge *m, ak_trial *trial, bool summed, ak_error *err)
 {
     char key[24];
     int64_t known = 0;
@@ -264,6 +288,7 @@ static ak_status copy_trial(merge *m, ak_trial *trial, ak_error *err)
     }
     if (known == 0) {
         AK_DO(ak_store_add_trial(m->archive, trial, err));
+        AK_DO(summed ? AK_OK : leave_unsummed(m, trial->id, err));
         m->added++;
     } else {
         trial->id = known;
@@ -283,7 +308,9 @@ static ak_status copy_trials(merge *m, ak_error *err)
     while (ak_store_next(&status, m->other, rows, err)) {
         ak_trial trial = {0};
         status = ak_store_read_trial(&trial, rows, err);
-        status = status == AK_OK ? copy_trial(m, &trial, err) : status;
+        const bool summed = sqlite3_column_type(rows, AK_FIELD_COUNT + 1) != SQLITE_NULL;
+        status = status == AK_OK ? check_trial(m, &trial, err) : status;
+        status = status == AK_OK ? copy_trial(m, &trial, summed, err) : status;
         ak_trial_clear(&trial);
     }
 out:
@@ -434,6 +461,7 @@ ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, co
 out:
     (void)sqlite3_finalize(m.same_trial);
     (void)sqlite3_finalize(m.same_call);
+    (void)sqlite3_finalize(m.unsum);
     ak_archive_close(m.other);
     ak_map_free(m.run_of);
     ak_map_free(m.trial_of);

@@ -101,8 +101,9 @@ static ak_status orphan(ak_archive *archive, ak_error *err)
     AK_TRY(ak_store_select(&rows, archive, ak_store_columns,
                            &(ak_archive_filter){.simulated = true},
                            " AND parent IN gone_trials AND id NOT IN gone_trials", err));
-    AK_TRY(ak_store_prepare(&set, archive,
-                            "UPDATE trials SET parent = NULL, checksum = ?2 WHERE id = ?1", err));
+    AK_TRY(ak_store_prepare(
+        &set, archive,
+        "UPDATE trials SET parent = NULL, checksum = " AK_STORE_RENEWED " WHERE id = ?1", err));
     while (ak_store_next(&status, archive, rows, err)) {
         ak_trial trial = {0};
         AK_TRY(ak_store_read_trial(&trial, rows, err));

@@ -133,6 +133,9 @@ ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_err
    ignored here. */
 ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *what,
                           const ak_archive_filter *filter, const char *tail, ak_error *err);
+/* The checksum of a row that gets another one as ?2: none if it had none, because nobody knows
+   whether the row had been changed before. */
+#define AK_STORE_RENEWED "CASE WHEN checksum IS NULL THEN NULL ELSE ?2 END"
 extern const char ak_store_columns[]; /* `what` for a whole trial */
 /* Gives the first trial of a selection; `tail` sorts it and limits it to one. Returns AK_NOT_FOUND,
    without a message, if there is none. */

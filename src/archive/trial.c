@@ -109,6 +109,10 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
             return ak_fail(err, AK_INVALID, "%s: \"%s\" is negative", where, field->name);
         }
     }
+    if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0 && trial->cost == 0) {
+        return ak_fail(err, AK_INVALID, "%s: the status is ok, but there is no time (\"ms\")",
+                       where);
+    }
     if (trial->sample_count > AK_TRIAL_SAMPLES_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
     }

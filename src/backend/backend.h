@@ -93,7 +93,8 @@ typedef struct ak_runnable ak_runnable;
 typedef void (*ak_baseline_visitor)(void *context, const char *name, const char *title,
                                     const char *version, bool installed, const char *note);
 
-/* What to load: either an artifact or a baseline. */
+/* What to load: an artifact, a baseline or, on a CPU, neither: a runnable that only reads the
+   arguments, with as many threads as the launch says (judge/cold.h). */
 typedef struct ak_load {
     const ak_task *task; /* has the artifact's implementation; outlives the runnable; NULL: the task
                             that the device was opened for */

@@ -9,6 +9,15 @@
  * Both say little about a short kernel, so its calls in one more batch have inputs of their own
  * (confirm_on_many).
  *
+ * A comparison is fair only if all of its times are of one kind. So times of calls on unseen inputs
+ * must replace those of the batches only for what the candidate does, not for what memory and other
+ * programs do. If other programs push the inputs out of the caches before a call begins, it takes
+ * as long as memory needs, of which the batches of other candidates are free. Therefore a call on
+ * unseen inputs may also take longer by as much as reading its arguments from the same beginning
+ * takes longer than reading them in a batch. A process without a candidate reads them, by turns
+ * with the candidate's calls (cold.h). Where the caches hold the arguments, the limit stays as it
+ * is.
+ *
  * Several calls of each kind are made; one fast call is enough to pass. Waits for a processor are
  * taken into account (alone.h), so another program's work neither fails an honest kernel nor
  * excuses a dishonest one. If the calls decide nothing, they are made again, later and in a new
@@ -26,6 +35,7 @@
 #include "base/clock.h"
 #include "base/instrumented.h"
 #include "base/number.h"
+#include "judge/cold.h"
 #include "measure/pressure.h"
 
 /* A call alone may take ALONE_TIMES as long as a call in a batch, plus ALONE_NS, because it begins
@@ -223,33 +233,115 @@ static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
     }
 }
 
-/* Makes calls, each on contents that the process has never seen, so that a candidate can reuse
-   nothing that it has kept. A call on seen contents before each wakes the processor. Decides only
-   by the calls on unseen contents, and keeps their times if the finding is SLOWER. */
-static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_stage *seen,
-                              const ak_alone_limits *limits, ak_error *err)
+/* By how much a call alone may take longer, however long a call in a batch is. */
+static double slack_of(const ak_loaded *r)
 {
-    ak_evaluator *e = r->e;
-    ak_alone_calls calls = {0};
+    return ALONE_NS + (r->threads > 1 ? ALONE_THREADS_NS : 0.0);
+}
+
+/* Raises the limits of calls on unseen inputs by what `reads` took longer than in a batch. */
+static void allow_for_memory(ak_alone_limits *limits, ak_alone_calls *reads, const ak_cold *c)
+{
+    const double cold_ns = ak_alone_cold(reads, c->batch_ns + slack_of(c->r));
+    limits->full_ns += cold_ns;
+    limits->more_ns += cold_ns;
+}
+
+/* Gives the n-th stage new contents and brings the processor into the state in which each call on
+   unseen contents begins: a call of the candidate on seen contents has just ended. */
+static ak_status begin_unseen(ak_stage **out, ak_loaded *r, ak_stage *seen, size_t n, ak_error *err)
+{
+    *out = &r->e->fresh[n % r->e->fresh_count];
+    AK_DO(refresh(r->e, *out, err));
+    return ak_loaded_watched(r, seen, 1, err);
+}
+
+/* Reads arguments once, as a call on unseen contents would. */
+static ak_status read_unseen(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, ak_error *err)
+{
+    ak_stage *stage;
+    ak_outcome outcome;
+    if (c->reader == NULL) {
+        return AK_OK;
+    }
+    AK_DO(begin_unseen(&stage, c->r, seen, reads->count, err));
+    if (c->r->outcome.status == AK_TRIAL_OK) {
+        AK_DO(ak_cold_call(&outcome, c, stage, err));
+        if (c->reader != NULL) {
+            ak_alone_add(reads, &outcome);
+        }
+    }
+    return AK_OK;
+}
+
+/* Makes calls, each on contents that the process has never seen, so that a candidate can reuse
+   nothing that it has kept, by turns with readings of such contents. A call on seen contents before
+   each wakes the processor. Decides only by the calls on unseen contents, and keeps their times if
+   the finding is SLOWER. */
+static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_cold *cold,
+                              ak_stage *seen, const ak_alone_limits *limits, ak_error *err)
+{
+    ak_alone_calls calls = {0}, reads = {0};
+    ak_alone_limits raised = *limits;
     const int64_t begin = ak_clock_ns();
     while (calls.count < UNSEEN_LEAST ||
            (calls.count < UNSEEN_MOST && ak_clock_ns() - begin < UNSEEN_NS)) {
-        const size_t i = calls.count % e->fresh_count;
-        AK_DO(refresh(e, &e->fresh[i], err));
-        AK_DO(ak_loaded_watched(r, seen, 1, err));
-        AK_DO(r->outcome.status == AK_TRIAL_OK ? unseen_call(&calls, r, &e->fresh[i], err) : AK_OK);
+        ak_stage *stage;
+        AK_DO(begin_unseen(&stage, r, seen, calls.count, err));
+        AK_DO(r->outcome.status == AK_TRIAL_OK ? unseen_call(&calls, r, stage, err) : AK_OK);
         if (r->outcome.status != AK_TRIAL_OK) {
             return AK_OK;
         }
         if (calls.least <= limits->full_ns) {
             break;
         }
+        AK_DO(read_unseen(&reads, cold, seen, err));
+        if (r->outcome.status != AK_TRIAL_OK) {
+            return AK_OK;
+        }
     }
-    *finding = ak_alone_decide_unseen(&calls, limits);
+    allow_for_memory(&raised, &reads, cold);
+    *finding = ak_alone_decide_unseen(&calls, &raised);
     if (*finding == AK_ALONE_SLOWER) {
         keep_unseen(r, &calls);
     }
     return AK_OK;
+}
+
+/* The calls of one look, and by what they are judged. */
+typedef struct turns {
+    ak_alone_calls fresh, again;
+    ak_alone_limits limits;
+    ak_alone_evidence found;
+    ak_stage *seen;
+    uint32_t iterations;
+    bool renewed; /* the process has seen each set of inputs in one batch only */
+} turns;
+
+/* Looks closer at a candidate whose calls on unseen inputs seem slow. Memory may be: then a
+   suspicion that the calls confirm only without its time is dropped. */
+static ak_status look_closer(ak_alone_finding *finding, ak_loaded *r, turns *t, ak_cold *cold,
+                             ak_error *err)
+{
+    AK_DO(ak_cold_open(cold, r, t->seen, t->iterations, err));
+    if (*finding == AK_ALONE_REUSES) {
+        ak_alone_limits raised = t->limits;
+        ak_alone_calls reads = {0};
+        while (cold->reader != NULL && reads.count < UNSEEN_LEAST) {
+            AK_DO(read_unseen(&reads, cold, t->seen, err));
+            if (r->outcome.status != AK_TRIAL_OK) {
+                return AK_OK;
+            }
+        }
+        allow_for_memory(&raised, &reads, cold);
+        *finding = ak_alone_decide(&t->found, &t->fresh, &t->again, &raised);
+        if (*finding == AK_ALONE_REUSES && t->renewed) {
+            AK_DO(excuse(finding, r, t->iterations, &raised, err));
+        }
+    }
+    return *finding == AK_ALONE_SLOWER && r->outcome.status == AK_TRIAL_OK
+               ? judge_unseen(finding, r, cold, t->seen, &t->limits, err)
+               : AK_OK;
 }
 
 /* A finding, and in words what the candidate is suspected of. */
@@ -258,58 +350,58 @@ typedef struct suspicion {
     char reason[sizeof((ak_outcome *)NULL)->reason];
 } suspicion;
 
+/* Writes what the candidate is suspected of. */
+static void accuse(suspicion *s, const ak_alone_evidence *found, double each_ns)
+{
+    char alone[AK_REAL_BYTES], rest[AK_REAL_BYTES];
+    const bool idles = s->finding == AK_ALONE_IDLES;
+    const char *format =
+        idles ? "a call alone takes %s us, but a call in a batch %s us: in a batch it does "
+                "not do all of the work"
+              : "on inputs that it has not seen a call takes %s us, on others %s us: it reuses "
+                "results of earlier calls";
+    (void)ak_number_print(s->reason, sizeof s->reason, format,
+                          ak_number_short(alone, found->alone_ns / 1e3, 3),
+                          ak_number_short(rest, (idles ? each_ns : found->other_ns) / 1e3, 3));
+}
+
 /* Makes the calls of one look and decides by their times. */
 static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t iterations, bool renewed,
                       ak_error *err)
 {
-    ak_alone_finding *out = &s->finding;
-    ak_alone_calls fresh, again;
-    ak_alone_evidence found;
     bool timed = r->e->backend->is_cpu && !AK_INSTRUMENTED;
-    double slack = ALONE_NS + (r->threads > 1 ? ALONE_THREADS_NS : 0.0);
+    const double slack = slack_of(r);
     double each_ns = 0;
-    ak_stage *seen = ak_evaluator_draw(r->e);
-    AK_DO(time_in_batch(&each_ns, r, seen, each_ms * 1e6, iterations, err));
+    turns t = {.seen = ak_evaluator_draw(r->e), .iterations = iterations, .renewed = renewed};
+    AK_DO(time_in_batch(&each_ns, r, t.seen, each_ms * 1e6, iterations, err));
     if (r->outcome.status != AK_TRIAL_OK) {
         return AK_OK;
     }
-    const double alone_ns = ALONE_TIMES * each_ns + slack;
     /* A call on unseen inputs must confirm the reported time, on whichever inputs that was
        measured. */
-    const double full_ns = ALONE_TIMES * each_ms * 1e6 + slack;
-    ak_alone_limits limits = {.call_ns = timed ? alone_ns : HUGE_VAL,
-                              .full_ns = timed ? full_ns : HUGE_VAL,
-                              .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
-                              .more_ns = ALONE_NS,
-                              .batches = iterations > 1};
+    t.limits = (ak_alone_limits){.call_ns = timed ? ALONE_TIMES * each_ns + slack : HUGE_VAL,
+                                 .full_ns = timed ? ALONE_TIMES * each_ms * 1e6 + slack : HUGE_VAL,
+                                 .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
+                                 .more_ns = ALONE_NS,
+                                 .batches = iterations > 1};
     ak_pressure_mark from, to;
     ak_pressure_take(&from);
-    AK_DO(call_in_turns(&fresh, &again, r, seen, &limits, err));
+    AK_DO(call_in_turns(&t.fresh, &t.again, r, t.seen, &t.limits, err));
     if (r->outcome.status != AK_TRIAL_OK || !timed) {
         return AK_OK;
     }
     ak_pressure_take(&to);
     if (ak_pressure_between(&from, &to) > BUSY) {
-        limits.call_ns += bytes_of(&r->e->own[0]) / COLD_BYTES_PER_NS;
+        t.limits.call_ns += bytes_of(&r->e->own[0]) / COLD_BYTES_PER_NS;
     }
-    *out = ak_alone_decide(&found, &fresh, &again, &limits);
-    if (*out == AK_ALONE_REUSES && renewed) {
-        AK_DO(excuse(out, r, iterations, &limits, err));
+    s->finding = ak_alone_decide(&t.found, &t.fresh, &t.again, &t.limits);
+    if (s->finding == AK_ALONE_REUSES || s->finding == AK_ALONE_SLOWER) {
+        ak_cold cold = {0};
+        ak_status status = look_closer(&s->finding, r, &t, &cold, err);
+        ak_cold_close(&cold);
+        AK_DO(status);
     }
-    if (*out == AK_ALONE_SLOWER && r->outcome.status == AK_TRIAL_OK) {
-        AK_DO(judge_unseen(out, r, seen, &limits, err));
-    }
-    char alone[AK_REAL_BYTES], rest[AK_REAL_BYTES];
-    const char *format =
-        *out == AK_ALONE_IDLES
-            ? "a call alone takes %s us, but a call in a batch %s us: in a batch it does "
-              "not do all of the work"
-            : "on inputs that it has not seen a call takes %s us, on others %s us: it reuses "
-              "results of earlier calls";
-    double other = *out == AK_ALONE_IDLES ? each_ns / 1e3 : found.other_ns / 1e3;
-    (void)ak_number_print(s->reason, sizeof s->reason, format,
-                          ak_number_short(alone, found.alone_ns / 1e3, 3),
-                          ak_number_short(rest, other, 3));
+    accuse(s, &t.found, each_ns);
     return AK_OK;
 }
 
@@ -369,9 +461,8 @@ static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
 static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
     const size_t calls = calls_on_many(r->e);
-    const bool threads = r->threads > 1;
-    const double slack = ALONE_NS + (threads ? ALONE_THREADS_NS : 0.0);
-    const double moved = threads ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
+    const double slack = slack_of(r);
+    const double moved = r->threads > 1 ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
     const double limit = (double)calls * (ALONE_TIMES * each_ms * 1e6 + moved) + slack;
     if (AK_INSTRUMENTED || calls < MANY_LEAST || r->candidate->artifact == NULL ||
         each_ms * 1e6 > MANY_TIMES * slack) {

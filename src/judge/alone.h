@@ -12,6 +12,10 @@
  * can be fast or slow on purpose, whichever helps it. AK_ALONE_SLOWER does not reject a candidate,
  * because the work of an honest kernel may depend on the data; but its time is then that of calls
  * on unseen inputs.
+ *
+ * Calls on unseen inputs must also not count because their data had to come from memory: others'
+ * calls have that work as well, but in their batches it does not show. So calls that seem slow are
+ * compared with what a reading of the same arguments takes from the same beginning (cold.h).
  */
 #ifndef AK_JUDGE_ALONE_H
 #define AK_JUDGE_ALONE_H
@@ -65,5 +69,10 @@ ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fr
 /* Decides only by calls on unseen inputs, each on different ones: FINE if one confirms the time of
    the batch, SLOWER if most certainly take longer, else UNKNOWN. */
 ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits);
+
+/* Returns by how much a call on unseen inputs may take longer because its data come from memory: by
+   how much calls that only read the arguments took longer than usual_ns, which such a call takes in
+   a batch, with what a call alone takes longer where memory costs nothing. Sorts the times. */
+double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
 
 #endif

@@ -81,3 +81,9 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
     }
     return certainly(calls) > limits->full_ns ? AK_ALONE_SLOWER : AK_ALONE_UNKNOWN;
 }
+
+double ak_alone_cold(ak_alone_calls *reads, double usual_ns)
+{
+    const double most = certainly(reads);
+    return most > usual_ns ? most - usual_ns : 0;
+}

@@ -341,6 +341,11 @@ bool ak_evaluator_unjudged(const ak_evaluator *e)
     return e->unjudged;
 }
 
+bool ak_evaluator_waited(const ak_evaluator *e)
+{
+    return e->waited;
+}
+
 void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *e)
 {
     out[0] = 0;
@@ -374,9 +379,10 @@ static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *er
     return AK_OK;
 }
 
-/* Removes disturbed samples, unless that would remove more than half or leave fewer than CLEAN_MIN:
-   a wait for a processor is the scheduler's doing and says nothing about how long a batch takes. */
-static void leave_out(ak_timer *timer, const bool *disturbed)
+/* Removes disturbed samples: a wait for a processor is the scheduler's doing and says nothing about
+   how long a batch takes. Returns false, with nothing removed, if that would remove more than half
+   or leave fewer than CLEAN_MIN. */
+static bool leave_out(ak_timer *timer, const bool *disturbed)
 {
     enum { CLEAN_MIN = 3 };
     size_t clean = 0;
@@ -384,7 +390,7 @@ static void leave_out(ak_timer *timer, const bool *disturbed)
         clean += disturbed[i] ? 0 : 1;
     }
     if (clean < CLEAN_MIN || 2 * clean < timer->sample_count) {
-        return;
+        return clean == timer->sample_count;
     }
     clean = 0;
     for (size_t i = 0; i < timer->sample_count; i++) {
@@ -393,6 +399,7 @@ static void leave_out(ak_timer *timer, const bool *disturbed)
         }
     }
     timer->sample_count = clean;
+    return true;
 }
 
 /* Returns the value of SAMPLES_VARIABLE, or 0 if it is unset or out of range. */
@@ -456,7 +463,7 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
             status = ak_aside_batch(r, stage, timed_calls, err);
         }
         if (last && status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
-            leave_out(timer, disturbed);
+            e->waited = !leave_out(timer, disturbed);
             ak_stats stats;
             ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
             status = ak_loaded_alone(r, stats.min, timed_calls, err);
@@ -504,6 +511,7 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluat
     ak_timer timer;
     ak_conditions before = {0};
     int64_t begin = ak_clock_ns(), judging = 0;
+    e->waited = false;
     ak_status status = ak_loaded_open(&r, e, candidate, ak_evaluate_limit(plan, timeout_ns), err);
     int64_t loaded = ak_clock_ns();
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {

@@ -54,6 +54,9 @@ ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course 
 /* Returns whether the latest candidate got no verdict because the machine was too busy; its status
    is then `timed_out`, and it may be tried again. */
 bool ak_evaluator_unjudged(const ak_evaluator *evaluator);
+/* Returns whether threads of the latest trial waited for a processor in so many of its batches that
+   these count, too. */
+bool ak_evaluator_waited(const ak_evaluator *evaluator);
 /* Gives the UUID of the device, "" if it has none. */
 void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *evaluator);
 

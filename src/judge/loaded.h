@@ -69,6 +69,8 @@ struct ak_evaluator {
         int64_t begin_ns, spent_ns; /* since a candidate was loaded last (aside.c) */
     } aside;
     bool unjudged; /* of the latest candidate: the machine was too busy to judge it */
+    bool waited; /* of the latest trial: too few batches in which no thread waited for a processor,
+                    so its time is that of others, too */
 };
 
 typedef struct ak_loaded {

@@ -28,8 +28,9 @@
 
 /* One size that the bundle serves: its trial, its task, and the variant that serves it. */
 typedef struct ak_bundle_case {
-    ak_trial trial; /* id 0: the configuration has no trial at this size, only a table entry */
-    json_t *table;  /* the entry of the dispatch table; NULL: there is none */
+    ak_trial trial;   /* id 0: the configuration has no trial at this size, only a table entry */
+    bool former_hash; /* the hash of its code was from before these were SHA-256, and is dropped */
+    json_t *table;    /* the entry of the dispatch table; NULL: there is none */
     ak_task *task;
     ak_config config;
     size_t variant, workspace_bytes;
@@ -48,9 +49,9 @@ typedef struct ak_bundle_variant {
                                           variant serves only measured sizes */
     json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
     bool for_one;                       /* the launch holds for the first case's size only */
-    bool uncompared; /* a case has no trial that knows the code which was measured */
-    char *note;      /* says where it was not checked, or why it serves measured sizes only; NULL:
-                        nothing */
+    const char *uncompared; /* why a case cannot say which code was measured; NULL: all can */
+    char *note; /* says where it was not checked, or why it serves measured sizes only; NULL:
+                   nothing */
 } ak_bundle_variant;
 
 typedef struct ak_bundle_build {

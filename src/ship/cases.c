@@ -28,11 +28,13 @@ static void know_search(ak_trial *trial)
 
 /* Forgets a hash of code from before these were SHA-256: the code that is shipped has no hash to
    compare it with. */
-static void forget_former_hash(ak_trial *trial)
+static void forget_former_hash(ak_bundle_case *one)
 {
+    ak_trial *trial = &one->trial;
     if (trial->code_hash != NULL && ak_hash_is_quick(trial->code_hash)) {
         ak_free(trial->code_hash);
         trial->code_hash = NULL;
+        one->former_hash = true;
     }
 }
 
@@ -60,7 +62,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
     AK_DO(new_case(&one, b, err));
     if (request->trial == 0) {
         AK_DO(ak_archive_best(&one->trial, b->archive, request->filter, err));
-        forget_former_hash(&one->trial);
+        forget_former_hash(one);
         know_search(&one->trial);
         return AK_OK;
     }
@@ -76,7 +78,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
         return ak_fail(err, AK_INVALID, "trial #%lld ended as %s: only what worked can be shipped",
                        (long long)request->trial, ak_trial_status_text(one->trial.status));
     }
-    forget_former_hash(&one->trial);
+    forget_former_hash(one);
     know_search(&one->trial);
     return AK_OK;
 }
@@ -158,7 +160,7 @@ static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entr
     one->table = json_incref(entry);
     AK_TRY(ak_archive_first(&found, &one->trial, b->archive, &filter, err));
     AK_TRY(found ? AK_OK : trial_of_table(&one->trial, &filter, run, err));
-    forget_former_hash(&one->trial);
+    forget_former_hash(one);
     take_time(&one->trial, filter.choices, entry);
 out:
     ak_free(size);

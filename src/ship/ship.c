@@ -82,6 +82,32 @@ out:
     return status;
 }
 
+/* Says once of all variants that have the same reason that nobody has compared their code. */
+static void tell_uncompared(const ak_bundle_build *b, size_t first,
+                            const ak_bundle_request *request)
+{
+    const ak_bundle_variant *v = &b->variants[first];
+    size_t count = 0;
+    ak_buf line = AK_BUF(1024);
+    for (size_t i = 0; i < b->variant_count && v->uncompared != NULL; i++) {
+        const bool same = ak_text_same(b->variants[i].uncompared, v->uncompared);
+        if (same && i < first) {
+            return;
+        }
+        count += same ? 1 : 0;
+    }
+    if (count > 0) {
+        ak_buf_puts(&line, v->file);
+        if (count > 1) {
+            ak_buf_print(&line, " and %zu more file%s", count - 1, ak_plural(count - 1));
+        }
+        ak_buf_print(&line, ": nobody has compared this code with what was measured, because %s",
+                     v->uncompared);
+        request->note(request->context, line.data);
+    }
+    ak_buf_free(&line);
+}
+
 static void tell_notes(const ak_bundle_build *b, const ak_bundle_request *request)
 {
     for (size_t i = 0; i < b->variant_count && request->note != NULL; i++) {
@@ -94,15 +120,10 @@ static void tell_notes(const ak_bundle_build *b, const ak_bundle_request *reques
                          v->note);
             request->note(request->context, line.data);
         }
-        if (v->uncompared) {
-            ak_buf_clear(&line);
-            ak_buf_print(&line,
-                         "%s: nobody has compared this code with what was measured, because a "
-                         "trial of it has no hash of its code",
-                         v->file);
-            request->note(request->context, line.data);
-        }
         ak_buf_free(&line);
+    }
+    for (size_t i = 0; i < b->variant_count && request->note != NULL; i++) {
+        tell_uncompared(b, i, request);
     }
 }
 

@@ -309,6 +309,8 @@ static ak_status judge(const ak_compile_result *result, const ak_bundle_variant 
                                                    result->reason == NULL ? "" : result->reason);
 }
 
+static const char NO_HASH[] = "a trial of it has no hash of its code";
+
 /* Fails if the code is not the one that a trial of the variant measured. Notes if a trial does not
    know: it was compiled for its own size only and never reached a finish, or is older than the
    hashes of the archive. A size of a table at which the configuration has no trial of its own (its
@@ -323,7 +325,12 @@ static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const c
             continue;
         }
         compared = compared || trial->code_hash != NULL;
-        v->uncompared = v->uncompared || (trial->code_hash == NULL && trial->id > 0);
+        if (trial->code_hash == NULL && trial->id > 0) {
+            v->uncompared = b->cases[i].former_hash
+                                ? "its trial is from before hashes of code were SHA-256: tune "
+                                  "again to have it compared"
+                                : NO_HASH;
+        }
         if (trial->code_hash != NULL && strcmp(trial->code_hash, hash) != 0) {
             return ak_fail(err, AK_INVALID,
                            "%.160s: this compiles to other code than trial #%lld measured, so it "
@@ -332,7 +339,9 @@ static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const c
                            v->config, (long long)trial->id);
         }
     }
-    v->uncompared = v->uncompared || !compared;
+    if (v->uncompared == NULL && !compared) {
+        v->uncompared = NO_HASH;
+    }
     return AK_OK;
 }
 

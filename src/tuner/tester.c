@@ -24,7 +24,8 @@ struct ak_tester {
     void (*waiting)(void *context, double seconds); /* may be NULL */
     void *waiting_context;
     bool ceilings_known; /* measured before the first run; a check needs no ceilings */
-    /* The highest pressures beside the trials (measure/pressure.h), as those of a comparison. */
+    /* The highest pressures beside the trials (measure/pressure.h), as those of a comparison; its
+       rounds are trials here, of which those are disturbed whose times have waits. */
     ak_noise noise;
 };
 
@@ -110,6 +111,8 @@ static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *conf
     AK_TRY(await_result(&result, tester, err));
     AK_TRY(kind == AK_JOB_CHECK ? ak_session_sanitize(&result.trial, session, config, err) : AK_OK);
     AK_TRY(ak_session_complete_trial(&result.trial, session, config, NULL, err));
+    tester->noise.rounds++;
+    tester->noise.disturbed += result.waited ? 1 : 0;
     *out = result.trial;
     result.trial = (ak_trial){0};
 out:
@@ -148,8 +151,7 @@ double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester)
 {
     ak_warnings list = {0};
     double beside = fmax(tester->noise.pressure_before, tester->noise.pressure_after);
-    bool warned =
-        ak_warn_trials(&list, beside, tester->noise.pressure, NULL) == AK_OK && list.count > 0;
+    bool warned = ak_warn_trials(&list, &tester->noise, NULL) == AK_OK && list.count > 0;
     (void)snprintf(warning, bytes, "%s", warned ? list.texts[0] : "");
     ak_warnings_free(&list);
     return fmax(beside, tester->noise.pressure);

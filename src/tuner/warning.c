@@ -1,6 +1,7 @@
 /* warning.c: see warning.h. */
 #include "tuner/warning.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -152,30 +153,34 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)
                100 * pressure);
 }
 
-/* Warns if the machine was busy beside what was measured outside of a comparison. */
-static ak_status warn_of_pressure(ak_warnings *out, double beside, double during, const char *what,
+/* Warns of the pressure beside what was measured outside of a comparison. */
+static ak_status warn_of_pressure(ak_warnings *out, double pressure, const char *what,
                                   ak_error *err)
 {
-    if (!(beside > AK_VERDICT_BUSY) && !(during > AK_VERDICT_BUSY_ALONE)) {
-        return AK_OK;
-    }
     return add(out, err,
                "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
                "time, so %s; measure again when the machine is idle",
-               100 * (beside > during ? beside : during), what);
+               100 * pressure, what);
 }
 
-ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err)
+ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err)
 {
-    return warn_of_pressure(out, beside, during,
-                            "these times may be too long, and their intervals do not say by how "
-                            "much",
-                            err);
+    const double beside = fmax(noise->pressure_before, noise->pressure_after);
+    const double limit = noise->disturbed > 0 ? AK_VERDICT_BUSY : AK_VERDICT_BUSY_ALONE;
+    return beside > AK_VERDICT_BUSY || noise->pressure > limit
+               ? warn_of_pressure(out, fmax(beside, noise->pressure),
+                                  "these times may be too long, and their intervals do not say by "
+                                  "how much",
+                                  err)
+               : AK_OK;
 }
 
 ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err)
 {
-    return warn_of_pressure(out, beside, during, "the ceilings of devices may be too low", err);
+    return beside > AK_VERDICT_BUSY || during > AK_VERDICT_BUSY_ALONE
+               ? warn_of_pressure(out, fmax(beside, during),
+                                  "the ceilings of devices may be too low", err)
+               : AK_OK;
 }
 
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,

@@ -29,10 +29,12 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compar
 ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
-/* Warns if the machine was busy beside trials that no comparison follows: `beside` is the pressure
-   before or after them, when nothing of ours ran, `during` that of the trials themselves. */
-ak_status ak_warn_trials(ak_warnings *out, double beside, double during, ak_error *err);
-/* Does the same beside a measurement of the ceilings. */
+/* Warns if the machine was busy beside trials that no comparison follows. The limit of the pressure
+   during the trials is the lower one if one of them was disturbed, as it is if it has as many
+   threads as there are processors: its time has waits. */
+ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err);
+/* Warns if the machine was busy beside a measurement of the ceilings: `beside` is the pressure
+   before or after it, when nothing of ours ran, `during` that of the measurement itself. */
 ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err);
 /* Warns if the ceilings rose during a run, which means that it began on a busy machine. */
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,

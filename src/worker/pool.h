@@ -118,6 +118,7 @@ typedef struct ak_result {
     ak_comparison_entry *entries;
     size_t entry_count;
     ak_comparison_course course;
+    bool waited; /* of a trial: its time has waits for a processor (ak_evaluator_waited) */
     /* The worker died during a comparison; which candidate caused it is not known. */
     bool died;
 } ak_result;

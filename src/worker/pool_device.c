@@ -122,6 +122,7 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
                        u->artifact, strerror(errno)));
     }
     ak_trial_move_fields(&result.trial, &measured, AK_FIELD_BY_JUDGE);
+    result.waited = json_is_true(json_object_get(reply, "waited"));
     /* The overhead is the rest of the time: other work of the device worker, and the messages to
        and from it. The worker's own times are capped, so that none exceeds the whole. */
     int64_t all = ak_clock_ns() - j->begin_ns;

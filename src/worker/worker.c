@@ -282,6 +282,7 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     *out = ak_message_from_trial(&trial, &conditions);
     bool good = *out != NULL && (!ak_evaluator_unjudged(w->evaluator) ||
                                  ak_json_set(*out, "unjudged", json_true()));
+    good = good && (!ak_evaluator_waited(w->evaluator) || ak_json_set(*out, "waited", json_true()));
     status = good ? AK_OK : ak_fail_memory(err);
 out:
     ak_free(trial.reason);

@@ -114,6 +114,36 @@ static void unseen_inputs_decide_whose_time_counts(void **state)
     assert_int_equal(decide_unseen(0, 0, 0), AK_ALONE_UNKNOWN);
 }
 
+/* Returns what is decided from 9 calls on unseen inputs that took `us`, where most readings of
+   their arguments took `read_us`, of which waits are `waited_us`, and 50 us in a batch. */
+static ak_alone_finding decide_cold(double us, double read_us, double waited_us)
+{
+    ak_alone_calls calls = {0}, reads = {0};
+    ak_alone_limits raised = usual;
+    add(&calls, 9, us, 0);
+    add(&reads, 4, 60, 0);
+    add(&reads, 5, read_us, waited_us);
+    raised.full_ns += ak_alone_cold(&reads, (50 + 75) * US);
+    return ak_alone_decide_unseen(&calls, &raised);
+}
+
+/* One candidate has the time of its batches, which are in the caches, and another that is as fast
+   would get that of calls whose inputs came from memory. */
+static void slow_memory_gives_nobody_another_kind_of_time(void **state)
+{
+    (void)state;
+    ak_alone_calls none = {0};
+    /* Memory is slow: reading the arguments takes as long. */
+    assert_int_equal(decide_cold(300, 310, 0), AK_ALONE_FINE);
+    /* The same call is slow where reading the arguments is not, and so is one that takes longer
+       than memory does: these reuse results, or learn branches. */
+    assert_int_equal(decide_cold(300, 60, 0), AK_ALONE_SLOWER);
+    assert_int_equal(decide_cold(320, 310, 0), AK_ALONE_SLOWER);
+    /* Waits of the reader excuse nobody. */
+    assert_int_equal(decide_cold(300, 9000, 8950), AK_ALONE_SLOWER);
+    assert_true(ak_alone_cold(&none, 125 * US) == 0);
+}
+
 static void without_batches_or_unseen_inputs(void **state)
 {
     (void)state;
@@ -133,6 +163,7 @@ int main(void)
         cmocka_unit_test(a_quiet_machine_decides),
         cmocka_unit_test(a_starved_machine_acquits_nobody),
         cmocka_unit_test(unseen_inputs_decide_whose_time_counts),
+        cmocka_unit_test(slow_memory_gives_nobody_another_kind_of_time),
         cmocka_unit_test(without_batches_or_unseen_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,8 +307,8 @@ static void test_foreign_documents(void **state)
 }
 
 /* Three hostile bundles are refused: a list that names one file twice and so leaves another
-   unchecked, a bundle.json with a zero byte, which would hide the text behind it, or with a key
-   that occurs twice, and a FIFO among the files. */
+   unchecked, a bundle.json with a zero byte, which would hide the text behind it, with a key that
+   occurs twice, or with bytes that are not UTF-8, and a FIFO among the files. */
 static void test_hostile_files(void **state)
 {
     (void)state;
@@ -332,6 +332,28 @@ static void test_hostile_files(void **state)
     assert_true(bundle_wrap(&tar, twice, length, code, sizeof code));
     assert_int_equal(akr_open_memory(&bundle, tar.data, tar.length, AKR_LOOK, &err), AKR_FOREIGN);
     assert_non_null(strstr(err.text, "a key twice"));
+    static const struct {
+        const char *text, *why; /* NULL: it is UTF-8 */
+    } texts[] = {{"\xc3\xa4 \xe2\x82\xac \xed\x9f\xbf \xf4\x8f\xbf\xbf \\ud83d\\ude00", NULL},
+                 {"\xff", "no UTF-8 at byte 6"},
+                 {"\xc0\xaf", "no UTF-8"},
+                 {"\xe2\x82", "no UTF-8"},
+                 {"\xe0\x9f\xbf", "no UTF-8"},
+                 {"\xed\xa0\x80", "no UTF-8"},
+                 {"\xf4\x90\x80\x80", "no UTF-8"},
+                 {"\\udc00", "no JSON"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ak_buf_clear(&tar);
+        length = (size_t)snprintf(twice, sizeof twice, "{\"x\":\"%s\",%s", texts[i].text, json + 1);
+        assert_true(bundle_wrap(&tar, twice, length, code, sizeof code));
+        akr_status status = akr_open_memory(&bundle, tar.data, tar.length, AKR_LOOK, &err);
+        assert_int_equal(status, texts[i].why == NULL ? AKR_OK : AKR_FOREIGN);
+        if (status == AKR_OK) {
+            akr_close(bundle);
+        } else {
+            assert_non_null(strstr(err.text, texts[i].why));
+        }
+    }
     ak_buf_free(&tar);
 
     char folder[] = "/tmp/test_bundle_XXXXXX", path[64];

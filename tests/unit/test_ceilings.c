@@ -79,14 +79,21 @@ static void a_busy_machine_is_said(void **state)
     assert_non_null(strstr(before.texts[0], "43 %"));
     ak_warnings_free(&before);
     ak_warnings beside = {0};
-    assert_int_equal(ak_warn_trials(&beside, -1, -1, NULL), AK_OK); /* not known */
-    assert_int_equal(ak_warn_trials(&beside, 0.09, 0.45, NULL), AK_OK);
+    ak_noise trials = {.pressure_before = -1, .pressure = -1, .pressure_after = -1, .rounds = 3};
+    assert_int_equal(ak_warn_trials(&beside, &trials, NULL), AK_OK); /* not known */
+    trials = (ak_noise){.pressure_before = 0.09, .pressure = 0.45, .rounds = 3};
+    assert_int_equal(ak_warn_trials(&beside, &trials, NULL), AK_OK);
     assert_int_equal(beside.count, 0);
-    assert_int_equal(ak_warn_trials(&beside, 0.02, 0.97, NULL), AK_OK);
-    assert_int_equal(ak_warn_trials(&beside, 0.12, 0.03, NULL), AK_OK);
-    assert_int_equal(beside.count, 2);
-    assert_non_null(strstr(beside.texts[0], "97 % of the time, so these times may be too long"));
-    assert_non_null(strstr(beside.texts[1], "12 %"));
+    trials.disturbed = 1; /* the same pressure, and the time of a trial has waits */
+    assert_int_equal(ak_warn_trials(&beside, &trials, NULL), AK_OK);
+    trials = (ak_noise){.pressure_before = 0.02, .pressure = 0.97, .rounds = 3};
+    assert_int_equal(ak_warn_trials(&beside, &trials, NULL), AK_OK);
+    trials = (ak_noise){.pressure = 0.03, .pressure_after = 0.12, .rounds = 3};
+    assert_int_equal(ak_warn_trials(&beside, &trials, NULL), AK_OK);
+    assert_int_equal(beside.count, 3);
+    assert_non_null(strstr(beside.texts[0], "45 %"));
+    assert_non_null(strstr(beside.texts[1], "97 % of the time, so these times may be too long"));
+    assert_non_null(strstr(beside.texts[2], "12 %"));
     ak_warnings_free(&beside);
     ak_noise noise = {.control = {.ratio = 1.001, .low = 0.99, .high = 1.01}, .pressure = 0.02};
     assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);

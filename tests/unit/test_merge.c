@@ -2,6 +2,7 @@
    again; conflicting ids are replaced; runs that have continued are updated. */
 #include "archive_fixture.h"
 
+#include "archive/field.h"
 #include "archive/store.h"
 
 typedef struct world {
@@ -237,12 +238,61 @@ static void test_refused(void **state)
                    "is not an archive");
 }
 
+static void forge(world *w, const char *sql)
+{
+    assert_ok(ak_store_change(w->other, sql, NULL, 0, err));
+}
+
+/* Whether a row without a checksum was changed is not known; a merge and what follows leave it so.
+ */
+static void test_no_checksum_comes(void **state)
+{
+    world w;
+    open_other(&w, state, "other.db");
+    fill(w.other);
+    forge(&w, "UPDATE trials SET checksum = NULL WHERE ms = 1");
+    expect_merge(&w, 2, 0);
+    assert_int_equal(ask(w.f->archive, "SELECT checksum IS NULL FROM trials WHERE ms = 1"), 1);
+    assert_int_equal(ask(w.f->archive, "SELECT checksum IS NULL FROM trials WHERE ms = 2"), 0);
+    const int64_t unsummed = ask(w.f->archive, "SELECT id FROM trials WHERE ms = 1");
+    assert_ok(ak_archive_keep_code(w.f->archive, unsummed, "0123", err));
+    assert_int_equal(ask(w.f->archive, COUNT("trials WHERE checksum IS NULL AND code_hash = "
+                                             "'0123'")),
+                     1);
+    ak_archive_close(w.other);
+}
+
+/* A trial that is ok has a time, also if its checksum is right. */
+static void test_no_time_comes(void **state)
+{
+    world w;
+    char sql[160];
+    bool found = false;
+    ak_trial trial = {0};
+    const ak_archive_filter one = {.id = 1};
+    open_other(&w, state, "other.db");
+    fill(w.other);
+    assert_ok(ak_archive_first(&found, &trial, w.other, &one, err));
+    trial.median_ms = 0;
+    (void)snprintf(sql, sizeof sql, "UPDATE trials SET ms = NULL, checksum = %lld WHERE id = 1",
+                   (long long)ak_trial_checksum(&trial));
+    ak_trial_clear(&trial);
+    forge(&w, sql);
+    size_t added = 0, known = 0;
+    assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.path, err), AK_INVALID,
+                   "trial 1: the status is ok, but there is no time");
+    assert_int_equal(ask(w.f->archive, COUNT("trials")), 0);
+    ak_archive_close(w.other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open_archive, fixture_close)
     const struct CMUnitTest tests[] = {
-        TEST(test_everything_comes), TEST(test_went_on), TEST(test_conflict), TEST(test_many),
-        TEST(test_refused),
+        TEST(test_everything_comes), TEST(test_went_on),
+        TEST(test_conflict),         TEST(test_many),
+        TEST(test_refused),          TEST(test_no_checksum_comes),
+        TEST(test_no_time_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

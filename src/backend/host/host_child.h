@@ -56,7 +56,7 @@ struct ak_runnable {
     ak_device *device;
     ak_proc proc;
     ak_runner_page *page;
-    bool is_candidate;
+    bool is_candidate; /* or only reads the arguments, in the same conditions */
     int metered, crowded; /* batches whose processor time was looked at, and those that took more of
                              it than their threads can have had */
     /* Of the latest batch: processor time before it, the time of its calls, and the most processor

@@ -164,8 +164,12 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
         ak_host_child_free(runner);
         return status;
     }
-    runner->is_candidate = load->artifact != NULL;
+    runner->is_candidate = load->baseline == NULL;
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
+    if (load->artifact == NULL && load->baseline == NULL) { /* a child without any reads */
+        *out = runner;
+        return AK_OK;
+    }
     bool sent = ak_host_child_command(outcome, runner, AK_RUNNER_LOAD);
     /* The next child is started meanwhile; if that fails, it is tried again when it is needed. */
     (void)ak_host_child_start(&device->spare, device, NULL);

@@ -463,42 +463,9 @@ static void next_place(const ak_runner_page *page, void **arg)
     }
 }
 
-/* Runs the calls of a batch. Returns how many stained elements they have left unwritten; the first
-   call, which finds no results, does not count, nor do calls with arguments of their own. */
-static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
-                       uint32_t iterations, uint64_t *state)
-{
-    ak_host_stained s = {0};
-    uint64_t flags = 0;
-    for (uint32_t i = 0; i < iterations; i++) {
-        const bool first = i == 0 || page->stride > 0;
-        if (i > 0 && page->stride > 0) {
-            next_place(page, (void **)(uintptr_t)call->arg);
-        }
-        if (r->kernel != NULL) {
-            stain(r, page, call->arg, &s, state, first);
-            ak_host_forget_stack(); /* the stack may still hold addresses of stained elements */
-            forget_calls(r);
-            forget_registers();
-            r->kernel(call);
-            flags |= take_flags();
-            if (!first) {
-                r->looked += ak_host_stained_look(&page->stain, &s);
-            }
-        } else if (r->ops != NULL) {
-            stain(r, page, call->arg, &s, state, first);
-            r->ops->run(r->baseline, call);
-        }
-    }
-    flags_left |= flags;
-    r->skipped += s.skipped;
-    r->blank += s.blank;
-    return s.skipped;
-}
-
 /* What touch_part reads to bring the arguments into the caches, as in the middle of a batch: before
    a single call that is compared with calls in a batch, or before calls with arguments of their
-   own. */
+   own. Where nothing is loaded, reading the arguments is the work of a call. */
 typedef struct touch {
     const unsigned char *memory;
     const ak_runner_page *asked;
@@ -529,6 +496,42 @@ static void touch_part(void *context, int thread, int n)
                         n);
         }
     }
+}
+
+/* Runs the calls of a batch. Returns how many stained elements they have left unwritten; the first
+   call, which finds no results, does not count, nor do calls with arguments of their own. */
+static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
+                       uint32_t iterations, uint64_t *state)
+{
+    ak_host_stained s = {0};
+    uint64_t flags = 0;
+    for (uint32_t i = 0; i < iterations; i++) {
+        const bool first = i == 0 || page->stride > 0;
+        if (i > 0 && page->stride > 0) {
+            next_place(page, (void **)(uintptr_t)call->arg);
+        }
+        if (r->kernel != NULL) {
+            stain(r, page, call->arg, &s, state, first);
+            ak_host_forget_stack(); /* the stack may still hold addresses of stained elements */
+            forget_calls(r);
+            forget_registers();
+            r->kernel(call);
+            flags |= take_flags();
+            if (!first) {
+                r->looked += ak_host_stained_look(&page->stain, &s);
+            }
+        } else if (r->ops != NULL) {
+            stain(r, page, call->arg, &s, state, first);
+            r->ops->run(r->baseline, call);
+        } else if (page->span > 0) {
+            touch t = {(const unsigned char *)call->arg[0] - page->offset[0], page};
+            ak_host_pool_parallel(r->pool, page->threads, touch_part, &t);
+        }
+    }
+    flags_left |= flags;
+    r->skipped += s.skipped;
+    r->blank += s.blank;
+    return s.skipped;
 }
 
 /* Number of rounds of random branches, which overwrite the tables of the branch predictor. The
@@ -586,8 +589,9 @@ static void run(runner *r)
     ak_error err = AK_ERROR_INIT;
     const char *fault = NULL;
     unsigned char *memory = NULL;
-    if (r->pool == NULL && ak_host_pool_open(&r->pool, page->threads_max, 0, &err) != AK_OK) {
-        /* Nothing is loaded: this is an empty batch, for calibration. */
+    const int64_t spin = page->span > 0 ? CANDIDATE_SPIN_NS : 0;
+    if (r->pool == NULL && ak_host_pool_open(&r->pool, page->threads_max, spin, &err) != AK_OK) {
+        /* Nothing is loaded: this is an empty batch, for calibration, or one that only reads. */
         fault = err.text;
     } else if (page->span > 0 && (memory = map_place(r, page->first, page->span)) == NULL) {
         fault = "the arguments do not fit into memory";
@@ -638,7 +642,7 @@ static void run(runner *r)
         ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
     }
     touch t = {.memory = memory, .asked = &asked};
-    if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {
+    if (asked.warm == 0 && memory != NULL && r->ops == NULL) {
         ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
     }
     if (r->ops == NULL) {

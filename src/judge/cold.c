@@ -1,0 +1,53 @@
+/* cold.c: see cold.h. */
+#include "judge/cold.h"
+
+/* Runs the reader on a stage, and closes it if it fails. */
+static ak_status read_all(ak_outcome *out, ak_cold *c, ak_stage *stage, uint32_t iterations,
+                          ak_error *err)
+{
+    ak_evaluator *e = c->r->e;
+    const ak_launch launch = {.task = e->task,
+                              .shape = &stage->shape,
+                              .offset = stage->offset,
+                              .threads = c->r->threads,
+                              .iterations = iterations,
+                              .unseen = iterations == 1,
+                              .plain = true,
+                              .timeout_ns = c->r->timeout_ns};
+    AK_DO(ak_stage_set(stage, e->round++, err));
+    AK_DO(e->backend->launch(out, c->reader, &launch, err));
+    if (out->status != AK_TRIAL_OK) {
+        ak_cold_close(c);
+    }
+    return AK_OK;
+}
+
+ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
+                       ak_error *err)
+{
+    enum { BATCHES = 15 };
+    ak_outcome outcome = {.status = AK_TRIAL_OK};
+    *out = (ak_cold){.r = r};
+    AK_DO(r->e->backend->load(&out->reader, r->e->device, &(ak_load){0}, &outcome, err));
+    for (int i = 0; i < BATCHES && out->reader != NULL; i++) {
+        /* A batch has at least two calls, because a single one begins differently. */
+        const uint32_t calls = iterations > 1 ? iterations : 2;
+        AK_DO(read_all(&outcome, out, seen, calls, err));
+        const double each_ns = (double)outcome.ns / calls;
+        out->batch_ns = i == 0 || each_ns < out->batch_ns ? each_ns : out->batch_ns;
+    }
+    return AK_OK;
+}
+
+ak_status ak_cold_call(ak_outcome *out, ak_cold *c, ak_stage *fresh, ak_error *err)
+{
+    return read_all(out, c, fresh, 1, err);
+}
+
+void ak_cold_close(ak_cold *c)
+{
+    if (c->reader != NULL) {
+        c->r->e->backend->unload(c->reader);
+        c->reader = NULL;
+    }
+}
