@@ -213,9 +213,19 @@ typedef struct shown {
     ak_error *err;
 } shown;
 
+/* Returns whether several comparisons are printed as the list of one JSON object. Each element is a
+   line, so that a program can read it while the next comparison is made. */
+static bool prints_list(const ak_args *args)
+{
+    return ak_args_has(args, AK_OPTION_JSON) && args->number[AK_OPTION_REPEATS] > 1;
+}
+
 static bool show(void *context, ak_comparison *comparison)
 {
     shown *s = context;
+    if (prints_list(s->of->several.parts[0].args)) {
+        ak_out("%s", s->count == 0 ? "{\"repeats\": [\n" : ", ");
+    }
     s->status = print(comparison, s->of, s->err);
     s->count++;
     (void)fflush(stdout); /* the next comparison takes a while */
@@ -377,6 +387,9 @@ static int run_one(const ak_args *args)
     AK_TRY(ak_compare_each(c->task[0], &options, wanted > 0 ? (size_t)wanted : 1, show, &s, &err));
     AK_TRY(s.status);
 out:
+    if (s.count > 0 && prints_list(args)) {
+        ak_out("]}\n");
+    }
     if (status == AK_CANCELLED) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
                       s.count == 0 ? "nothing is known yet" : "what was shown is whole");
