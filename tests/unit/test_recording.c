@@ -337,6 +337,10 @@ static void test_refused(void **state)
         {"{\"results\": [3]}", "result 1 must be an object"},
         {"{\"results\": [{\"invalidity\": \"correct\"}]}", "\"configuration\" is missing"},
         {"{\"results\": [{\"invalidity\": \"odd\"}]}", "\"invalidity\" is \"odd\""},
+        {"{\"results\": [{\"invalidity\": \"correct\", \"configuration\": {\"x\": 1}, \"times\": "
+         "{\"runtimes\": [2, 3]}, \"measurements\": [{\"name\": \"time\", \"value\": 2.5, "
+         "\"unit\": \"us\"}]}]}",
+         "the measurement \"time\" is 0.0025 ms, and the runtimes are 2 to 3 ms"},
         {"{\"Results\": [], \"Metadata\": {\"TimeUnit\": \"Weeks\"}}", "\"TimeUnit\" is \"Weeks\""},
         {"{\"Results\": [{\"Status\": \"Ok\"}]}", "\"Configuration\" is missing"},
         {"{\"Results\": [{\"Status\": \"Odd\"}]}", "\"Status\" is \"Odd\""},
