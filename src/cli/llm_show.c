@@ -65,7 +65,12 @@ static void print_proposals(const json_t *call)
         } else {
             ak_table_cell(&table, "default");
         }
-        ak_table_cell(&table, "%+.1f %%", ak_json_number_at(proposal, "expected_gain") * 100);
+        const json_t *gain = json_object_get(proposal, "expected_gain");
+        if (json_is_number(gain)) {
+            ak_table_cell(&table, "%+.1f %%", json_number_value(gain) * 100);
+        } else {
+            ak_table_cell(&table, "-");
+        }
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "verdict"));
         ak_table_cell(&table, "%s", outcome);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "hypothesis"));

@@ -321,6 +321,9 @@ static void test_refused(void **state)
          "\"What\" is not a known error"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": true}}, \"tune_params_keys\": [\"n\"]}",
          "\"time\" must be a number or the name of an error"},
+        {"{\"cache\": {\"1\": {\"n\": 1, \"time\": 1}}, \"tune_params_keys\": [\"n\"], "
+         "\"objective\": \"GFLOP/s\"}",
+         "the objective \"GFLOP/s\" is missing"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": 0}}, \"tune_params_keys\": [\"n\"]}",
          "worked, but its time is not above 0"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": \"InvalidConfig\"}}, \"tune_params_keys\": "
