@@ -117,7 +117,7 @@ json_t *ak_result_at_size(const json_t *result, const char *size)
     const json_t *one, *configs = json_object_get(result, "configs");
     json_array_foreach(json_object_get(result, "sizes"), i, one)
     {
-        const char *name = json_string_value(json_object_get(one, "size"));
+        const char *name = ak_json_text_or_null(one, "size");
         json_int_t which = json_integer_value(json_object_get(one, "winner"));
         json_t *config = json_array_get(configs, (size_t)which);
         json_t *ms = json_object_get(one, "ms");
@@ -147,12 +147,11 @@ static bool read_winner(winner *out, const json_t *result)
         return false;
     }
     const json_t *best = json_object_get(result, "best");
-    const json_t *interval = json_object_get(best, "ci_ms");
     *out = (winner){
-        .config = json_string_value(json_object_get(best, "config")),
+        .config = ak_json_text_or_null(best, "config"),
         .ms = ak_json_positive_at(best, "ms"),
-        .low = json_number_value(json_array_get(interval, 0)),
-        .high = json_number_value(json_array_get(interval, 1)),
+        .low = ak_json_number_in(best, "ci_ms", 0),
+        .high = ak_json_number_in(best, "ci_ms", 1),
         .tflops = ak_json_positive_at(best, "tflops"),
         .gbs = ak_json_positive_at(best, "gbs"),
         .efficiency = ak_json_positive_at(best, "efficiency"),
@@ -191,7 +190,7 @@ static bool was_judged(const so_far *s, const char *run)
 /* Copies the conditions of the device while the winner was measured to the trial. */
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
 {
-    const char *throttle = json_string_value(json_object_get(conditions, "throttle"));
+    const char *throttle = ak_json_text_or_null(conditions, "throttle");
     best->sm_clock_mhz = ak_json_positive_at(conditions, "sm_clock_mhz");
     best->memory_clock_mhz = ak_json_positive_at(conditions, "memory_clock_mhz");
     best->power_watts = ak_json_positive_at(conditions, "power_watts");
@@ -266,7 +265,7 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
         ak_trial trial = {0};
         status = trial_of_winner(&trial, s, won.config, run, err);
         if (status == AK_OK) {
-            const char *beside = json_string_value(json_object_get(result, "beside"));
+            const char *beside = ak_json_text_or_null(result, "beside");
             ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
             status = take_winner(s, &trial, &won, err);
         }

@@ -79,7 +79,7 @@ ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err)
     if (lost) {
         ak_call_clear(out);
     }
-    return lost ? ak_fail_memory(err) : AK_OK;
+    return ak_stored(!lost, err);
 }
 
 /* Binds a text, which a model may have written. It is made valid UTF-8, and is cut if it is too

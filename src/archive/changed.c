@@ -12,7 +12,7 @@ static ak_status hash_then(char **out, ak_archive *archive, const ak_trial *tria
 {
     json_t *environment;
     AK_DO(ak_archive_environment(&environment, archive, trial->environment, err));
-    const char *hash = json_string_value(json_object_get(environment, "source"));
+    const char *hash = ak_json_text_or_null(environment, "source");
     ak_status status = hash == NULL ? AK_OK : ak_copy_text(out, hash, err);
     json_decref(environment);
     return status;
@@ -27,7 +27,7 @@ static ak_status place_then(char **out, ak_archive *archive, const ak_trial *tri
     if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK) {
         (void)ak_json_parse_text(&options, run.options_json, "", NULL);
     }
-    const char *place = json_string_value(json_object_get(options, "kernel"));
+    const char *place = ak_json_text_or_null(options, "kernel");
     ak_status status = place == NULL ? AK_OK : ak_copy_text(out, place, err);
     json_decref(options);
     ak_run_clear(&run);

@@ -198,7 +198,7 @@ static ak_status config_to_text(json_t *holder, ak_error *err)
     }
     bool set = ak_json_set_text(holder, "config", status == AK_OK ? text : NULL);
     ak_free(text);
-    return set ? AK_OK : ak_fail_memory(err);
+    return ak_stored(set, err);
 }
 
 ak_status ak_config_text_in_result(json_t *result, ak_error *err)

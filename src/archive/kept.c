@@ -53,7 +53,7 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
                  sqlite3_bind_blob(statement, 2, files.data, (int)files.length, SQLITE_STATIC) ==
                      SQLITE_OK &&
                  ak_store_bind_text(statement, 3, now);
-    AK_TRY(bound ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(bound, err));
     if (sqlite3_step(statement) != SQLITE_DONE) {
         status = ak_store_fault(archive, "sources cannot be added", err);
     }
@@ -97,7 +97,7 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
                  : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
                            (long long)trial));
     AK_TRY(ak_archive_environment(&environment, archive, found.environment, err));
-    const char *hash = json_string_value(json_object_get(environment, "source"));
+    const char *hash = ak_json_text_or_null(environment, "source");
     AK_TRY(hash != NULL
                ? AK_OK
                : ak_fail(err, AK_UNAVAILABLE, "%.200s: nobody knows the source of trial #%lld",

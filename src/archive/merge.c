@@ -80,7 +80,7 @@ static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_
             good =
                 good && sqlite3_bind_value(add, i + 1, sqlite3_column_value(rows, i)) == SQLITE_OK;
         }
-        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(good, err));
         AK_TRY(sqlite3_step(add) == SQLITE_DONE
                    ? AK_OK
                    : ak_store_fault(m->archive, "cannot be written", err));
@@ -424,7 +424,7 @@ ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, co
 {
     merge m = {.archive = archive, .run_of = ak_map_new(), .trial_of = ak_map_new()};
     ak_status status = AK_OK;
-    AK_TRY(m.run_of == NULL || m.trial_of == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(m.run_of != NULL && m.trial_of != NULL, err));
     AK_TRY(open_other(&m, path, err));
     AK_TRY(ak_store_begin(archive, err));
     AK_TRY(ak_store_end_transaction(archive, copy_all(&m, err), err));

@@ -95,9 +95,9 @@ json_t *ak_overview_json(const ak_overview_run *run)
                 ak_json_set(object, "imported", json_boolean(run->imported)) &&
                 ak_json_set(object, "many_sizes", json_boolean(run->many_sizes)) &&
                 ak_json_set(object, "asked_for", json_integer(run->evaluations)) &&
-                ak_json_set(object, "tflops", ak_json_known(run->tflops)) &&
-                ak_json_set(object, "efficiency", ak_json_known(run->efficiency)) &&
-                ak_json_set(object, "seconds", ak_json_known(run->seconds));
+                ak_json_set_known(object, "tflops", run->tflops) &&
+                ak_json_set_known(object, "efficiency", run->efficiency) &&
+                ak_json_set_known(object, "seconds", run->seconds);
     return ak_json_whole(object, good);
 }
 

@@ -110,7 +110,7 @@ static ak_status orphan(ak_archive *archive, ak_error *err)
         bool good = sqlite3_bind_int64(set, 1, trial.id) == SQLITE_OK &&
                     sqlite3_bind_int64(set, 2, ak_trial_checksum(&trial)) == SQLITE_OK;
         ak_trial_clear(&trial);
-        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(good, err));
         AK_TRY(sqlite3_step(set) == SQLITE_DONE
                    ? AK_OK
                    : ak_store_fault(archive, "cannot be written", err));

@@ -421,7 +421,7 @@ ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
                            " AND id = ?", err));
     for (size_t i = 0; i < list.count && more; i++) {
         ak_trial trial = {0};
-        AK_TRY(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK, err));
         if (ak_store_next(&status, archive, row, err)) { /* the trial still exists */
             status = ak_store_read_trial(&trial, row, err);
             more = status == AK_OK && visit(context, &trial);

@@ -28,7 +28,7 @@ static bool set_trials(json_t *object, int64_t trials, int64_t ok, double best_m
 {
     return ak_json_set(object, "trials", json_integer(trials)) &&
            ak_json_set(object, "ok", json_integer(ok)) &&
-           ak_json_set(object, "best_ms", ak_json_known(best_ms));
+           ak_json_set_known(object, "best_ms", best_ms);
 }
 
 static bool add_run(void *context, const ak_overview_run *run)
@@ -68,13 +68,13 @@ ak_status ak_archive_runs_json(char **out_text, size_t *matched, ak_archive *arc
     ak_status status = ak_made(newest, err);
     AK_TRY(status);
     AK_TRY(ak_archive_runs_since(archive, 0, add_run, &l, err));
-    AK_TRY(l.lost ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(!l.lost, err));
     *matched = json_array_size(l.runs);
     size_t count = filter->limit > 0 && filter->limit < *matched ? filter->limit : *matched;
     for (size_t i = 0; i < count; i++) {
         json_t *run = json_array_get(l.runs, *matched - 1 - i);
         AK_TRY(count_trials(run, archive, err));
-        AK_TRY(json_array_append(newest, run) == 0 ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(json_array_append(newest, run) == 0, err));
     }
     AK_TRY(ak_json_text(out_text, newest, err));
 out:

@@ -55,7 +55,7 @@ ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err)
     if (lost) {
         ak_run_clear(out);
     }
-    return lost ? ak_fail_memory(err) : AK_OK;
+    return ak_stored(!lost, err);
 }
 
 static ak_status check_document(const char *text, const char *name, ak_error *err)
@@ -183,7 +183,7 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
 {
     ak_run run = {0};
 #define GET(column, member, other)                                                                 \
-    run.member = (char *)(uintptr_t)json_string_value(json_object_get(object, #column));
+    run.member = (char *)(uintptr_t)ak_json_text_or_null(object, #column);
     RUN_MAP(GET)
     GET(words, environment_json, NULL)
 #undef GET

@@ -175,7 +175,7 @@ ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, a
 ak_status ak_store_ask_bound(int64_t *out, const ak_archive *archive, sqlite3_stmt *statement,
                              bool bound, ak_error *err)
 {
-    ak_status status = bound ? AK_OK : ak_fail_memory(err);
+    ak_status status = ak_stored(bound, err);
     bool found = ak_store_next(&status, archive, statement, err);
     *out = found ? sqlite3_column_int64(statement, 0) : 0;
     (void)sqlite3_reset(statement);

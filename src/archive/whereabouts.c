@@ -94,7 +94,7 @@ static ak_status place_of_row(char **out, sqlite3_stmt *row, const char *kernel,
     ak_status status = AK_OK;
     AK_TRY(ak_store_text(&text, row, 0, err));
     (void)ak_json_parse_text(&paths, text, "whereabouts", NULL);
-    const char *place = json_string_value(json_object_get(paths, "kernel"));
+    const char *place = ak_json_text_or_null(paths, "kernel");
     if (json_object_get(paths, "recording") == NULL && is_at(place, kernel)) {
         AK_TRY(ak_copy_text(out, place, err));
     }

@@ -183,9 +183,9 @@ typedef struct ak_referee_ops {
     /* Compares an output as ak_compare_output does; `strays` counts what differs in the gaps
        between rows from what was last painted there. Clears *intact if the reference itself was
        changed: something has then written to the harness' memory, and the comparison says
-       nothing. */
+       nothing. Of `with`, only `relative` and `rms` are read. */
     ak_status (*compare)(ak_compare_result *out, bool *intact, ak_referee *referee, size_t argument,
-                         double relative, double rms, ak_error *err);
+                         const ak_compare_with *with, ak_error *err);
     /* Hashes the bytes of an argument in the block, with a key that no candidate knows, so that
        none can find other bytes with the same hash. */
     ak_status (*fingerprint)(uint64_t *out, ak_referee *referee, size_t argument, ak_error *err);

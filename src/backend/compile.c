@@ -40,6 +40,20 @@ ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *sou
     return status;
 }
 
+const char **ak_compile_command(const char *compiler, const char *const *options, size_t count,
+                                const char *const *tail, size_t more)
+{
+    const char **argv = ak_alloc(count + more + 2, sizeof *argv);
+    size_t used = 0;
+    for (size_t i = 0; argv != NULL && i < 1 + count + more; i++) {
+        const char *word = i == 0 ? compiler : i <= count ? options[i - 1] : tail[i - 1 - count];
+        if (word != NULL) {
+            argv[used++] = word;
+        }
+    }
+    return argv;
+}
+
 void ak_compile_result_clear(ak_compile_result *result)
 {
     ak_free(result->reason);

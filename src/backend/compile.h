@@ -23,6 +23,11 @@
 ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *source,
                          const char *folder, ak_error *err);
 
+/* Makes a command of a compiler, its options and `tail`, whose `more` texts may be NULL, which are
+   left out. The caller frees it; NULL: no memory. */
+const char **ak_compile_command(const char *compiler, const char *const *options, size_t count,
+                                const char *const *tail, size_t more);
+
 /* Sets time limits and priority of the child. The limit counts processor time, because elapsed time
    depends more on the machine's other load than on the configuration. A compilation at idle
    priority (SCHED_IDLE) is also stopped when a third of the limit has elapsed, and the pool repeats

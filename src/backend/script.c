@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
@@ -197,17 +198,40 @@ ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_
     return AK_OK;
 }
 
-ak_status ak_script_start(ak_script *out, const char *python, const char *asset, const char *who,
-                          const ak_proc_spec *with, ak_error *err)
+ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *reads,
+                          ak_error *err)
 {
-    const ak_asset *script = ak_asset_find(asset);
+    const ak_asset *script = ak_asset_find(spec->asset);
+    const char *const folder = ak_or_empty(spec->folder);
+    char temporary[AK_PATH_MAX + 8];
+    ak_script_home home = {{NULL}, NULL};
+    ak_sandbox_plan plan;
     if (script == NULL) {
-        return ak_fail(err, AK_INTERNAL, "%s is not part of this build", asset);
+        return ak_fail(err, AK_INTERNAL, "%s is not part of this build", spec->asset);
     }
+    AK_DO(reads == NULL ? AK_OK : ak_script_find(&home, spec->purpose, err));
     /* The asset ends with a 0. */
-    const char *const argv[] = {python, "-B", "-c", script->data, NULL};
-    ak_proc_spec spec = *with;
-    spec.argv = argv;
-    *out = (ak_script){.who = who, .held = AK_BUF(AK_SCRIPT_REPLY_MAX)};
-    return ak_proc_start(&out->proc, &spec, err);
+    const char *const argv[] = {reads == NULL ? ak_script_python() : home.path[0], "-B", "-c",
+                                script->data, NULL};
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
+    const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, spec->variable, NULL};
+    ak_proc_spec process = {.argv = argv,
+                            .setenv = spec->folder == NULL ? NULL : variables,
+                            .keep_files = spec->keep_files};
+    if (reads != NULL) {
+        const char *const writable[] = {"/dev/null", folder[0] == 0 ? NULL : folder, NULL};
+        ak_script_reads(reads, &home);
+        ak_reads_add(reads, "/proc/self");
+        (spec->may_start ? ak_sandbox_plan_open : ak_sandbox_plan_open_alone)(&plan, reads->path,
+                                                                              writable);
+        process.confine = ak_sandbox_plan_apply;
+        process.confine_context = &plan;
+    }
+    *out = (ak_script){.who = spec->who, .held = AK_BUF(AK_SCRIPT_REPLY_MAX)};
+    ak_status status = ak_proc_start(&out->proc, &process, err);
+    if (reads != NULL) {
+        ak_sandbox_plan_close(&plan);
+    }
+    ak_script_home_clear(&home);
+    return status;
 }

@@ -42,10 +42,20 @@ void ak_script_home_clear(ak_script_home *home);
 /* Adds these paths to a list of what a confined process may read. */
 void ak_script_reads(ak_reads *reads, const ak_script_home *home);
 
-/* Starts `python` with the script `asset`, which the executable carries. `with` says how the child
-   is confined; its argv is not read. After a failure nothing has to be ended. */
-ak_status ak_script_start(ak_script *out, const char *python, const char *asset, const char *who,
-                          const ak_proc_spec *with, ak_error *err);
+typedef struct ak_script_spec {
+    const char *asset; /* the script, which the executable carries */
+    const char *who;
+    const char *purpose;  /* what needs Python, for messages: "a Triton kernel" */
+    const char *folder;   /* for temporary files, the only one that a confined process writes to;
+                             "": none; NULL: none, and the environment stays as it is */
+    const char *variable; /* "NAME=value" for its environment; NULL: none */
+    bool keep_files;      /* as in ak_proc_spec */
+    bool may_start;       /* a confined process may start others */
+} ak_script_spec;
+/* Starts the user's interpreter with a script. With `reads`, confines it: it reads only these, to
+   which its own paths are added. After a failure nothing has to be ended. */
+ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *reads,
+                          ak_error *err);
 /* Sends a message, whose reference it takes over, and gives the reply if that reports success.
    Returns AK_INVALID, with the script's own text, for a reply that reports an error; after any
    other failure the process has been ended. */

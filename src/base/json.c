@@ -397,6 +397,16 @@ bool ak_json_set(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value) == 0;
 }
 
+bool ak_json_set_count(json_t *object, const char *key, size_t count)
+{
+    return ak_json_set(object, key, json_integer((json_int_t)count));
+}
+
+bool ak_json_set_known(json_t *object, const char *key, double value)
+{
+    return ak_json_set(object, key, ak_json_known(value));
+}
+
 bool ak_json_set_real(json_t *object, const char *key, double value)
 {
     return ak_json_set(object, key, ak_json_real(value));
@@ -493,6 +503,11 @@ double ak_json_positive_at(const json_t *object, const char *key)
     return value > 0 ? value : 0;
 }
 
+double ak_json_number_in(const json_t *object, const char *key, size_t index)
+{
+    return json_number_value(json_array_get(json_object_get(object, key), index));
+}
+
 const char *ak_json_text_or_null(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
@@ -501,4 +516,9 @@ const char *ak_json_text_or_null(const json_t *object, const char *key)
 const char *ak_json_text_at(const json_t *object, const char *key)
 {
     return ak_or_empty(ak_json_text_or_null(object, key));
+}
+
+bool ak_json_text_is(const json_t *object, const char *key, const char *text)
+{
+    return strcmp(ak_json_text_at(object, key), text) == 0;
 }

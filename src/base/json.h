@@ -63,9 +63,13 @@ double ak_json_number_at(const json_t *object, const char *key);
 const char *ak_json_text_at(const json_t *object, const char *key);
 /* Reads a text in the same way, but returns NULL if there is none. */
 const char *ak_json_text_or_null(const json_t *object, const char *key);
+/* Returns whether a member is this text. An absent one is "". */
+bool ak_json_text_is(const json_t *object, const char *key, const char *text);
 
 /* Reads a number in the same way; a negative number counts as 0, too. */
 double ak_json_positive_at(const json_t *object, const char *key);
+/* Reads a number of a list in the same way, such as an end of the interval "ci_ms". */
+double ak_json_number_in(const json_t *object, const char *key, size_t index);
 
 /* Write a value in one line or, if `indented`, with two spaces for each level. Keys stay in
    insertion order. Reals get the fewest digits that read back as the same number (0.1, not
@@ -93,9 +97,12 @@ json_t *ak_json_count_or_null(int64_t count, bool known);
    have them; null for NULL. Returns NULL only without memory. */
 json_t *ak_json_shown(const char *text);
 /* Set a member. ak_json_set takes over the reference to `value`. They return false if `value` is
-   NULL (no memory) or cannot be set. A number that is not finite, or a NULL text, becomes null. */
+   NULL (no memory) or cannot be set. A number that is not finite, or a NULL text, becomes null;
+   with ak_json_set_known a number that is not positive does, too. */
 bool ak_json_set(json_t *object, const char *key, json_t *value);
+bool ak_json_set_count(json_t *object, const char *key, size_t count);
 bool ak_json_set_real(json_t *object, const char *key, double value);
+bool ak_json_set_known(json_t *object, const char *key, double value);
 bool ak_json_set_text(json_t *object, const char *key, const char *text);
 /* Appends a value to a list and takes over the reference to it. Returns false as ak_json_set does.
  */

@@ -76,4 +76,12 @@ static inline ak_status ak_made(const void *pointer, ak_error *err)
     return pointer == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
+/* The same for what stores something and says whether there was memory, such as ak_json_set:
+
+       AK_DO(ak_stored(ak_json_set_text(object, "name", name), err)); */
+static inline ak_status ak_stored(bool stored, ak_error *err)
+{
+    return stored ? AK_OK : ak_fail_memory(err);
+}
+
 #endif

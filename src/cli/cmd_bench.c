@@ -161,7 +161,7 @@ static json_t *trials_json(const measured *m)
         ak_status status = ak_trial_json(&text, &m->trials[i], NULL);
         good = ak_out_parse(&row, status, &text, "trial", NULL) == AK_OK &&
                ak_json_set_text(row, "name", m->list[i].name) && good;
-        good = json_array_append_new(rows, row) == 0 && good;
+        good = ak_json_append(rows, row) && good;
     }
     return ak_json_whole(rows, good);
 }
@@ -211,14 +211,14 @@ static ak_status print_json(const bench *b, ak_error *err)
     json_t *list = json_array();
     bool good = object != NULL && list != NULL;
     for (size_t s = 0; s < b->begun && good && b->size_count > 1; s++) {
-        good = json_array_append_new(list, size_json(&b->sizes[s])) == 0;
+        good = ak_json_append(list, size_json(&b->sizes[s]));
     }
     good = good && (b->size_count == 1 || json_object_set(object, "sizes", list) == 0) &&
            (b->why_not[0] == 0 || ak_json_set_text(object, "not_archived", b->why_not)) &&
            ak_out_json(object);
     json_decref(list);
     json_decref(object);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */

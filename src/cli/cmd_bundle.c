@@ -78,7 +78,7 @@ static void show_measured(const json_t *file)
         ak_table_cell(&table, "%lld B",
                       (long long)json_integer_value(json_object_get(m, "workspace_bytes")));
         if (json_is_object(baseline)) {
-            const bool open = strcmp(ak_json_text_at(baseline, "verdict"), "undecided") == 0;
+            const bool open = ak_json_text_is(baseline, "verdict", "undecided");
             ak_table_cell(&table, "%s %s: %s ms%s", ak_json_text_at(baseline, "name"),
                           ak_json_text_at(baseline, "version"),
                           ak_show_real(number, ak_json_number_at(baseline, "ms")),
@@ -168,7 +168,7 @@ static int run_show(const ak_args *args)
     status = ak_bundle_read(&text, args->operand[1], &err);
     AK_TRY(ak_out_parse(&file, status, &text, args->operand[1], &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_out_json(file) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(file), &err));
     } else {
         show(file);
         ak_buf command = AK_BUF(2 * AK_PATH_MAX);
@@ -259,7 +259,7 @@ static bool is_right(const json_t *report)
     const json_t *list = json_object_get(report, "measured");
     bool right = true;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        right = right && strcmp(ak_json_text_at(json_array_get(list, i), "status"), "ok") == 0;
+        right = right && ak_json_text_is(json_array_get(list, i), "status", "ok");
     }
     return right;
 }
@@ -277,7 +277,7 @@ static int run_verify(const ak_args *args)
     status = ak_bundle_verify(&text, &good, args->operand[1], &options, &err);
     AK_TRY(ak_out_parse(&report, status, &text, "verify", &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_out_json(report) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(report), &err));
     } else {
         print_rows(report);
         print_notes(report);

@@ -84,9 +84,9 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
                     ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
                     ak_json_set_text(row, "reason", trial->reason) &&
                     ak_json_set_real(row, "max_error", trial->max_error) &&
-                    (!ok || (ak_json_set(row, "edge_cases", json_integer((json_int_t)sizes)) &&
+                    (!ok || (ak_json_set_count(row, "edge_cases", sizes) &&
                              ak_json_set(row, "drawn", json_boolean(reach == AK_CHECKED_DRAWN))));
-        return json_array_append_new(c->rows, row) == 0 && good ? AK_OK : ak_fail_memory(err);
+        return ak_stored(ak_json_append(c->rows, row) && good, err);
     }
     ak_status status = AK_OK;
     AK_TRY(ak_config_text(&text, space, &candidate->config, err));
@@ -112,7 +112,7 @@ static ak_status show_json(const checking *c, ak_error *err)
                 (c->sanitizers[0] == 0 || ak_json_set_text(object, "sanitizers", c->sanitizers)) &&
                 ak_out_json(object);
     json_decref(object);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* Suggests --sanitize if it may explain a failure: sanitizers exist for source code on the host and
@@ -207,7 +207,7 @@ static ak_status prepare(checking *c, ak_error *err)
                                                          : 0;
     c->list = ak_alloc(AK_CONFIGS_MAX + wanted, sizeof *c->list);
     c->rows = json_array();
-    AK_DO(c->list == NULL || c->rows == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(ak_stored(c->list != NULL && c->rows != NULL, err));
     AK_DO(ak_args_known_task(&c->task, args, err));
     AK_DO(ak_args_candidates(c->list, &c->named, args, c->task, err));
     if (ak_device_is_recorded(ak_task_device(c->task))) {

@@ -308,12 +308,12 @@ static ak_status print_sizes_json(const compared *list, size_t count, ak_error *
         json_t *row = NULL;
         ak_status status = ak_comparison_json(&text, &list[i].comparison, list[i].task[0], err);
         good = ak_out_parse(&row, status, &text, "comparison", err) == AK_OK &&
-               json_array_append_new(rows, row) == 0;
+               ak_json_append(rows, row);
     }
     good = good && json_object_set(object, "sizes", rows) == 0 && ak_out_json(object);
     json_decref(rows);
     json_decref(object);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

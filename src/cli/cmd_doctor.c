@@ -163,7 +163,7 @@ static bool add_verdict(json_t *list, const char *what, bool works, const char *
     bool good = ak_json_set_text(row, "what", what) &&
                 ak_json_set(row, "works", json_boolean(works)) &&
                 ak_json_set_text(row, "text", text);
-    return json_array_append_new(list, row) == 0 && good;
+    return ak_json_append(list, row) && good;
 }
 
 /* Joins the texts of `member` of all rows in which the member `wanted` is true (NULL: all rows):
@@ -175,10 +175,10 @@ static void join(char out[CELL_BYTES], const json_t *rows, const char *member, c
     out[0] = 0;
     json_array_foreach(rows, i, row)
     {
-        const char *text = json_string_value(json_object_get(row, member));
+        const char *text = ak_json_text_or_null(row, member);
         size_t used = strlen(out);
         /* "copy" is no library but autokernel's own baseline for memory-bound kernels */
-        bool copy = strcmp(ak_json_text_at(row, "name"), "copy") == 0;
+        bool copy = ak_json_text_is(row, "name", "copy");
         if (text != NULL && !copy &&
             (wanted == NULL || json_is_true(json_object_get(row, wanted)))) {
             (void)snprintf(out + used, CELL_BYTES - used, "%s%s", used == 0 ? "" : ", ", text);
@@ -227,11 +227,10 @@ static bool judge_backends(json_t *list, const json_t *findings)
 {
     const json_t *cuda = json_object_get(findings, "cuda");
     const json_t *opencl = json_object_get(findings, "opencl");
-    return (cuda == NULL ||
-            judge_devices(list, findings, "kernels for NVIDIA devices",
-                          "cuda:", json_string_value(json_object_get(cuda, "driver_missing")))) &&
-           (opencl == NULL || judge_devices(list, findings, "kernels for OpenCL devices", "opencl:",
-                                            json_string_value(json_object_get(opencl, "missing"))));
+    return (cuda == NULL || judge_devices(list, findings, "kernels for NVIDIA devices",
+                                          "cuda:", ak_json_text_or_null(cuda, "driver_missing"))) &&
+           (opencl == NULL || judge_devices(list, findings, "kernels for OpenCL devices",
+                                            "opencl:", ak_json_text_or_null(opencl, "missing")));
 }
 
 static bool judge_python(json_t *list, const json_t *findings)
@@ -253,7 +252,7 @@ static bool judge_llm(json_t *list, const json_t *findings)
     json_array_foreach(json_object_get(findings, "providers"), i, row)
     {
         size_t used = strlen(keyed);
-        if (strcmp(ak_json_text_at(row, "key"), "set") == 0) {
+        if (ak_json_text_is(row, "key", "set")) {
             (void)snprintf(keyed + used, sizeof keyed - used, "%s%s", used == 0 ? "" : ", ",
                            ak_json_text_at(row, "provider"));
         }
@@ -443,7 +442,7 @@ static ak_status add_settings(json_t *findings, ak_error *err)
          ak_json_set(findings, "unknown_variables", json_incref(unknown)));
     json_decref(unknown);
     ak_settings_close(&settings);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 static int run(const ak_args *args)

@@ -93,7 +93,7 @@ static int run_status(const ak_args *args)
     AK_TRY(ak_out_parse(&list, status, &text, "fleet", &err));
     json_array_foreach(list, i, one)
     {
-        ready += strcmp(ak_json_text_at(one, "state"), "ready") == 0 ? 1 : 0;
+        ready += ak_json_text_is(one, "state", "ready") ? 1 : 0;
     }
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_status(list);

@@ -18,12 +18,12 @@ static bool print_json(const ak_command *only)
         json_t *options = json_array();
         for (size_t o = 0; o < AK_OPTION_COUNT && good; o++) {
             good = (command->options & AK_O_AT(o)) == 0 ||
-                   json_array_append_new(options, json_string(ak_options_all[o].name)) == 0;
+                   ak_json_append(options, json_string(ak_options_all[o].name));
         }
         json_t *row =
             json_pack("{s:s, s:s, s:s, s:o}", "name", command->name, "summary", command->summary,
                       "operands", command->operands, "options", options);
-        good = json_array_append_new(list, row) == 0 && good;
+        good = ak_json_append(list, row) && good;
     }
     good = good && ak_out_json(list);
     json_decref(list);

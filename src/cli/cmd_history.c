@@ -167,7 +167,7 @@ static void show_file(void *context, const char *name, const char *data, size_t 
         char *clean = ak_utf8_clean(data); /* a source may have bytes that are not UTF-8 */
         json_t *one = clean == NULL ? NULL : json_pack("{s:s, s:s}", "name", name, "text", clean);
         ak_free(clean);
-        s->status = json_array_append_new(s->list, one) == 0 ? AK_OK : ak_fail_memory(s->err);
+        s->status = ak_stored(ak_json_append(s->list, one), s->err);
     } else if (s->folder != NULL) {
         ak_out("wrote %s\n", path);
     } else {
@@ -208,7 +208,7 @@ static int show_source(const ak_args *args)
     AK_TRY(ak_archive_source(archive, id, show_file, &s, &err));
     AK_TRY(s.status);
     if (json) {
-        AK_TRY(ak_out_json(s.list) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(s.list), &err));
     }
 out:
     json_decref(s.list);
@@ -279,7 +279,7 @@ static int show_runs(const ak_args *args)
     status = ak_archive_runs_json(&text, &matched, selection.archive, &filter, &err);
     AK_TRY(ak_out_parse(&runs, status, &text, "runs", &err));
     if (json) {
-        AK_TRY(ak_out_json(runs) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(runs), &err));
     } else {
         print_runs(runs, matched, &selection, args);
     }
@@ -337,7 +337,7 @@ static int remove_one(const ak_args *args)
                                    "trials", (json_int_t)gone.trials, "calls",
                                    (json_int_t)gone.calls, "sources", (json_int_t)gone.sources,
                                    "resumed_by", (json_int_t)gone.resumed_by, "removed", really);
-        status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
+        status = ak_stored(ak_out_json(object), &err);
         json_decref(object);
     } else {
         tell_removal(what, &gone, really, args);

@@ -24,7 +24,7 @@ json_t *ak_implementations_json(const ak_problem *problem)
     bool good = true;
     for (size_t i = 0; i < ak_problem_implementation_count(problem); i++) {
         json_t *name = json_string(ak_problem_implementation(problem, i));
-        good = json_array_append_new(list, name) == 0 && good;
+        good = ak_json_append(list, name) && good;
     }
     return ak_json_whole(list, good);
 }
@@ -40,7 +40,7 @@ static void add_row(void *context, const char *name, const char *description)
         good = ak_json_set(row, "implementations", ak_implementations_json(problem));
         ak_problem_close(problem);
     }
-    list->failed |= json_array_append_new(list->rows, row) != 0 || !good;
+    list->failed |= !ak_json_append(list->rows, row) || !good;
 }
 
 /* Joins the names of implementations with blanks; "" if there are none. */
@@ -68,8 +68,8 @@ static void print_section(const char *title, const json_t *rows)
     {
         char names[256];
         join(names, sizeof names, json_object_get(row, "implementations"));
-        const char *description = json_string_value(json_object_get(row, "description"));
-        ak_table_cell(&table, "  %s", json_string_value(json_object_get(row, "name")));
+        const char *description = ak_json_text_or_null(row, "description");
+        ak_table_cell(&table, "  %s", ak_json_text_or_null(row, "name"));
         ak_table_cell(&table, "%s", kernels ? names : ak_or_empty(description));
         ak_table_cell(&table, "%s", kernels && description != NULL ? description : "");
     }
@@ -129,7 +129,7 @@ static json_t *parameter_json(const ak_parameter *p)
     json_t *values = json_array();
     bool good = true;
     for (size_t v = 0; v < p->value_count; v++) {
-        good = json_array_append_new(values, ak_value_json(&p->values[v])) == 0 && good;
+        good = ak_json_append(values, ak_value_json(&p->values[v])) && good;
     }
     return json_pack("{s:s, s:s?, s:o, s:o, s:s, s:b}", "name", p->name, "description",
                      p->description, "values", ak_json_whole(values, good), "default",
@@ -151,12 +151,12 @@ json_t *ak_space_json(const ak_task *task)
     json_t *object = json_object(), *parameters = json_array(), *conditions = json_array();
     bool good = object != NULL && parameters != NULL && conditions != NULL;
     for (size_t i = 0; i < ak_space_parameter_count(space) && good; i++) {
-        good = json_array_append_new(parameters, parameter_json(ak_space_parameter(space, i))) == 0;
+        good = ak_json_append(parameters, parameter_json(ak_space_parameter(space, i)));
     }
     for (size_t i = 0; i < ak_space_condition_count(space) && good; i++) {
         json_t *row = json_pack("{s:s, s:s?}", "expression", ak_space_condition(space, i), "reason",
                                 ak_space_condition_reason(space, i));
-        good = json_array_append_new(conditions, row) == 0;
+        good = ak_json_append(conditions, row);
     }
     good = good && ak_task_json(object, task) &&
            ak_json_set_text(object, "description", ak_problem_description(problem)) &&
@@ -257,7 +257,7 @@ static int list_kernel(const ak_args *args)
     AK_TRY(ak_task_open(&task, &spec, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = ak_space_json(task);
-        status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
+        status = ak_stored(ak_out_json(object), &err);
         json_decref(object);
         goto out;
     }

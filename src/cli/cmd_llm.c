@@ -13,7 +13,7 @@
 static void print_money(const json_t *result)
 {
     const json_t *cost = json_object_get(result, "cost_usd");
-    const char *date = json_string_value(json_object_get(result, "price_of"));
+    const char *date = ak_json_text_or_null(result, "price_of");
     if (json_is_string(cost)) {
         ak_out("cost      unpriced; --llm-prices FILE gives the price\n");
     } else {
@@ -26,12 +26,12 @@ static void print_money(const json_t *result)
 static void print(const json_t *result)
 {
     const json_t *tokens = json_object_get(result, "tokens");
-    const char *address = json_string_value(json_object_get(result, "address"));
-    ak_out("provider  %s\n", json_string_value(json_object_get(result, "provider")));
-    ak_out("model     %s\n", json_string_value(json_object_get(result, "model")));
+    const char *address = ak_json_text_or_null(result, "address");
+    ak_out("provider  %s\n", ak_json_text_or_null(result, "provider"));
+    ak_out("model     %s\n", ak_json_text_or_null(result, "model"));
     ak_out("address   %s\n", address == NULL ? "none, a recording" : address);
-    ak_out("reply     %s\n", json_string_value(json_object_get(result, "reply")));
-    if (strcmp(ak_json_text_at(result, "finish"), "length") == 0) {
+    ak_out("reply     %s\n", ak_json_text_or_null(result, "reply"));
+    if (ak_json_text_is(result, "finish", "length")) {
         ak_out(
             "cut off   at the limit of %.0f output tokens, reasoning included; --llm-output, the "
             "budget or the model sets it\n",
@@ -50,8 +50,7 @@ static void print(const json_t *result)
         ak_out("tokens    not reported\n");
     }
     print_money(result);
-    ak_out("took      %.1f s, %lld attempt%s\n",
-           json_number_value(json_object_get(result, "seconds")),
+    ak_out("took      %.1f s, %lld attempt%s\n", ak_json_number_at(result, "seconds"),
            (long long)json_integer_value(json_object_get(result, "attempts")),
            json_integer_value(json_object_get(result, "attempts")) == 1 ? "" : "s");
 }

@@ -165,7 +165,7 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
     means m = means_of(result);
     json_t *object = facts_json(args->operand[i], ak_recording_describe(b->recordings[i]));
     bool good = (result->like == NULL || ak_json_set_text(object, "like", result->like)) &&
-                ak_json_set(object, "repeats", json_integer((json_int_t)result->count)) &&
+                ak_json_set_count(object, "repeats", result->count) &&
                 ak_json_set_real(object, "best", result->median_best) &&
                 ak_json_set_real(object, "best_seconds", m.best_seconds) &&
                 ak_json_set_real(object, "evaluations", m.evaluations) &&
@@ -189,7 +189,7 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
     }
     good = good && ak_json_set_real(object, "ms_per_proposal", e->ms_per_proposal);
     for (size_t i = 0; i < b->recording_count && good; i++) {
-        good = json_array_append_new(list, result_json(b, e, i, args)) == 0;
+        good = ak_json_append(list, result_json(b, e, i, args));
     }
     /* ak_json_set releases the list even on failure. */
     good = ak_json_set(object, "recordings", list) && good;
@@ -202,7 +202,7 @@ static json_t *board_json(const board *b, const ak_args *args)
     json_t *object = json_object(), *list = json_array();
     bool good = list != NULL;
     for (size_t e = 0; e < b->entry_count && good; e++) {
-        good = json_array_append_new(list, entry_json(b, &b->entries[e], args)) == 0;
+        good = ak_json_append(list, entry_json(b, &b->entries[e], args));
     }
     good = ak_json_set(object, "strategies", list) && good;
     return ak_json_whole(object, good);

@@ -69,7 +69,7 @@ static json_t *best_json(const ak_trial *list, size_t count)
                       "implementation", t->implementation, "device", t->device, "size", t->size,
                       "dtype", t->dtype, "choices", t->choices, "ms", ak_json_real(t->median_ms),
                       "tflops", ak_json_real(t->tflops), "config", t->config);
-        good = json_array_append_new(rows, row) == 0 && good;
+        good = ak_json_append(rows, row) && good;
     }
     return ak_json_whole(rows, good);
 }
@@ -89,8 +89,8 @@ static bool print_json(const findings *f)
     json_t *status = json_object(), *seconds = json_object();
     bool good = true;
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
-        good = good && ak_json_set(status, ak_trial_status_text((ak_trial_status)i),
-                                   json_integer((json_int_t)t->by_status[i]));
+        good = good &&
+               ak_json_set_count(status, ak_trial_status_text((ak_trial_status)i), t->by_status[i]);
     }
     for (size_t i = 0; i < STAGE_COUNT; i++) {
         good = good && ak_json_set_real(seconds, stage_texts[i], t->seconds[i]);
@@ -111,7 +111,7 @@ static void print_region(const char *label, const json_t *region)
     double ratio = ak_json_number_at(region, "ratio");
     if (ratio > 0) {
         ak_out("%s: %s: median %sx %s than the rest, %.0f trial%s\n", label,
-               json_string_value(json_object_get(region, "where")),
+               ak_json_text_or_null(region, "where"),
                ak_number_short(times, ratio > 1 ? ratio : 1 / ratio, 2),
                ratio > 1 ? "faster" : "slower", ak_json_number_at(region, "trials"),
                ak_plural((size_t)ak_json_number_at(region, "trials")));
@@ -121,7 +121,7 @@ static void print_region(const char *label, const json_t *region)
 /* Prints the parameter importance, and how well the model that it comes from fits (R2). */
 static void print_importance(const json_t *importance)
 {
-    const char *why = json_string_value(json_object_get(importance, "why_not"));
+    const char *why = ak_json_text_or_null(importance, "why_not");
     const json_t *list = json_object_get(importance, "parameters");
     const json_t *pairs = json_object_get(importance, "pairs");
     ak_table table;
@@ -145,7 +145,7 @@ static void print_importance(const json_t *importance)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *p = json_array_get(list, i);
         if (json_array_size(json_object_get(p, "values")) > 1) {
-            ak_table_cell(&table, "%s", json_string_value(json_object_get(p, "parameter")));
+            ak_table_cell(&table, "%s", ak_json_text_or_null(p, "parameter"));
             ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "share") * 100);
             ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "with_pairs") * 100);
         }

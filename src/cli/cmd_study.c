@@ -200,9 +200,8 @@ static void print_text(const json_t *study)
            ak_json_text_at(study, "device"), ak_json_number_at(study, "evaluations"),
            ak_plural((size_t)ak_json_number_at(study, "evaluations")),
            ak_json_number_at(study, "seeds"), ak_plural((size_t)ak_json_number_at(study, "seeds")),
-           strcmp(ak_json_text_at(study, "reference_is"), "optimum") == 0
-               ? "the optimum of the recording"
-               : "the best that any run found");
+           ak_json_text_is(study, "reference_is", "optimum") ? "the optimum of the recording"
+                                                             : "the best that any run found");
     if (json_is_string(json_object_get(study, "like"))) {
         ak_out("%s\n", ak_json_text_at(study, "like"));
     }
@@ -258,7 +257,7 @@ static ak_status print_study(json_t *study, const ak_args *args, ak_error *err)
 {
     bool page = ak_study_asks(args, "html");
     if (ak_study_asks(args, "json")) {
-        AK_DO(ak_out_json(study) ? AK_OK : ak_fail_memory(err));
+        AK_DO(ak_stored(ak_out_json(study), err));
     } else if (ak_study_asks(args, "csv")) {
         print_csv(study);
     } else if (!page) {

@@ -58,7 +58,7 @@ void ak_keep_study(const ak_args *args, const char *kind, json_t *result)
         put_word(&command, args->words[i], simulated);
     }
     AK_TRY(ak_buf_status(&command, &err));
-    AK_TRY(ak_json_set_text(result, "command", command.data) ? AK_OK : ak_fail_memory(&err));
+    AK_TRY(ak_stored(ak_json_set_text(result, "command", command.data), &err));
     AK_TRY(ak_json_text(&text, result, &err));
     AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err));
     AK_TRY(ak_archive_add_study(archive, kind, text, &err));

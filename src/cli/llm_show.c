@@ -35,7 +35,7 @@ static void show_outcome(char *out, size_t bytes, const json_t *proposal)
     char ms[AK_NUMBER_BYTES];
     if (!json_is_object(outcome)) {
         (void)snprintf(out, bytes, "%s", ak_json_text_at(proposal, "note"));
-    } else if (strcmp(ak_json_text_at(outcome, "status"), "ok") != 0) {
+    } else if (!ak_json_text_is(outcome, "status", "ok")) {
         (void)snprintf(out, bytes, "%s: %s", ak_json_text_at(outcome, "status"),
                        ak_json_text_at(outcome, "reason"));
     } else if (json_is_number(gain)) {
@@ -183,7 +183,7 @@ int ak_llm_show_run(const ak_args *args)
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_conversation(conversation);
     } else {
-        AK_TRY(ak_out_json(conversation) ? AK_OK : ak_fail_memory(&err));
+        AK_TRY(ak_stored(ak_out_json(conversation), &err));
     }
 out:
     json_decref(conversation);

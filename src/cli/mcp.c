@@ -71,7 +71,7 @@ static json_t *server(void)
 static ak_rpc_code initialize(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                               ak_error *err)
 {
-    const char *wanted = json_string_value(json_object_get(message->params, "protocolVersion"));
+    const char *wanted = ak_json_text_or_null(message->params, "protocolVersion");
     if (mcp->revision != NULL) {
         (void)ak_fail(err, AK_INVALID, "initialize: this session is initialized already");
         return AK_RPC_NO_REQUEST;
@@ -124,7 +124,7 @@ static ak_rpc_code list_tools(json_t **result, ak_mcp *mcp, const ak_rpc_message
     (void)message;
     json_t *tools = json_array();
     for (size_t i = 0; i < ak_mcp_tool_count; i++) {
-        if (json_array_append_new(tools, ak_mcp_tool_json(&ak_mcp_tools[i], mcp)) != 0) {
+        if (!ak_json_append(tools, ak_mcp_tool_json(&ak_mcp_tools[i], mcp))) {
             json_decref(tools);
             return no_memory(err);
         }
@@ -135,7 +135,7 @@ static ak_rpc_code list_tools(json_t **result, ak_mcp *mcp, const ak_rpc_message
 static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_error *err)
 {
     const char *names[32] = {NULL};
-    const char *name = json_string_value(json_object_get(params, "name"));
+    const char *name = ak_json_text_or_null(params, "name");
     char hint[200];
     for (size_t i = 0; name != NULL && i < ak_mcp_tool_count; i++) {
         names[i] = ak_mcp_tools[i].name;
@@ -165,8 +165,7 @@ static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error 
     bool good = result != NULL;
     if (good && !failed && old) {
         good = ak_json_text(&json, call->result, NULL) == AK_OK &&
-               json_array_append_new(content,
-                                     json_pack("{s:s, s:s}", "type", "text", "text", json)) == 0;
+               ak_json_append(content, json_pack("{s:s, s:s}", "type", "text", "text", json));
     } else if (good && !failed) {
         good = json_object_set(result, "structuredContent", call->result) == 0;
     }
@@ -230,7 +229,7 @@ static ak_rpc_code list_templates(json_t **result, ak_mcp *mcp, const ak_rpc_mes
 static ak_rpc_code read_resource(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                                  ak_error *err)
 {
-    const char *uri = json_string_value(json_object_get(message->params, "uri"));
+    const char *uri = ak_json_text_or_null(message->params, "uri");
     if (uri == NULL) {
         (void)ak_fail(err, AK_INVALID, "resources/read: \"uri\" must be a text");
         return AK_RPC_BAD_PARAMS;
@@ -296,7 +295,7 @@ static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message 
                              ak_error *err)
 {
     const json_t *meta = json_object_get(message->params, "_meta");
-    const char *wanted = json_string_value(json_object_get(meta, META_VERSION));
+    const char *wanted = ak_json_text_or_null(meta, META_VERSION);
     const char *before = mcp->revision;
     bool ready = mcp->ready;
     if (wanted == NULL || !json_is_object(json_object_get(meta, META_CAPABILITIES))) {

@@ -57,7 +57,7 @@ static bool keep_latest(void *context, const ak_trial *trial)
     if (json_array_size(l->trials) == l->limit) {
         (void)json_array_remove(l->trials, 0);
     }
-    l->good = json_array_append_new(l->trials, ak_mcp_trial_json(trial)) == 0;
+    l->good = ak_json_append(l->trials, ak_mcp_trial_json(trial));
     return l->good;
 }
 
@@ -72,9 +72,8 @@ static void describe_trials(ak_buf *out, const json_t *trials)
         ak_buf_print(out, "#%lld %s %s ms; %s; %s%s%s\n",
                      (long long)json_integer_value(json_object_get(each, "id")),
                      ak_json_text_at(each, "status"),
-                     ak_show_real(ms, json_number_value(json_object_get(each, "ms"))),
-                     ak_json_text_at(each, "size"), ak_json_text_at(each, "config"),
-                     reason[0] == 0 ? "" : "; ", reason);
+                     ak_show_real(ms, ak_json_number_at(each, "ms")), ak_json_text_at(each, "size"),
+                     ak_json_text_at(each, "config"), reason[0] == 0 ? "" : "; ", reason);
     }
 }
 
@@ -97,10 +96,9 @@ ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
     ak_buf_print(&call->text, "%zu trial%s match%s\n", l.matched, ak_plural(l.matched),
                  l.matched == 1 ? "es" : "");
     describe_trials(&call->text, l.trials);
-    AK_TRY(l.good && ak_json_set(call->result, "matched", json_integer((json_int_t)l.matched)) &&
-                   json_object_set(call->result, "trials", l.trials) == 0
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(l.good && ak_json_set_count(call->result, "matched", l.matched) &&
+                         json_object_set(call->result, "trials", l.trials) == 0,
+                     err));
 out:
     json_decref(l.trials);
     ak_task_close(selection.task);
@@ -130,15 +128,13 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
     AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
     AK_TRY(ak_list_changed(changed, call->mcp->archive, list, count, operand_of(call), err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(json_array_append_new(trials, ak_mcp_trial_json(&list[i])) == 0
-                   ? AK_OK
-                   : ak_fail_memory(err));
+        AK_TRY(ak_stored(ak_json_append(trials, ak_mcp_trial_json(&list[i])), err));
     }
     describe_trials(&call->text, trials);
     if (count == 0) {
         ak_buf_puts(&call->text, "nothing that is ok matches; measure makes trials\n");
     }
-    AK_TRY(json_object_set(call->result, "trials", trials) == 0 ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(json_object_set(call->result, "trials", trials) == 0, err));
     AK_TRY(ak_mcp_warn(call, changed, err));
 out:
     json_decref(trials);
@@ -203,10 +199,9 @@ ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
     AK_TRY(find_run(&id, call, run, err));
     AK_TRY(ak_report(&text, call->mcp->archive, id, format, err));
     ak_buf_puts(&call->text, text);
-    AK_TRY(ak_json_set_text(call->result, "format", format) &&
-                   ak_json_set(call->result, "report", ak_json_shown(text))
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_json_set_text(call->result, "format", format) &&
+                         ak_json_set(call->result, "report", ak_json_shown(text)),
+                     err));
 out:
     ak_text_free(text);
     ak_free(id);
@@ -262,11 +257,10 @@ ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
     AK_TRY(write_export(changed, path, format, call, err));
     AK_TRY(ak_fs_read(&text, &length, path, EXPORT_MAX, err));
     ak_buf_puts(&call->text, text);
-    AK_TRY(ak_json_set_text(call->result, "format", format) &&
-                   ak_json_set(call->result, "content", ak_json_shown(text)) &&
-                   json_object_set(call->result, "warnings", changed) == 0
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_json_set_text(call->result, "format", format) &&
+                         ak_json_set(call->result, "content", ak_json_shown(text)) &&
+                         json_object_set(call->result, "warnings", changed) == 0,
+                     err));
 out:
     ak_free(text);
     json_decref(changed);

@@ -38,7 +38,7 @@ static ak_status describe_kernel(json_t *rows, ak_mcp_call *call, const ak_mcp_k
     row = json_pack("{s:s, s:s?, s:o, s:s?}", "name", kernel->name, "description",
                     ak_problem_description(opened.problem), "implementations",
                     ak_implementations_json(opened.problem), "details", about);
-    AK_TRY(json_array_append_new(rows, row) == 0 ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_json_append(rows, row), err));
     ak_buf_print(&call->text, "%s: %s\n", kernel->name, ak_problem_description(opened.problem));
 out:
     ak_text_free(about);
@@ -55,10 +55,9 @@ ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err)
     for (size_t i = 0; i < mcp->kernel_count; i++) {
         AK_TRY(describe_kernel(rows, call, &mcp->kernels[i], err));
     }
-    AK_TRY(ak_json_set(call->result, "kernels", json_incref(rows)) &&
-                   ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_json_set(call->result, "kernels", json_incref(rows)) &&
+                         ak_json_set(call->result, "budget", ak_mcp_budget(mcp)),
+                     err));
 out:
     json_decref(rows);
     return status;
@@ -106,7 +105,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     for (size_t i = 0; i < AK_COUNT(kept) && good; i++) {
         good = json_object_set(call->result, kept[i], json_object_get(object, kept[i])) == 0;
     }
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     const size_t parameters = ak_space_parameter_count(ak_task_space(task));
     const uint64_t count = ak_space_count(ak_task_space(task));
     ak_buf_print(&call->text,
@@ -160,12 +159,11 @@ ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err)
     } else {
         ak_buf_print(&call->text, "not valid: %s\n", why.text);
     }
-    AK_TRY(ak_json_set(call->result, "valid", json_boolean(valid)) &&
-                   ak_json_set(call->result, "reason",
-                               valid ? json_null() : ak_json_shown(why.text)) &&
-                   ak_json_set(call->result, "facts", valid ? json_incref(facts) : json_null())
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(
+        ak_json_set(call->result, "valid", json_boolean(valid)) &&
+            ak_json_set(call->result, "reason", valid ? json_null() : ak_json_shown(why.text)) &&
+            ak_json_set(call->result, "facts", valid ? json_incref(facts) : json_null()),
+        err));
 out:
     json_decref(facts);
     ak_text_free(text);

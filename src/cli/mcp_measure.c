@@ -89,7 +89,7 @@ static ak_status add_trial(measuring *m, const ak_trial *trial, const ak_config 
     bool good = row != NULL && (!known || ak_json_set_text(row, "code", code)) &&
                 json_array_append(m->trials, row) == 0;
     json_decref(row);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* Adds a configuration that is not in the space, as a trial with the status "invalid". */
@@ -99,9 +99,9 @@ static ak_status add_invalid(measuring *m, const json_t *config, const char *rea
     ak_status status = ak_mcp_config_text(&text, config, err);
     ak_buf_print(&m->call->text, "invalid: %s; %s\n", reason, status == AK_OK ? text : "");
     if (status == AK_OK &&
-        json_array_append_new(m->trials, json_pack("{s:n, s:s, s:o, s:o}", "id", "status",
-                                                   "invalid", "reason", ak_json_shown(reason),
-                                                   "config", ak_json_shown(text))) != 0) {
+        !ak_json_append(m->trials,
+                        json_pack("{s:n, s:s, s:o, s:o}", "id", "status", "invalid", "reason",
+                                  ak_json_shown(reason), "config", ak_json_shown(text)))) {
         status = ak_fail_memory(err);
     }
     ak_free(text);
@@ -166,7 +166,7 @@ static ak_status add_pressure(const measuring *m, ak_error *err)
     double pressure =
         m->tester == NULL ? -1 : ak_tester_pressure(warning, sizeof warning, m->tester);
     json_t *value = pressure < 0 ? json_null() : json_real(pressure);
-    AK_DO(ak_json_set(m->call->result, "pressure", value) ? AK_OK : ak_fail_memory(err));
+    AK_DO(ak_stored(ak_json_set(m->call->result, "pressure", value), err));
     return warning[0] == 0 ? AK_OK : ak_mcp_warn_also(m->call, warning, err);
 }
 
@@ -194,12 +194,12 @@ ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err)
     }
     mcp->spent_ns += ak_clock_ns() - begin;
     begin = ak_clock_ns();
-    AK_TRY(ak_task_json(about, m.task) && json_object_set(call->result, "task", about) == 0 &&
-                   json_object_set(call->result, "trials", m.trials) == 0 &&
-                   ak_json_set_text(call->result, "stopped_by", m.stopped_by) &&
-                   ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_task_json(about, m.task) &&
+                         json_object_set(call->result, "task", about) == 0 &&
+                         json_object_set(call->result, "trials", m.trials) == 0 &&
+                         ak_json_set_text(call->result, "stopped_by", m.stopped_by) &&
+                         ak_json_set(call->result, "budget", ak_mcp_budget(mcp)),
+                     err));
 out:
     mcp->spent_ns += ak_clock_ns() - begin;
     json_decref(about);
@@ -290,10 +290,9 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
     status = ak_comparison_json(&text, &comparison, task, err);
     AK_TRY(ak_out_parse(&object, status, &text, "comparison", err));
     AK_TRY(describe_comparison(call, &comparison, err));
-    AK_TRY(json_object_set(call->result, "comparison", object) == 0 &&
-                   ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(json_object_set(call->result, "comparison", object) == 0 &&
+                         ak_json_set(call->result, "budget", ak_mcp_budget(mcp)),
+                     err));
 out:
     mcp->spent_ns += ak_clock_ns() - begin;
     json_decref(object);

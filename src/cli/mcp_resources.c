@@ -93,8 +93,8 @@ static bool list_one(void *context, const char *uri, const ak_asset *asset, cons
 {
     (void)asset, (void)path;
     const char *name = uri + strlen(SCHEME);
-    return json_array_append_new(context, json_pack("{s:s, s:s, s:s}", "uri", uri, "name", name,
-                                                    "mimeType", type_of(name))) == 0;
+    return ak_json_append(
+        context, json_pack("{s:s, s:s, s:s}", "uri", uri, "name", name, "mimeType", type_of(name)));
 }
 
 json_t *ak_mcp_resources(const ak_mcp *mcp)

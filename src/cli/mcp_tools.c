@@ -143,7 +143,7 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
     ak_buf_free(&text);
     bool good = schema != NULL && names != NULL;
     for (size_t i = 0; i < mcp->kernel_count && good; i++) {
-        good = json_array_append_new(names, json_string(mcp->kernels[i].name)) == 0;
+        good = ak_json_append(names, json_string(mcp->kernels[i].name));
     }
     json_t *kernel = json_object_get(json_object_get(schema, "properties"), "kernel");
     good = good && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
@@ -181,7 +181,7 @@ json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp)
 
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback)
 {
-    const char *text = json_string_value(json_object_get(call->arguments, key));
+    const char *text = ak_json_text_or_null(call->arguments, key);
     return text == NULL ? fallback : text;
 }
 
@@ -291,7 +291,7 @@ ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err)
     for (size_t i = 0; i < json_array_size(list); i++) {
         ak_buf_print(&call->text, "warning: %s\n", json_string_value(json_array_get(list, i)));
     }
-    return json_object_set(call->result, "warnings", list) == 0 ? AK_OK : ak_fail_memory(err);
+    return ak_stored(json_object_set(call->result, "warnings", list) == 0, err);
 }
 
 ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err)
@@ -301,9 +301,9 @@ ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err)
     ak_status status = ak_buf_status(&words, err);
     if (status == AK_OK) {
         ak_buf_print(&call->text, "warning: %s\n", words.data);
-        status = ak_json_append(json_object_get(call->result, "warnings"), json_string(words.data))
-                     ? AK_OK
-                     : ak_fail_memory(err);
+        status = ak_stored(
+            ak_json_append(json_object_get(call->result, "warnings"), json_string(words.data)),
+            err);
     }
     ak_buf_free(&words);
     return status;
@@ -312,7 +312,7 @@ ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err)
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)
 {
     const char *const found[] = {ak_task_ignored(task), ak_task_unused(task)};
-    AK_DO(ak_json_set(call->result, "warnings", json_array()) ? AK_OK : ak_fail_memory(err));
+    AK_DO(ak_stored(ak_json_set(call->result, "warnings", json_array()), err));
     for (size_t i = 0; i < AK_COUNT(found); i++) {
         AK_DO(found[i] == NULL ? AK_OK : ak_mcp_warn_also(call, found[i], err));
     }

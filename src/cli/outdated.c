@@ -84,7 +84,7 @@ static ak_status say_one(const state *one, size_t all, const char *place, const 
     }
     ak_status status = ak_buf_status(&text, err);
     if (status == AK_OK && to->list != NULL) {
-        status = ak_json_append(to->list, json_string(text.data)) ? AK_OK : ak_fail_memory(err);
+        status = ak_stored(ak_json_append(to->list, json_string(text.data)), err);
     } else if (status == AK_OK && to->warning) {
         ak_warn("%s", text.data);
     } else if (status == AK_OK) {

@@ -247,7 +247,7 @@ static void say_space(ak_progress *p, const json_t *event)
         ak_show_count(cartesian, ak_json_number_at(event, "cartesian")),
         ak_json_text_at(event, "strategy"),
         !json_is_true(json_object_get(event, "strategy_is_default")) ? ""
-        : strcmp(ak_json_text_at(event, "strategy"), "portfolio") == 0
+        : ak_json_text_is(event, "strategy", "portfolio")
             ? " (the default: no language model is configured)"
             : " (the default with a language model)");
 }
@@ -271,7 +271,7 @@ static void on_start(ak_progress *p, const json_t *event)
     }
     p->seconds_budget = ak_json_number_at(event, "seconds");
     p->bytes = ak_json_number_at(event, "bytes");
-    p->memory_bound = strcmp(ak_json_text_at(event, "bound"), "memory") == 0;
+    p->memory_bound = ak_json_text_is(event, "bound", "memory");
     p->begin_ns = ak_clock_ns();
     say(p, "tuning %s %s %s %s on %s (implementation %s)", ak_json_text_at(event, "kernel"),
         ak_json_text_at(event, "size"), ak_json_text_at(event, "choices"),
@@ -285,9 +285,7 @@ static void on_start(ak_progress *p, const json_t *event)
     if (ak_json_text_at(event, "model_told")[0] != 0) {
         say(p, "%s is told %s%s", ak_json_text_at(event, "model"),
             ak_json_text_at(event, "model_told"),
-            strcmp(ak_json_text_at(event, "model_share"), "space") == 0
-                ? ""
-                : " (--llm-share tells it less)");
+            ak_json_text_is(event, "model_share", "space") ? "" : " (--llm-share tells it less)");
     }
     if (ak_json_number_at(event, "resumed") > 0) {
         char best[AK_NUMBER_BYTES];
@@ -345,7 +343,7 @@ static void on_trial(ak_progress *p, const json_t *event)
                                    : p->best_value != ak_json_number_at(event, "best_value"));
     /* A configuration that fails in the check before the finish was counted in the search
        already. */
-    bool again = strcmp(ak_json_text_at(event, "strategy"), AK_FINALISTS) == 0;
+    bool again = ak_json_text_is(event, "strategy", AK_FINALISTS);
     p->done += again ? 0 : 1;
     p->default_ms = ak_json_number_at(event, "default_ms");
     if (ak_json_number_at(event, "best_ms") > 0) {
@@ -396,7 +394,7 @@ static void on_phase(ak_progress *p, const json_t *event)
         {"cross", "measuring the best of all sizes at every size"},
         {"confirm", "measuring the shared configuration beside the winner"}};
     for (size_t i = 0; i < AK_COUNT(phases); i++) {
-        if (strcmp(ak_json_text_at(event, "name"), phases[i].name) != 0) {
+        if (!ak_json_text_is(event, "name", phases[i].name)) {
             continue;
         }
         if (ak_json_number_at(event, "of") > 0) {

@@ -83,17 +83,7 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
                        "tune --archive'",
                        path);
     }
-    ak_status status = ak_archive_open_existing(out, path, err);
-    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
-        char *id = NULL;
-        status = ak_archive_find_run(&id, *out, args->text[AK_OPTION_RUN], err);
-        ak_text_free(id);
-        if (status != AK_OK) {
-            ak_archive_close(*out);
-            *out = NULL;
-        }
-    }
-    return status;
+    return ak_archive_open_existing(out, path, err);
 }
 
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err)

@@ -108,9 +108,7 @@ static ak_status offer(ak_settings *settings, ak_option_id id, const char *text,
 {
     char *kept_text = ak_arena_strndup(settings->arena, text, strlen(text));
     char *kept_origin = ak_arena_strndup(settings->arena, origin, strlen(origin));
-    if (kept_text == NULL || kept_origin == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(kept_text != NULL && kept_origin != NULL, err));
     ak_args scratch = {0};
     AK_DO(ak_args_set(&scratch, id, kept_text, kept_origin, err));
     if (settings->at[id].text == NULL) {
@@ -265,7 +263,7 @@ json_t *ak_settings_json(const ak_settings *settings)
         if (ak_options_all[i].setting) {
             json_t *row = json_pack("{s:s, s:s?, s:s}", "name", key, "value", text, "from",
                                     text == NULL ? "default" : settings->at[i].origin);
-            good = json_array_append_new(list, row) == 0 && good;
+            good = ak_json_append(list, row) && good;
         }
     }
     return ak_json_whole(list, good);

@@ -33,18 +33,12 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
     AK_TRY(ak_json_object_or_null(&object, file->document, key, file->path, err));
     json_object_foreach(object, name, value)
     {
-        const char *comma = text.length == 0 ? "" : ",";
-        if (json_is_integer(value)) {
-            ak_buf_print(&text, "%s%s=%lld", comma, name, (long long)json_integer_value(value));
-        } else if (json_is_string(value)) {
-            ak_buf_print(&text, "%s%s=%s", comma, name, json_string_value(value));
-        } else if (json_is_real(value)) {
-            ak_buf_print(&text, "%s%s=", comma, name);
-            ak_json_print(&text, value, false);
-        } else {
+        if (!json_is_number(value) && !json_is_string(value)) {
             AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
                            file->path, key, name));
         }
+        ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", name);
+        ak_json_print_plain(&text, value);
     }
     if (ak_buf_status(&text, err) != AK_OK) {
         AK_TRY(ak_fail_within(err, "%s: \"%s\"", file->path, key));

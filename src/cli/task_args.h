@@ -89,7 +89,7 @@ void ak_next_on_archive(const char *words, const char *name, const char *why, co
 void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
 
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
-   or that of a setting, counts as empty if it does not. The run of --run must be in the archive. */
+   or that of a setting, counts as empty if it does not. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
 /* If the archive has trials of the task of `taken` from several environments (machines, compilers,
    sources), prints from which one `taken` is. */

@@ -224,9 +224,7 @@ static ak_status open_wide(wide *w, ak_error *err)
     w->queue = ak_alloc(BEGINNINGS_MAX * w->list->count, sizeof *w->queue);
     w->begun = ak_alloc(w->list->count, sizeof *w->begun);
     share(w);
-    if (w->argv == NULL || w->at == NULL || w->queue == NULL || w->begun == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(w->argv != NULL && w->at != NULL && w->queue != NULL && w->begun != NULL, err));
     while (w->queued < w->list->count) {
         w->queue[w->queued] = w->queued;
         w->queued++;

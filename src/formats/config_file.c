@@ -164,9 +164,7 @@ static ak_status read_table(char ***out, size_t *count, const json_t *file, cons
         AK_TRY(ak_fail(err, AK_INVALID, "%s: \"sizes\" must have 1 to %d entries", path,
                        AK_DISPATCH_SIZES_MAX));
     }
-    if ((entries = ak_alloc(length, sizeof *entries)) == NULL) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(AK_NEW(entries, length, err));
     for (size_t i = 0; i < length; i++) {
         (void)snprintf(place, sizeof place, "%.200s: sizes[%zu]", path, i);
         entries[i].at = i;

@@ -100,9 +100,8 @@ static ak_status place_of(uint16_t *out, ak_draft_parameter *parameter, const js
             return ak_fail(err, AK_LIMIT, "%s: parameter \"%.60s\" has more than %d values", where,
                            parameter->name, UINT16_MAX);
         }
-        if (json_array_append(parameter->values, (json_t *)(uintptr_t)value) != 0) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(
+            ak_stored(json_array_append(parameter->values, (json_t *)(uintptr_t)value) == 0, err));
         AK_DO(ak_map_put(parameter->places, key, place, err));
     }
     *out = (uint16_t)place;
@@ -121,9 +120,8 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
                                       .values = json_array(),
                                       .places = ak_map_new(),
                                       .ordered = values != NULL};
-    if (parameter->name == NULL || parameter->values == NULL || parameter->places == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(
+        parameter->name != NULL && parameter->values != NULL && parameter->places != NULL, err));
     for (size_t i = 0; i < json_array_size(values); i++) {
         uint16_t place;
         AK_DO(place_of(&place, parameter, json_array_get(values, i), draft->where, err));
@@ -250,16 +248,15 @@ static ak_status sort_values(ak_draft *draft, size_t p, ak_error *err)
     uint16_t *moved = ak_alloc(count, sizeof *moved);
     json_t *sorted = json_array();
     ak_status status = AK_OK;
-    AK_TRY(list == NULL || moved == NULL || sorted == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(list != NULL && moved != NULL && sorted != NULL, err));
     for (size_t i = 0; i < count; i++) {
         list[i] = (numbered){json_number_value(json_array_get(parameter->values, i)), (uint16_t)i};
     }
     qsort(list, count, sizeof *list, by_number);
     for (size_t i = 0; i < count; i++) {
         moved[list[i].place] = (uint16_t)i;
-        if (json_array_append(sorted, json_array_get(parameter->values, list[i].place)) != 0) {
-            AK_TRY(ak_fail_memory(err));
-        }
+        AK_TRY(ak_stored(
+            json_array_append(sorted, json_array_get(parameter->values, list[i].place)) == 0, err));
     }
     for (size_t i = 0; i < draft->recording->count; i++) {
         draft->recording->configs[i].at[p] = moved[draft->recording->configs[i].at[p]];
@@ -278,9 +275,8 @@ static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
     json_t *list = json_array(), *definition = json_object();
     bool good = list != NULL && definition != NULL;
     for (size_t p = 0; p < draft->parameter_count && good; p++) {
-        good =
-            json_array_append_new(list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name,
-                                                  "Values", draft->parameters[p].values)) == 0;
+        good = ak_json_append(list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name,
+                                              "Values", draft->parameters[p].values));
     }
     good = good && ak_json_set(definition, "TuningParameters", json_incref(list));
     json_decref(list);

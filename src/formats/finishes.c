@@ -56,7 +56,7 @@ static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_
         list = json_array();
         good = ak_json_set(finishes, key, list) && good;
     }
-    return ak_json_append(list, ak_json_whole(finish, good)) ? AK_OK : ak_fail_memory(err);
+    return ak_stored(ak_json_append(list, ak_json_whole(finish, good)), err);
 }
 
 /* Adds what a run over many sizes found of its winner at one of them. That becomes the finish of
@@ -67,10 +67,10 @@ static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, j
     ak_trial trial = {0};
     ak_run one = {0};
     ak_archive_filter same = many->task;
-    const char *id = json_string_value(json_object_get(result, "beside"));
+    const char *id = ak_json_text_or_null(result, "beside");
     ak_status status = AK_OK;
     AK_TRY(ak_config_text_in_result(result, err));
-    same.config = json_string_value(json_object_get(json_object_get(result, "best"), "config"));
+    same.config = ak_json_text_or_null(json_object_get(result, "best"), "config");
     same.size = many->size;
     same.run = id;
     if (id == NULL || same.config == NULL || ak_archive_get_run(&one, archive, id, NULL) != AK_OK) {
@@ -83,7 +83,7 @@ static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, j
     }
     if (status == AK_OK) {
         const ended run = {.id = id, .started = one.started};
-        AK_TRY(ak_json_set(judged, id, json_true()) ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(ak_json_set(judged, id, json_true()), err));
         AK_TRY(add(finishes, trial.id, &run, result, err));
     }
     status = status == AK_NOT_FOUND ? AK_OK : status;
@@ -105,7 +105,7 @@ static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const jso
         return counts ? add(finishes, trial, run, result, err) : AK_OK;
     }
     for (size_t i = 0; i < json_array_size(sizes); i++) {
-        run->size = json_string_value(json_object_get(json_array_get(sizes, i), "size"));
+        run->size = ak_json_text_or_null(json_array_get(sizes, i), "size");
         json_t *at = run->size == NULL ? NULL : ak_result_at_size(result, run->size);
         ak_status status = at == NULL ? AK_OK : add_size(finishes, judged, run, at, archive, err);
         json_decref(at);
@@ -147,7 +147,7 @@ ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err)
     sqlite3_stmt *rows = NULL;
     json_t *finishes = json_object(), *judged = json_object();
     ak_status status = AK_OK;
-    AK_TRY(finishes == NULL || judged == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(finishes != NULL && judged != NULL, err));
     AK_TRY(ak_store_prepare(&rows, archive,
                             "SELECT id, started, kernel, device, dtype, choices, environment, "
                             "result, " AK_STORE_CHANGED " FROM runs WHERE result IS NOT NULL "
@@ -179,7 +179,7 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
     }
     json_array_foreach(json_object_get(finishes, key), i, one)
     {
-        if (strcmp(ak_json_text_at(one, "run"), trial->run) == 0) {
+        if (ak_json_text_is(one, "run", trial->run)) {
             json_t *own = json_copy(one);
             (void)json_object_del(own, "run");
             (void)json_object_del(own, "started");
@@ -191,7 +191,7 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
     }
     good = good && (others == NULL || ak_json_set(object, "finishes", json_incref(others)));
     json_decref(others);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* ---- import ---------------------------------------------------------------------------------- */

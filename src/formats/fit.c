@@ -99,7 +99,7 @@ static bool is_parameter(const json_t *definition, const char *name)
     const json_t *parameter;
     json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter)
     {
-        const char *own = json_string_value(json_object_get(parameter, "Name"));
+        const char *own = ak_json_text_or_null(parameter, "Name");
         if (own != NULL && strcmp(own, name) == 0) {
             return true;
         }
@@ -127,7 +127,7 @@ static bool reads_parameters_only(const json_t *definition, const json_t *text)
 
 static bool is_text(const json_t *parameter)
 {
-    const char *type = json_string_value(json_object_get(parameter, "Type"));
+    const char *type = ak_json_text_or_null(parameter, "Type");
     return type != NULL && strcmp(type, "string") == 0;
 }
 
@@ -217,13 +217,13 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
     json_t *fitted = json_pack("{s:s, s:O}", "Name", name, "Values", known->values);
     json_t *fallback = default_of(parameter, known->values, f->constants);
     *lost = *lost || fallback == NULL;
-    const char *description = json_string_value(json_object_get(parameter, "Description"));
+    const char *description = ak_json_text_or_null(parameter, "Description");
     bool good = fitted != NULL &&
                 (fallback == NULL || ak_json_set(fitted, "Default", json_incref(fallback))) &&
                 (description == NULL || ak_json_set_text(fitted, "Description", description)) &&
                 json_array_append(list, fitted) == 0;
     json_decref(fitted);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 /* Removes the defaults of all parameters, because a configuration of which only some values are
@@ -247,7 +247,7 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     size_t i;
     bool lost = false;
     ak_status status = AK_OK;
-    AK_TRY(list == NULL || conditions == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(list != NULL && conditions != NULL, err));
     json_array_foreach(parameters, i, entry)
     {
         AK_TRY(fit_parameter(list, &lost, f, entry, err));
@@ -270,7 +270,7 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     }
     bool good = json_object_set(out, "TuningParameters", list) == 0 &&
                 json_object_set(out, "Conditions", conditions) == 0;
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
 out:
     json_decref(list);
     json_decref(conditions);

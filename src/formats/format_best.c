@@ -28,18 +28,18 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
                 ak_json_set_text(object, "dtype", best->dtype) &&
                 json_object_set(object, "choices", choices) == 0 &&
                 json_object_set(object, "config", config) == 0 &&
-                ak_json_set(object, "ms", ak_json_known(best->median_ms)) &&
+                ak_json_set_known(object, "ms", best->median_ms) &&
                 ak_json_set(object, "ci_ms", ak_trial_interval(best)) &&
-                ak_json_set(object, "tflops", ak_json_known(best->tflops)) &&
-                ak_json_set(object, "gbs", ak_json_known(best->gbs)) &&
-                ak_json_set(object, "efficiency", ak_json_known(best->efficiency)) &&
+                ak_json_set_known(object, "tflops", best->tflops) &&
+                ak_json_set_known(object, "gbs", best->gbs) &&
+                ak_json_set_known(object, "efficiency", best->efficiency) &&
                 ak_json_set(object, "baseline", ak_format_baseline(archive, best)) &&
                 json_object_set(object, "environment", environment) == 0 &&
                 ak_json_set_text(object, "run", best->run) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
                 ak_json_set_text(object, "created", now) &&
                 ak_json_set_text(object, "autokernel", AK_VERSION);
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
     json_decref(size);

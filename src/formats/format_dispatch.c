@@ -91,7 +91,7 @@ static bool copy_member(json_t *to, const char *as, const json_t *from, const ch
 static ak_status size_entry(json_t **out, const json_t *one, const json_t *table, ak_error *err)
 {
     json_t *size = NULL, *object = json_object();
-    const char *text = json_string_value(json_object_get(one, "size"));
+    const char *text = ak_json_text_or_null(one, "size");
     ak_status status = AK_OK;
     AK_TRY(text == NULL ? ak_fail(err, AK_CORRUPT,
                                   "the archived result of 'tune --sizes' is damaged "
@@ -108,7 +108,7 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
                 copy_member(object, "loss", one, "loss") &&
                 copy_member(object, "loss_ci", one, "loss_ci") &&
                 copy_member(object, "best_ms", one, "ms");
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
     json_decref(size);
@@ -132,9 +132,7 @@ static ak_status lists_of(json_t *configs, json_t *sizes, const source *from, ak
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *entry = NULL;
         AK_DO(size_entry(&entry, json_array_get(list, i), table, err));
-        if (json_array_append_new(sizes, entry) != 0) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(ak_json_append(sizes, entry), err));
     }
     return AK_OK;
 }
@@ -171,7 +169,7 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
                 ak_json_set_text(object, "run", from->run.id) &&
                 ak_json_set_text(object, "created", now) &&
                 ak_json_set_text(object, "autokernel", AK_VERSION);
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
     json_decref(loss);
@@ -196,7 +194,7 @@ ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
     }
     ak_status status = AK_OK;
     AK_TRY(find_source(&from, archive, filter, err));
-    const char *kernel = json_string_value(json_object_get(from.result, "kernel"));
+    const char *kernel = ak_json_text_or_null(from.result, "kernel");
     AK_TRY(build(out, archive, kernel, &from, err));
 out:
     source_clear(&from);

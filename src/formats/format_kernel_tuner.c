@@ -72,9 +72,7 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
         json_t *list = json_object_get(writer->params, name);
         if (list == NULL && first) {
             list = json_array();
-            if (!ak_json_set(writer->params, name, list)) {
-                return ak_fail_memory(err);
-            }
+            AK_DO(ak_stored(ak_json_set(writer->params, name, list), err));
         }
         if (list == NULL) {
             same = false;
@@ -227,7 +225,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
     json_object_foreach(writer->params, name, value)
     {
-        good = good && sort_numbers(value) && json_array_append_new(keys, json_string(name)) == 0;
+        good = good && sort_numbers(value) && ak_json_append(keys, json_string(name));
     }
     if (good) {
         ak_buf_puts(out, "{\n");
@@ -262,7 +260,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     json_decref(own);
     json_decref(objective);
     json_decref(environment);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 static ak_status write_kernel_tuner(ak_buf *out, ak_archive *archive,
@@ -270,7 +268,7 @@ static ak_status write_kernel_tuner(ak_buf *out, ak_archive *archive,
 {
     cache_writer writer = {.params = json_object(), .cache = json_object()};
     ak_status status = AK_OK;
-    AK_TRY(writer.params == NULL || writer.cache == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(writer.params != NULL && writer.cache != NULL, err));
     AK_TRY(ak_archive_take(archive, filter, write_one, &writer, err));
     if (writer.first.kernel == NULL) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND, "no trial matches, and a Kernel Tuner cache needs one"));

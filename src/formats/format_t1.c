@@ -46,8 +46,8 @@ static const char *let_of(const ak_task *task, const char *name)
     size_t i;
     json_array_foreach(let, i, one)
     {
-        if (strcmp(ak_json_text_at(one, "Name"), name) == 0) {
-            return json_string_value(json_object_get(one, "Value"));
+        if (ak_json_text_is(one, "Name", name)) {
+            return ak_json_text_or_null(one, "Value");
         }
     }
     return NULL;
@@ -165,7 +165,7 @@ static bool add_condition(json_t *list, const ak_task *task, size_t index)
     const char *name;
     json_object_foreach(read, name, value)
     {
-        good = good && json_array_append_new(names, json_string(name)) == 0;
+        good = good && ak_json_append(names, json_string(name));
     }
     bool wanted = json_object_size(read) > 0;
     good = good && ak_json_set(object, "Parameters", json_incref(names)) &&
@@ -185,8 +185,7 @@ static json_t *space_of(const ak_task *task)
     json_t *space = json_object(), *parameters = json_array(), *conditions = json_array();
     bool good = space != NULL && parameters != NULL && conditions != NULL;
     for (size_t i = 0; i < ak_space_parameter_count(task->space) && good; i++) {
-        good = json_array_append_new(parameters,
-                                     parameter_of(ak_space_parameter(task->space, i))) == 0;
+        good = ak_json_append(parameters, parameter_of(ak_space_parameter(task->space, i)));
     }
     for (size_t i = 0; i < ak_space_condition_count(task->space) && good; i++) {
         good = add_condition(conditions, task, i);
@@ -235,14 +234,13 @@ static json_t *argument_of(const ak_task *task, size_t index)
     ak_dtype dtype = ak_task_argument_dtype(task, index);
     bool constant = argument->fill == AK_FILL_CONSTANT || argument->access == AK_ACCESS_OUT;
     json_t *object = json_object();
-    bool good =
-        object != NULL && ak_json_set_text(object, "Name", argument->name) &&
-        ak_json_set_text(object, "Type", type_name(dtype)) &&
-        ak_json_set(object, "TypeSize", json_integer((json_int_t)ak_dtype_bytes(dtype))) &&
-        ak_json_set_text(object, "MemoryType", "Vector") &&
-        ak_json_set(object, "Size", json_integer((json_int_t)task->shape.elements[index])) &&
-        ak_json_set_text(object, "AccessType", access[argument->access]) &&
-        ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
+    bool good = object != NULL && ak_json_set_text(object, "Name", argument->name) &&
+                ak_json_set_text(object, "Type", type_name(dtype)) &&
+                ak_json_set_count(object, "TypeSize", ak_dtype_bytes(dtype)) &&
+                ak_json_set_text(object, "MemoryType", "Vector") &&
+                ak_json_set_count(object, "Size", task->shape.elements[index]) &&
+                ak_json_set_text(object, "AccessType", access[argument->access]) &&
+                ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
     if (good && constant) {
         good = ak_json_set_real(object, "FillValue",
                                 argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a);
@@ -255,7 +253,7 @@ static bool add_arguments(json_t *kernel, const ak_task *task)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; i < task->problem->argument_count && good; i++) {
-        good = json_array_append_new(list, argument_of(task, i)) == 0;
+        good = ak_json_append(list, argument_of(task, i));
     }
     good = good && ak_json_set(kernel, "Arguments", json_incref(list));
     json_decref(list);
@@ -267,7 +265,7 @@ static json_t *kernel_of(const ak_task *task)
     const json_t *ours = json_object_get(task->implementation->definition, "KernelSpecification");
     const json_t *options = json_object_get(ours, "CompilerOptions");
     bool cuda = strcmp(task->backend, "cuda") == 0;
-    const char *file = json_string_value(json_object_get(ours, "KernelFile"));
+    const char *file = ak_json_text_or_null(ours, "KernelFile");
     const char *threads = task->implementation->threads;
     json_t *kernel = json_object();
     bool good = kernel != NULL && ak_json_set_text(kernel, "Language", cuda ? "CUDA" : "OpenCL") &&

@@ -53,18 +53,17 @@ static json_t *measurements_of(const ak_trial *trial, const char *objective)
     json_t *array = json_array();
     bool good = array != NULL;
     if (good && trial->status == AK_TRIAL_OK) {
-        good = json_array_append_new(array, json_pack("{s:s, s:f, s:s}", "name", "time", "value",
-                                                      trial->median_ms, "unit", "ms")) == 0;
+        good = ak_json_append(array, json_pack("{s:s, s:f, s:s}", "name", "time", "value",
+                                               trial->median_ms, "unit", "ms"));
         if (good && strcmp(objective, "time") != 0) {
-            good = json_array_append_new(array, json_pack("{s:s, s:f}", "name", objective, "value",
-                                                          ak_trial_value(trial))) == 0;
+            good = ak_json_append(
+                array, json_pack("{s:s, s:f}", "name", objective, "value", ak_trial_value(trial)));
         }
         for (size_t i = 0; i < DERIVED_COUNT && good; i++) {
             double value = *derived_value(trial, i);
             good = value <= 0 ||
-                   json_array_append_new(array,
-                                         json_pack("{s:s, s:f, s:s}", "name", derived[i].name,
-                                                   "value", value, "unit", derived[i].unit)) == 0;
+                   ak_json_append(array, json_pack("{s:s, s:f, s:s}", "name", derived[i].name,
+                                                   "value", value, "unit", derived[i].unit));
         }
     }
     return ak_json_whole(array, good);
@@ -108,7 +107,7 @@ static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
         ak_buf_puts(out, ",\n\"results\": [");
     }
     json_decref(metadata);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)

@@ -25,7 +25,7 @@ static const char *const energies[] = {"nvml_energy", "ps_energy", "energy", "jo
 static double energy_of(const json_t *entry)
 {
     for (size_t i = 0; i < AK_COUNT(energies); i++) {
-        double value = json_number_value(json_object_get(entry, energies[i]));
+        double value = ak_json_number_at(entry, energies[i]);
         if (value > 0) {
             return value;
         }
@@ -106,7 +106,7 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     draft->facts = json_incref(facts);
     AK_DO(ak_json_object_or_null(&environment, own, "environment", where, err));
     draft->recording->environment = json_incref(environment);
-    const char *name = json_string_value(json_object_get(environment, "name"));
+    const char *name = ak_json_text_or_null(environment, "name");
     return name == NULL ? AK_OK : ak_draft_text(&draft->recording->device, name, err);
 }
 

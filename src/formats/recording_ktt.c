@@ -39,7 +39,7 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
                        draft->where, unit);
     }
     *ms = units[at].ms;
-    const char *kernel = json_string_value(json_object_get(first, "KernelName"));
+    const char *kernel = ak_json_text_or_null(first, "KernelName");
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
     AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
     return ak_draft_objective(draft, "time", err);
@@ -57,7 +57,7 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(pair, "Name"));
+        const char *name = ak_json_text_or_null(pair, "Name");
         json_t *value = json_object_get(pair, "Value");
         if (name == NULL || value == NULL) {
             AK_TRY(ak_fail(err, AK_INVALID,

@@ -94,8 +94,7 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, const c
                            ak_error *err)
 {
     const bool stated = recording->stated_rank != NULL;
-    const char *text =
-        stated ? recording->stated_rank : json_string_value(json_object_get(space, "Rank"));
+    const char *text = stated ? recording->stated_rank : ak_json_text_or_null(space, "Rank");
     const char *const *names;
     char place[320];
     ak_expr *expr = NULL;

@@ -119,7 +119,7 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
     AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
         const json_t *one = json_array_get(measurements, i);
-        const char *name = json_string_value(json_object_get(one, "name"));
+        const char *name = ak_json_text_or_null(one, "name");
         const json_t *value = json_object_get(one, "value");
         const bool is_time = name != NULL && strcmp(name, "time") == 0;
         double ms = unit_ms;

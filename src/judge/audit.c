@@ -15,8 +15,6 @@
 #include "base/alloc.h"
 
 #define DRAWS_MAX 8
-/* The first elements are stricter than all, and take less time. */
-#define LARGE_MAX ((size_t)1 << 18)
 /* Random streams from here on belong to draws of this file. */
 #define STREAMS (UINT64_C(1) << 41)
 /* Zeros, results that are 1 % too large, and a copy of each input. */
@@ -33,7 +31,7 @@ typedef struct trying {
 static bool is_small(const trying *t, size_t argument)
 {
     const ak_stage *own = &t->e->own[0];
-    return ak_stage_access(own, argument) != AK_ACCESS_IN &&
+    return ak_stage_is_output(own, argument) &&
            own->shape.elements[argument] < AK_SELFTEST_ELEMENTS;
 }
 
@@ -43,8 +41,7 @@ static bool make_wrong(trying *t, const double *right, size_t kind)
     const size_t bytes = ak_dtype_bytes(ak_stage_dtype(t->stage, t->argument));
     const size_t input = kind - 2;
     if (kind >= 2) {
-        if (input >= ak_stage_arguments(t->stage) ||
-            ak_stage_access(t->stage, input) != AK_ACCESS_IN ||
+        if (input >= ak_stage_arguments(t->stage) || ak_stage_is_output(t->stage, input) ||
             t->stage->shape.elements[input] != t->count) {
             return false;
         }
@@ -72,16 +69,6 @@ static void try_all(trying *t, const double *right)
     }
 }
 
-/* Gives the first elements of an output's reference. */
-static ak_status right_of(double *out, const ak_stage *stage, size_t i, size_t count, ak_error *err)
-{
-    if (stage->referee != NULL) {
-        return stage->memory->backend->referee->values(out, stage->referee, i, 0, count, err);
-    }
-    memcpy(out, stage->reference[i], count * sizeof *out);
-    return AK_OK;
-}
-
 /* Tries all wrong outputs for the inputs of one stage. */
 static ak_status try_draw(trying *t, ak_stage *stage, ak_error *err)
 {
@@ -93,7 +80,7 @@ static ak_status try_draw(trying *t, ak_stage *stage, ak_error *err)
         }
         t->argument = i;
         t->count = stage->shape.elements[i];
-        AK_DO(right_of(right, stage, i, t->count, err));
+        AK_DO(ak_stage_right(right, stage, i, t->count, err));
         try_all(t, right);
     }
     return AK_OK;
@@ -149,43 +136,13 @@ static ak_status refuse(const trying *t, size_t argument, size_t kind, ak_error 
                    DRAWS_MAX);
 }
 
-/* Tries the tolerance of an output that is large enough, as the self-test of a stage does. */
-static ak_status audit_large(const ak_stage *stage, size_t argument, ak_error *err)
-{
-    const size_t all = stage->shape.elements[argument], count = all < LARGE_MAX ? all : LARGE_MAX;
-    double *right = ak_alloc(count, sizeof *right), *copies[AK_ARGUMENTS_MAX] = {NULL};
-    size_t counts[AK_ARGUMENTS_MAX], inputs = 0;
-    const char *name = stage->task->problem->arguments[argument].name;
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(right, err));
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN && stage->shape.elements[i] == all) {
-            copies[inputs] = ak_alloc(count, sizeof **copies);
-            AK_TRY(ak_made(copies[inputs], err));
-            ak_stage_decode(copies[inputs], stage, i, 0, count);
-            counts[inputs++] = count;
-        }
-    }
-    AK_TRY(right_of(right, stage, argument, count, err));
-    const ak_compare_with with = {ak_stage_dtype(stage, argument), right, count,
-                                  stage->shape.own_relative[argument], stage->rms[argument]};
-    const ak_compare_inputs given = {(const double *const *)copies, counts, inputs};
-    AK_TRY(ak_compare_selftest(stage->task->problem->name, name, &with, &given, err));
-out:
-    for (size_t i = 0; i < inputs; i++) {
-        ak_free(copies[i]);
-    }
-    ak_free(right);
-    return status;
-}
-
 ak_status ak_audit(ak_evaluator *e, ak_error *err)
 {
     trying t = {.e = e};
     size_t argument, kind;
     for (size_t i = 0; i < ak_stage_arguments(&e->own[0]); i++) {
-        if (ak_stage_access(&e->own[0], i) != AK_ACCESS_IN && !is_small(&t, i)) {
-            AK_DO(audit_large(&e->own[0], i, err));
+        if (ak_stage_is_output(&e->own[0], i) && !is_small(&t, i)) {
+            AK_DO(ak_stage_selftest(&e->own[0], i, err));
         }
     }
     for (size_t draw = 0; draw < DRAWS_MAX; draw++) {

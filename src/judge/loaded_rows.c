@@ -32,36 +32,26 @@ ak_status ak_rows_draw(ak_stage_rows *rows, const ak_stage *stage, size_t least,
     return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
 }
 
-/* Fetches bytes of an output of the latest launch. */
-static ak_status fetch_bytes(void *to, ak_loaded *r, const ak_stage_rows *rows, size_t i,
-                             size_t offset, size_t bytes, ak_error *err)
+/* Fetches a row of an output of the latest launch, `first` being its first element, without the
+   gaps between the rows of the array. */
+static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *rows, size_t i,
+                       size_t first, ak_error *err)
 {
     const ak_backend_ops *backend = r->e->backend;
-    const ak_stage_memory *memory = rows->stage->memory;
-    const size_t at = rows->stage->offset[i] + offset;
-    if (rows->aside) {
-        return backend->fetch_aside(to, r->runnable, i, offset, bytes, err);
-    }
-    if (memory->copy != NULL) {
-        return backend->download(to, memory->device, at, bytes, err);
-    }
-    memcpy(to, memory->bytes + at, bytes);
-    return AK_OK;
-}
-
-/* Fetches `count` elements of an output from element `first` on, without the gaps between its
-   rows. */
-static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *rows, size_t i,
-                       size_t first, size_t count, ak_error *err)
-{
     const ak_stage *stage = rows->stage;
-    const size_t bytes = ak_dtype_bytes(ak_stage_dtype(stage, i));
-    const size_t row = stage->shape.row[i], pitch = stage->shape.pitch[i];
+    const ak_stage_memory *memory = stage->memory;
+    const size_t count = rows->elements[i], element = ak_dtype_bytes(ak_stage_dtype(stage, i));
     for (size_t done = 0, length; done < count; done += length) {
-        const size_t e = first + done, left = count - done;
-        length = row == pitch || row - e % row > left ? left : row - e % row;
-        AK_DO(fetch_bytes(to + done * bytes, r, rows, i, (e / row * pitch + e % row) * bytes,
-                          length * bytes, err));
+        const size_t at = ak_stage_run(&length, stage, i, first + done, count - done) * element;
+        const size_t in_block = stage->offset[i] + at, bytes = length * element;
+        unsigned char *part = to + done * element;
+        if (rows->aside) {
+            AK_DO(backend->fetch_aside(part, r->runnable, i, at, bytes, err));
+        } else if (memory->copy != NULL) {
+            AK_DO(backend->download(part, memory->device, in_block, bytes, err));
+        } else {
+            memcpy(part, memory->bytes + in_block, bytes);
+        }
     }
     return AK_OK;
 }
@@ -92,8 +82,8 @@ static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i,
     AK_DO(AK_NEW(got, count * ak_dtype_bytes(dtype), err));
     ak_status status = AK_OK;
     for (size_t k = 0; status == AK_OK && k < rows->rows; k++) {
-        status = fetch(got + k * width * ak_dtype_bytes(dtype), r, rows, i, rows->row[k] * width,
-                       width, err);
+        status =
+            fetch(got + k * width * ak_dtype_bytes(dtype), r, rows, i, rows->row[k] * width, err);
     }
     const double level = ak_compare_rms(rows->arrays[i], count);
     const double more = level > 0 && stage->level[i] > level ? stage->level[i] / level : 1.0;

@@ -80,24 +80,12 @@ static void close_c(void *opened)
         ak_host_ops.unload(state->runnable);
     }
     ak_host_ops.close(state->device);
-    ak_free(state);
 }
 
-static ak_status open_c(void **out, const ak_reference *reference, const char *folder,
+static ak_status open_c(void *state, const ak_reference *reference, const char *folder,
                         ak_error *err)
 {
-    c_state *state = NULL;
-    if (builtin(reference->task) != NULL) {
-        return AK_OK;
-    }
-    AK_DO(AK_NEW(state, 1, err));
-    ak_status status = load(state, reference->task, folder, err);
-    if (status != AK_OK) {
-        close_c(state);
-        return status;
-    }
-    *out = state;
-    return AK_OK;
+    return builtin(reference->task) != NULL ? AK_OK : load(state, reference->task, folder, err);
 }
 
 static void run_here(const ak_reference *reference, const ak_shape *shape, double *const *arrays)
@@ -256,7 +244,7 @@ static ak_status run_there(const c_state *state, const ak_task *task, const ak_s
 static ak_status run_c(const ak_reference *reference, const ak_shape *shape, double *const *arrays,
                        ak_error *err)
 {
-    if (reference->state != NULL) {
+    if (builtin(reference->task) == NULL) {
         return run_there(reference->state, reference->task, shape, arrays, err);
     }
     run_here(reference, shape, arrays);
@@ -264,4 +252,4 @@ static ak_status run_c(const ak_reference *reference, const ak_shape *shape, dou
 }
 
 const ak_reference_ops ak_reference_c_ops = {
-    .kind = "c", .open = open_c, .run = run_c, .close = close_c};
+    .kind = "c", .state_bytes = sizeof(c_state), .open = open_c, .run = run_c, .close = close_c};

@@ -30,6 +30,12 @@ typedef struct kernel_state {
     ak_runnable *runnable;
 } kernel_state;
 
+/* Returns whether the reference is the default configuration of what is tuned. */
+static bool is_default(const ak_task *task)
+{
+    return strcmp(task->problem->reference.kind, "default") == 0;
+}
+
 /* Opens the task of the implementation that is the reference, on the same device if the device can
    run it. */
 static ak_status open_task(kernel_state *s, const ak_task *task, ak_error *err)
@@ -95,7 +101,6 @@ static void close_kernel(void *opened)
         s->backend->close(s->device);
     }
     ak_task_close(s->own);
-    ak_free(s);
 }
 
 static ak_status load(kernel_state *s, const char *folder, ak_error *err)
@@ -120,32 +125,13 @@ static ak_status load(kernel_state *s, const char *folder, ak_error *err)
                          s->task->problem->name, s->task->implementation->name, outcome.reason);
 }
 
-static ak_status open_state(void **out, const ak_reference *reference, const char *folder,
-                            bool another, ak_error *err)
-{
-    kernel_state *s;
-    AK_DO(AK_NEW(s, 1, err));
-    s->task = reference->task;
-    ak_status status = another ? open_task(s, reference->task, err) : AK_OK;
-    status = status == AK_OK ? load(s, folder, err) : status;
-    if (status != AK_OK) {
-        close_kernel(s);
-        return status;
-    }
-    *out = s;
-    return AK_OK;
-}
-
-static ak_status open_kernel(void **out, const ak_reference *reference, const char *folder,
+static ak_status open_kernel(void *state, const ak_reference *reference, const char *folder,
                              ak_error *err)
 {
-    return open_state(out, reference, folder, true, err);
-}
-
-static ak_status open_default(void **out, const ak_reference *reference, const char *folder,
-                              ak_error *err)
-{
-    return open_state(out, reference, folder, false, err);
+    kernel_state *s = state;
+    s->task = reference->task;
+    AK_DO(is_default(s->task) ? AK_OK : open_task(s, s->task, err));
+    return load(s, folder, err);
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -224,9 +210,9 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
                             err));
     AK_DO(s->backend->launch(&outcome, s->runnable, &launch, err));
     if (outcome.status != AK_TRIAL_OK) {
-        const bool by_default = strcmp(s->task->problem->reference.kind, "default") == 0;
         return ak_fail(err, AK_INVALID, "%s: the reference, %s%s, failed: %s",
-                       s->task->problem->name, by_default ? "the default configuration of " : "",
+                       s->task->problem->name,
+                       is_default(s->task) ? "the default configuration of " : "",
                        s->task->implementation->name, outcome.reason);
     }
     for (size_t i = 0; i < count; i++) {
@@ -237,7 +223,13 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
     return AK_OK;
 }
 
-const ak_reference_ops ak_reference_kernel_ops = {
-    .kind = "kernel", .open = open_kernel, .run = run_kernel, .close = close_kernel};
-const ak_reference_ops ak_reference_default_ops = {
-    .kind = "default", .open = open_default, .run = run_kernel, .close = close_kernel};
+const ak_reference_ops ak_reference_kernel_ops = {.kind = "kernel",
+                                                  .state_bytes = sizeof(kernel_state),
+                                                  .open = open_kernel,
+                                                  .run = run_kernel,
+                                                  .close = close_kernel};
+const ak_reference_ops ak_reference_default_ops = {.kind = "default",
+                                                   .state_bytes = sizeof(kernel_state),
+                                                   .open = open_kernel,
+                                                   .run = run_kernel,
+                                                   .close = close_kernel};

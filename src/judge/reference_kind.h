@@ -7,12 +7,15 @@
 
 typedef struct ak_reference_ops {
     const char *kind; /* as in ak_reference_spec */
-    /* (optional) Gives the state that `run` needs; a reference without a state gives NULL. */
-    ak_status (*open)(void **out, const ak_reference *reference, const char *folder, ak_error *err);
+    /* (optional) Fills the state that `run` needs, `state_bytes` of zeros, which `close` clears,
+       also after a failure. */
+    size_t state_bytes;
+    ak_status (*open)(void *state, const ak_reference *reference, const char *folder,
+                      ak_error *err);
     /* Does what ak_reference_run says. */
     ak_status (*run)(const ak_reference *reference, const ak_shape *shape, double *const *arrays,
                      ak_error *err);
-    void (*close)(void *state); /* never called with NULL */
+    void (*close)(void *state);
 } ak_reference_ops;
 
 struct ak_reference {

@@ -40,7 +40,9 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
     ak_status status = AK_OK;
     AK_TRY(ak_host_pool_open(&reference->pool, threads, SPIN_NS, err));
     if (reference->ops->open != NULL) {
-        AK_TRY(reference->ops->open(&reference->state, reference, folder, err));
+        reference->state = ak_alloc(1, reference->ops->state_bytes);
+        AK_TRY(ak_made(reference->state, err));
+        AK_TRY(reference->ops->open(reference->state, reference, folder, err));
     }
 out:
     if (status != AK_OK) {
@@ -57,6 +59,7 @@ void ak_reference_close(ak_reference *reference)
         ak_host_pool_close(reference->pool);
         if (reference->state != NULL) {
             reference->ops->close(reference->state);
+            ak_free(reference->state);
         }
         ak_free(reference);
     }

@@ -4,12 +4,10 @@
  * folder, write only to the run's folder, and reach neither the network nor other processes. Arrays
  * are exchanged through files in the run's folder.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/compile.h"
-#include "backend/sandbox.h"
+#include "backend/host/host.h"
 #include "backend/script.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -29,25 +27,12 @@ typedef struct python_state {
 
 static ak_status start(python_state *s, const char *kernel, ak_error *err)
 {
-    ak_script_home home;
+    const ak_script_spec confined = {
+        .asset = SCRIPT, .who = WHERE, .purpose = "a Python reference", .folder = s->folder};
     ak_reads reads;
-    ak_sandbox_plan plan;
-    AK_DO(ak_script_find(&home, "a Python reference", err));
     ak_reads_open(&reads);
-    ak_script_reads(&reads, &home);
     ak_reads_add_folder(&reads, kernel);
-    ak_reads_add(&reads, "/proc/self");
-    char temporary[AK_PATH_MAX + 8];
-    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", s->folder);
-    const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, NULL};
-    const char *const writable[] = {"/dev/null", s->folder, NULL};
-    ak_sandbox_plan_open_alone(&plan, reads.path, writable);
-    const ak_proc_spec confined = {
-        .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    ak_status status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);
-    ak_sandbox_plan_close(&plan);
-    ak_script_home_clear(&home);
-    return status;
+    return ak_script_start(&s->script, &confined, &reads, err);
 }
 
 /* Lists the names that the function may have as parameters, and those of the outputs. */
@@ -89,34 +74,23 @@ static void close_python(void *opened)
 {
     python_state *s = opened;
     ak_script_end(&s->script);
-    ak_free(s);
 }
 
-static ak_status open_python(void **out, const ak_reference *reference, const char *folder,
+static ak_status open_python(void *state, const ak_reference *reference, const char *folder,
                              ak_error *err)
 {
     const ak_problem *problem = reference->task->problem;
     char kernel[AK_PATH_MAX];
-    const char *slash = strrchr(problem->where, '/');
-    size_t length = slash == NULL ? 0 : (size_t)(slash - problem->where);
-    python_state *s;
-    AK_DO(AK_NEW(s, 1, err));
+    python_state *s = state;
     /* The path is absolute because Python imports other modules of the kernel's folder from
        there. */
-    char relative[AK_PATH_MAX];
-    (void)snprintf(relative, sizeof relative, "%.*s", (int)length, problem->where);
-    if (realpath(slash == NULL ? "." : length == 0 ? "/" : relative, kernel) == NULL) {
+    ak_host_own_folder(kernel, problem);
+    if (kernel[0] == 0) {
         (void)snprintf(kernel, sizeof kernel, "%s", folder); /* a built-in kernel has no folder */
     }
     (void)snprintf(s->folder, sizeof s->folder, "%s", folder);
-    ak_status status = start(s, kernel, err);
-    status = status == AK_OK ? load(s, problem, kernel, err) : status;
-    if (status != AK_OK) {
-        close_python(s);
-        return status;
-    }
-    *out = s;
-    return AK_OK;
+    AK_DO(start(s, kernel, err));
+    return load(s, problem, kernel, err);
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -215,5 +189,8 @@ out:
                                                      : ak_fail_within(err, "%s", problem->name);
 }
 
-const ak_reference_ops ak_reference_python_ops = {
-    .kind = "python", .open = open_python, .run = run_python, .close = close_python};
+const ak_reference_ops ak_reference_python_ops = {.kind = "python",
+                                                  .state_bytes = sizeof(python_state),
+                                                  .open = open_python,
+                                                  .run = run_python,
+                                                  .close = close_python};

@@ -58,10 +58,8 @@ size_t ak_stage_tight_bytes(const ak_stage *stage, size_t i)
     return stage->shape.elements[i] * ak_dtype_bytes(ak_stage_dtype(stage, i));
 }
 
-/* Returns where element `first` of an argument lies, in elements from the start, and gives how many
-   of the `count` elements from there on lie together. */
-static size_t run_of(size_t *length, const ak_stage *stage, size_t argument, size_t first,
-                     size_t count)
+size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                    size_t count)
 {
     size_t row = stage->shape.row[argument], pitch = stage->shape.pitch[argument];
     if (row == pitch) {
@@ -79,7 +77,7 @@ void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t
     ak_dtype dtype = ak_stage_dtype(stage, argument);
     const unsigned char *from = stage->inputs[argument];
     for (size_t done = 0, length; done < count; done += length) {
-        size_t at = run_of(&length, stage, argument, first + done, count - done);
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
         ak_inputs_decode(out + done, from + at * ak_dtype_bytes(dtype), length, dtype);
     }
 }
@@ -90,7 +88,7 @@ static void encode(const ak_stage *stage, size_t argument, const double *values,
     ak_dtype dtype = ak_stage_dtype(stage, argument);
     unsigned char *to = stage->inputs[argument];
     for (size_t done = 0, length; done < count; done += length) {
-        size_t at = run_of(&length, stage, argument, first + done, count - done);
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
         ak_inputs_encode(to + at * ak_dtype_bytes(dtype), values + done, length, dtype);
     }
 }

@@ -172,6 +172,19 @@ bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);
 ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err);
 void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument);
 void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument);
+static inline bool ak_stage_is_output(const ak_stage *stage, size_t argument)
+{
+    return ak_stage_access(stage, argument) != AK_ACCESS_IN;
+}
+/* Returns where element `first` of an argument lies, in elements from the start, and gives how many
+   of the `count` elements from there on lie together. */
+size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                    size_t count);
+/* Gives the first elements of an output's reference. */
+ak_status ak_stage_right(double *out, const ak_stage *stage, size_t argument, size_t count,
+                         ak_error *err);
+/* Checks with the first elements of an output that its tolerance tells right from wrong here. */
+ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *err);
 /* Decodes `count` elements of an input from element `first` on. */
 void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
                      size_t count);

@@ -35,11 +35,6 @@ static const ak_referee_ops *ops_of(const ak_stage *stage)
     return stage->memory->backend->referee;
 }
 
-static bool is_output(const ak_stage *stage, size_t argument)
-{
-    return ak_stage_access(stage, argument) != AK_ACCESS_IN;
-}
-
 /* ---- two references ------------------------------------------------------------------------ */
 
 static bool agree(double x, double y, double rms)
@@ -91,7 +86,7 @@ ak_status ak_stage_witness(ak_stage *stage, ak_error *err)
     AK_TRY(ak_stage_set(stage, 0, err));
     AK_TRY(ops->compute(referee, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (is_output(stage, i)) {
+        if (ak_stage_is_output(stage, i)) {
             const stretch all = {stage->reference[i], 0, stage->shape.elements[i]};
             AK_TRY(compare_values(stage, referee, i, &all, err));
         }
@@ -119,7 +114,7 @@ static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_ref
     AK_TRY(ak_stage_rows_compute(s, reference, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         const size_t width = s->elements[i];
-        for (size_t k = 0; is_output(stage, i) && k < s->rows; k++) {
+        for (size_t k = 0; ak_stage_is_output(stage, i) && k < s->rows; k++) {
             const stretch row = {s->arrays[i] + k * width, s->row[k] * width, width};
             AK_TRY(compare_values(stage, referee, i, &row, err));
         }
@@ -132,33 +127,34 @@ out:
 
 /* ---- making ready -------------------------------------------------------------------------- */
 
-/* Decodes the first `count` elements of an input; the caller frees them. Returns NULL if there is
-   no memory. */
-static double *first_of_input(const ak_stage *stage, size_t argument, size_t count)
+ak_status ak_stage_right(double *out, const ak_stage *stage, size_t argument, size_t count,
+                         ak_error *err)
 {
-    double *out = ak_alloc(count, sizeof *out);
-    if (out != NULL) {
-        ak_stage_decode(out, stage, argument, 0, count);
+    if (stage->referee != NULL) {
+        return ops_of(stage)->values(out, stage->referee, argument, 0, count, err);
     }
-    return out;
+    memcpy(out, stage->reference[argument], count * sizeof *out);
+    return AK_OK;
 }
 
-static ak_status selftest_one(const ak_stage *stage, size_t argument, ak_error *err)
+ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *err)
 {
     const ak_problem *problem = stage->task->problem;
-    size_t all = stage->shape.elements[argument], inputs = 0;
-    size_t count = all < SELFTEST_MAX ? all : SELFTEST_MAX, counts[AK_ARGUMENTS_MAX];
+    const size_t all = stage->shape.elements[argument];
+    const size_t count = all < SELFTEST_MAX ? all : SELFTEST_MAX;
     double *copies[AK_ARGUMENTS_MAX] = {NULL}, *right = ak_alloc(count, sizeof *right);
+    size_t counts[AK_ARGUMENTS_MAX], inputs = 0;
     ak_status status = AK_OK;
     AK_TRY(ak_made(right, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (!is_output(stage, i) && stage->shape.elements[i] == all) {
-            counts[inputs] = count;
-            copies[inputs] = first_of_input(stage, i, count);
-            AK_TRY(copies[inputs++] == NULL ? ak_fail_memory(err) : AK_OK);
+        if (!ak_stage_is_output(stage, i) && stage->shape.elements[i] == all) {
+            copies[inputs] = ak_alloc(count, sizeof **copies);
+            AK_TRY(ak_made(copies[inputs], err));
+            ak_stage_decode(copies[inputs], stage, i, 0, count);
+            counts[inputs++] = count;
         }
     }
-    AK_TRY(ops_of(stage)->values(right, stage->referee, argument, 0, count, err));
+    AK_TRY(ak_stage_right(right, stage, argument, count, err));
     const ak_compare_with with = {ak_stage_dtype(stage, argument), right, count,
                                   stage->shape.own_relative[argument], stage->rms[argument]};
     const ak_compare_inputs given = {(const double *const *)copies, counts, inputs};
@@ -182,7 +178,7 @@ static ak_status make_reference(ak_stage *stage, ak_reference *reference, bool s
     for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
         size_t nans = 0;
         double rms = 0.0;
-        if (is_output(stage, i)) {
+        if (ak_stage_is_output(stage, i)) {
             ops->describe(&nans, &rms, stage->referee, i);
             ak_stage_know(stage, i, rms);
         } else {
@@ -201,7 +197,7 @@ static ak_status make_reference(ak_stage *stage, ak_reference *reference, bool s
     status = status == AK_OK ? witness_rows(stage, stage->referee, reference, err) : status;
     int64_t witnessed = ak_clock_ns();
     for (size_t i = 0; status == AK_OK && selftest && i < ak_stage_arguments(stage); i++) {
-        status = is_output(stage, i) ? selftest_one(stage, i, err) : AK_OK;
+        status = ak_stage_is_output(stage, i) ? ak_stage_selftest(stage, i, err) : AK_OK;
     }
     times->reference_ns += computed - begin;
     times->witness_ns += witnessed - computed;
@@ -250,7 +246,7 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
     }
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         uint64_t hash = 0;
-        if (is_output(stage, i)) {
+        if (ak_stage_is_output(stage, i)) {
             continue;
         }
         AK_DO(ops->fingerprint(&hash, stage->referee, i, err));
@@ -261,13 +257,13 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
     }
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         ak_compare_result result;
+        const ak_compare_with with = {.relative = stage->slack * stage->shape.own_relative[i],
+                                      .rms = stage->slack * stage->rms[i]};
         bool intact = true;
-        if (!is_output(stage, i)) {
+        if (!ak_stage_is_output(stage, i)) {
             continue;
         }
-        AK_DO(ops->compare(&result, &intact, stage->referee, i,
-                           stage->slack * stage->shape.own_relative[i],
-                           stage->slack * stage->rms[i], err));
+        AK_DO(ops->compare(&result, &intact, stage->referee, i, &with, err));
         if (!intact) {
             ak_stage_spoilt(stage->memory);
             ak_stage_wrong(out, stage, "it writes to memory outside of its arguments");

@@ -5,11 +5,6 @@
 
 #include "base/alloc.h"
 
-static bool is_output(const ak_stage *stage, size_t argument)
-{
-    return ak_stage_access(stage, argument) != AK_ACCESS_IN;
-}
-
 /* Finds how a row uses an argument by comparing the shape with that of a first size of 1. Returns
    false if the rows of the problem are not separate problems. */
 static bool part_of(ak_stage_part *out, const ak_stage *stage, const ak_shape *one, size_t argument)
@@ -40,7 +35,7 @@ ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, double f
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         out->elements[i] = one.elements[i];
         bool fits = part_of(&out->part[i], stage, &one, i);
-        if (!fits || (is_output(stage, i) && rows > 1 && out->part[i] != AK_PART_ROW)) {
+        if (!fits || (ak_stage_is_output(stage, i) && rows > 1 && out->part[i] != AK_PART_ROW)) {
             return ak_fail(err, AK_UNAVAILABLE,
                            "%s cannot be split along %s into independent problems, so the CPU "
                            "computes its reference",

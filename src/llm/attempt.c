@@ -513,7 +513,7 @@ ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *r
     if (status == AK_OK) {
         out->status = http.status;
         (void)snprintf(out->request_id, sizeof out->request_id, "%s", http.request_id);
-        status = x.failed == AK_OK ? AK_OK : ak_fail_memory(err);
+        status = ak_stored(x.failed == AK_OK, err);
     }
     if (status != AK_OK) {
         /* err is set already */

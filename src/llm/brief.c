@@ -57,9 +57,7 @@ static ak_status add_fact(ak_brief *brief, bool hardware, const char *name, cons
     ak_fact *fact = &(*list)[*count];
     fact->name = ak_arena_strndup(brief->arena, name, strlen(name));
     fact->text = ak_arena_strndup(brief->arena, text, strlen(text));
-    if (fact->name == NULL || fact->text == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(fact->name != NULL && fact->text != NULL, err));
     (*count)++;
     return AK_OK;
 }
@@ -380,7 +378,7 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
         brief->device = ak_arena_strndup(brief->arena, name, strlen(name));
     }
     ak_buf_free(&text);
-    return brief->software == NULL || brief->device == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_stored(brief->software != NULL && brief->device != NULL, err);
 }
 
 /* Returns the name of a device as the prompt shows it. That of a recording is "sim:" and the name

@@ -394,7 +394,7 @@ json_t *ak_llm_doctor(void)
                                 provider->ask != NULL ? "none"
                                 : variable == NULL    ? "--llm-key-file"
                                                       : variable);
-        good = json_array_append_new(list, row) == 0 && good;
+        good = ak_json_append(list, row) && good;
     }
     good = good &&
            ak_json_set_text(result, "curl",

@@ -42,11 +42,11 @@ static json_t *message_of(const char *role, const char *text)
 json_t *ak_messages_json(const ak_llm_chat *chat, const char *system)
 {
     json_t *list = json_array();
-    bool good = list != NULL &&
-                (system == NULL || json_array_append_new(list, message_of("system", system)) == 0);
+    bool good =
+        list != NULL && (system == NULL || ak_json_append(list, message_of("system", system)));
     for (size_t i = 0; i < chat->message_count && good; i++) {
         const char *role = chat->messages[i].role == AK_LLM_USER ? "user" : "assistant";
-        good = json_array_append_new(list, message_of(role, chat->messages[i].text)) == 0;
+        good = ak_json_append(list, message_of(role, chat->messages[i].text));
     }
     return ak_json_whole(list, good);
 }

@@ -45,9 +45,7 @@ static ak_status as_array(json_t **out, bool *cut, json_t *found, ak_error *err)
         *out = json_incref(found);
     } else if (json_is_object(found)) {
         *out = json_array();
-        if (*out == NULL || json_array_append(*out, found) != 0) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(*out != NULL && json_array_append(*out, found) == 0, err));
     } else if (json_is_string(found)) {
         ak_relaxed inner;
         AK_DO(ak_relaxed_read(&inner, json_string_value(found), json_string_length(found), err));
@@ -124,7 +122,7 @@ static ak_status consider(search *s, const ak_relaxed *read, size_t start, ak_er
     if (object && s->cut && s->rank >= ARRAY) {
         /* Only one element was broken; the objects after it are elements too. */
         s->best_end = start + read->end;
-        return json_array_append(s->elements, read->value) == 0 ? AK_OK : ak_fail_memory(err);
+        return ak_stored(json_array_append(s->elements, read->value) == 0, err);
     }
     if (json_is_array(read->value) && json_is_object(json_array_get(read->value, 0)) &&
         s->rank <= ARRAY) {

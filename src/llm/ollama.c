@@ -50,7 +50,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
                 ak_json_set(body, "messages", ak_messages_json(chat, system)) &&
                 (!schema || ak_json_set(body, "format", json_deep_copy(chat->schema)));
     if (good && ak_can(request, AK_ABILITY_SEED)) {
-        good = ak_json_set(options, "seed", json_integer((json_int_t)(chat->seed & INT32_MAX)));
+        good = ak_json_set_count(options, "seed", chat->seed & INT32_MAX);
     }
     if (good && ak_can(request, AK_ABILITY_EFFORT) && (schema || request->effort != NULL)) {
         good = ak_json_set(body, "think", think(request));

@@ -48,7 +48,7 @@ static void read_output(ak_reply *out, const json_t *response, bool with_text)
     json_t *item, *part;
     json_array_foreach(json_object_get(response, "output"), i, item)
     {
-        if (strcmp(ak_json_text_at(item, "type"), "reasoning") == 0 && with_text) {
+        if (ak_json_text_is(item, "type", "reasoning") && with_text) {
             json_array_foreach(json_object_get(item, "summary"), j, part)
             {
                 ak_append_at(&out->reasoning, part, "text");
@@ -61,7 +61,7 @@ static void read_output(ak_reply *out, const json_t *response, bool with_text)
         }
         json_array_foreach(json_object_get(item, "content"), j, part)
         {
-            bool refusal = strcmp(ak_json_text_at(part, "type"), "refusal") == 0;
+            bool refusal = ak_json_text_is(part, "type", "refusal");
             if (refusal) {
                 out->finish = AK_LLM_FINISH_REFUSAL;
             }

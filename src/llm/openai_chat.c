@@ -33,7 +33,7 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
         good = ak_json_set_text(body, "reasoning_effort", request->effort);
     }
     if (good && ak_can(request, AK_ABILITY_SEED)) {
-        good = ak_json_set(body, "seed", json_integer((json_int_t)(chat->seed & INT32_MAX)));
+        good = ak_json_set_count(body, "seed", chat->seed & INT32_MAX);
     }
     if (good && ak_can(request, AK_ABILITY_STREAM)) {
         good = ak_json_set(body, "stream", json_true());

@@ -42,7 +42,7 @@ static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
     bool good = values != NULL;
     for (size_t v = 0; good && v < parameter->value_count; v++) {
         good = !ak_space_occurs(space, p, v) ||
-               json_array_append_new(values, ak_value_json(&parameter->values[v])) == 0;
+               ak_json_append(values, ak_value_json(&parameter->values[v]));
     }
     good = ak_json_set(schema, "enum", ak_json_whole(values, good));
     return ak_json_whole(schema, good);
@@ -73,9 +73,9 @@ static json_t *parent_schema(const ak_brief *brief, const ak_history *history)
     json_t *values = json_array();
     bool good = values != NULL;
     for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(values, json_integer((json_int_t)parents[i])) == 0;
+        good = ak_json_append(values, json_integer((json_int_t)parents[i]));
     }
-    good = good && json_array_append_new(values, json_null()) == 0;
+    good = good && ak_json_append(values, json_null());
     json_t *schema = count == 0
                          ? json_pack("{s:s}", "type", "null")
                          : json_pack("{s:[s,s],s:O}", "type", "integer", "null", "enum", values);

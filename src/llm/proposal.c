@@ -250,7 +250,7 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     *out = (ak_suggestion){.status = AK_SUGGESTION_ACCEPTED};
     const json_t *changes = json_object_get(element, "changes");
     const json_t *gain = json_object_get(element, "expected_gain_pct");
-    const char *hypothesis = json_string_value(json_object_get(element, "hypothesis"));
+    const char *hypothesis = ak_json_text_or_null(element, "hypothesis");
     if (!json_is_object(element) || !json_is_object(changes)) {
         char text[VALUE_BYTES];
         wish_text(text, element);

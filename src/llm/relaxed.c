@@ -329,7 +329,7 @@ static json_t *read_array(reader *r, bool keep)
         if (element == NULL) {
             break;
         }
-        if (json_array_append_new(array, element) != 0) {
+        if (!ak_json_append(array, element)) {
             r->no_memory = r->cut = true;
             break;
         }

@@ -28,7 +28,7 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
         json_t *list = json_array();
         json_array_foreach(schema, i, member)
         {
-            if (json_array_append_new(list, copy(member, keywords, false)) != 0) {
+            if (!ak_json_append(list, copy(member, keywords, false))) {
                 json_decref(list);
                 return NULL;
             }
@@ -94,7 +94,7 @@ static bool allow_null(json_t *property)
     if (json_is_string(type)) {
         good = json_object_set_new(property, "type", json_pack("[O,s]", type, "null")) == 0;
     }
-    return good && (legal == NULL || json_array_append_new(legal, json_null()) == 0);
+    return good && (legal == NULL || ak_json_append(legal, json_null()));
 }
 
 /* Makes every property of a schema required, as some providers demand. A property that was optional
@@ -117,7 +117,7 @@ static bool strict_form(json_t *schema)
     json_object_foreach(properties, key, member)
     {
         if (good && !is_listed(required, key)) {
-            good = allow_null(member) && json_array_append_new(required, json_string(key)) == 0;
+            good = allow_null(member) && ak_json_append(required, json_string(key));
         }
     }
     json_object_foreach(schema, key, member)

@@ -48,7 +48,7 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
                 AK_TRY(ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
                                origin));
             }
-            AK_TRY(json_array_append(tape->script, entry) == 0 ? AK_OK : ak_fail_memory(err));
+            AK_TRY(ak_stored(json_array_append(tape->script, entry) == 0, err));
             json_decref(entry);
             entry = NULL;
         }
@@ -152,7 +152,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
         good =
             ak_json_set_text(entry, "role", message->role == AK_LLM_USER ? "user" : "assistant") &&
             ak_json_set_text(entry, "text", message->text);
-        good = json_array_append_new(messages, entry) == 0 && good;
+        good = ak_json_append(messages, entry) && good;
     }
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)chat->seed);
@@ -221,11 +221,10 @@ static ak_status read_situations(ak_tape *tape, ak_error *err)
         json_t *list = json_object_get(tape->situations, about);
         bool good =
             about[0] == 0 || list != NULL || ak_json_set(tape->situations, about, json_array());
-        good = good &&
-               (about[0] == 0 || json_array_append_new(json_object_get(tape->situations, about),
-                                                       json_string(names[i])) == 0);
+        good = good && (about[0] == 0 || ak_json_append(json_object_get(tape->situations, about),
+                                                        json_string(names[i])));
         json_decref(document);
-        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(good, err));
     }
 out:
     ak_fs_list_free(names, count);
@@ -431,10 +430,9 @@ ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
     (void)snprintf(file, sizeof file, "%s.json", name);
     json_t *document = json_object();
     ak_status status = AK_OK;
-    if (!ak_json_set(document, "question", json_deep_copy(question)) ||
-        !ak_json_set(document, "answer", answer_json(answer))) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_stored(ak_json_set(document, "question", json_deep_copy(question)) &&
+                         ak_json_set(document, "answer", answer_json(answer)),
+                     err));
     if (tape->about == NULL) {
         AK_TRY(write_about(tape, question, err));
     }

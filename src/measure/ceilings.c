@@ -9,14 +9,6 @@
 #define FILE_NAME      "ceilings.json"
 #define FILE_BYTES_MAX (1u << 20)
 
-#define FIGURES(X)                                                                                 \
-    X(peak_tflops)                                                                                 \
-    X(copy_gbs)                                                                                    \
-    X(triad_gbs)                                                                                   \
-    X(read_gbs)                                                                                    \
-    X(l1_gbs)                                                                                      \
-    X(cache_gbs)
-
 bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more)
 {
     bool rose = false;
@@ -25,7 +17,7 @@ bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more)
         to->figure = more->figure;                                                                 \
         rose = true;                                                                               \
     }
-    FIGURES(RAISE)
+    AK_CEILINGS_FIGURES(RAISE)
 #undef RAISE
     to->measured = to->measured || more->measured;
     return rose;
@@ -43,7 +35,7 @@ static void read_figures(ak_ceilings *out, const json_t *object)
 {
     *out = (ak_ceilings){.measured = json_is_object(object)};
 #define READ(figure) out->figure = ak_json_number_at(object, #figure);
-    FIGURES(READ)
+    AK_CEILINGS_FIGURES(READ)
 #undef READ
 }
 
@@ -52,7 +44,7 @@ json_t *ak_ceilings_json(const ak_ceilings *c)
     json_t *object = json_object();
     bool good = object != NULL;
 #define SET(figure) good = good && ak_json_set_real(object, #figure, c->figure);
-    FIGURES(SET)
+    AK_CEILINGS_FIGURES(SET)
 #undef SET
     return ak_json_whole(object, good);
 }

@@ -10,6 +10,15 @@
 #include "base/json.h"
 #include "measure/roofline.h"
 
+/* X(figure of ak_ceilings, which is also its name in JSON) */
+#define AK_CEILINGS_FIGURES(X)                                                                     \
+    X(peak_tflops)                                                                                 \
+    X(copy_gbs)                                                                                    \
+    X(triad_gbs)                                                                                   \
+    X(read_gbs)                                                                                    \
+    X(l1_gbs)                                                                                      \
+    X(cache_gbs)
+
 /* Raises each figure of `to` to that of `more` if that is higher. Returns true if any rose. */
 bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more);
 /* Returns the factor by which the peak or the bandwidth rose, whichever is larger. A figure that

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "report/outcome.h"
 
 /* A successful trial, compared without the column `skip`. */
 typedef struct view {
@@ -12,11 +13,6 @@ typedef struct view {
     size_t width, skip;
     const ak_trial *trial;
 } view;
-
-/* Two trials that differ in one column: the ratio of their times and how far it may be off. */
-typedef struct contrast {
-    double ratio, low, high;
-} contrast;
 
 static int without_column(const void *a, const void *b)
 {
@@ -31,7 +27,7 @@ static int without_column(const void *a, const void *b)
 
 static int by_ratio(const void *a, const void *b)
 {
-    double x = ((const contrast *)a)->ratio, y = ((const contrast *)b)->ratio;
+    double x = ((const ak_outcome *)a)->cost, y = ((const ak_outcome *)b)->cost;
     return x < y ? -1 : x > y;
 }
 
@@ -42,22 +38,15 @@ static void keep_fastest(const ak_trial **fastest, const ak_trial *trial)
     }
 }
 
-static contrast contrast_of(const ak_trial *from, const ak_trial *to)
+/* Returns how many times as fast as `from` a trial is that differs from it in one column. */
+static ak_outcome contrast_of(const ak_trial *from, const ak_trial *to)
 {
-    contrast c = {.ratio = ak_trial_cost(from) / ak_trial_cost(to)};
-    bool timed = !(from->cost > 0);
-    double from_low = timed ? from->ci_low_ms : from->cost_low;
-    double from_high = timed ? from->ci_high_ms : from->cost_high;
-    double to_low = timed ? to->ci_low_ms : to->cost_low;
-    double to_high = timed ? to->ci_high_ms : to->cost_high;
-    bool known = from_low > 0 && to_low > 0;
-    c.low = known ? from_low / to_high : c.ratio;
-    c.high = known ? from_high / to_low : c.ratio;
-    return c;
+    const ak_outcome start = ak_outcome_of(NULL, from), end = ak_outcome_of(NULL, to);
+    return ak_outcome_speed(&start, &end);
 }
 
 /* Finds the pairs among `count` views; `pairs` has room for `count` pairs. */
-static size_t find_pairs(contrast *pairs, view *views, size_t count, uint16_t from, uint16_t to)
+static size_t find_pairs(ak_outcome *pairs, view *views, size_t count, uint16_t from, uint16_t to)
 {
     size_t found = 0;
     qsort(views, count, sizeof *views, without_column);
@@ -79,14 +68,14 @@ static size_t find_pairs(contrast *pairs, view *views, size_t count, uint16_t fr
     return found;
 }
 
-static void weigh(ak_report_change *change, contrast *pairs, size_t count)
+static void weigh(ak_report_change *change, ak_outcome *pairs, size_t count)
 {
     change->pairs = count;
     if (count == 0) {
         return;
     }
     qsort(pairs, count, sizeof *pairs, by_ratio);
-    change->speed = (pairs[(count - 1) / 2].ratio + pairs[count / 2].ratio) / 2;
+    change->speed = (pairs[(count - 1) / 2].cost + pairs[count / 2].cost) / 2;
     change->least = pairs[0].low;
     change->greatest = pairs[0].high;
     for (size_t i = 1; i < count; i++) {
@@ -116,11 +105,11 @@ ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *
     uint16_t *row_from = ak_alloc(columns, sizeof *row_from);
     uint16_t *row_to = ak_alloc(columns, sizeof *row_to);
     view *views = ak_alloc(matrix->count, sizeof *views);
-    contrast *pairs = ak_alloc(matrix->count, sizeof *pairs);
+    ak_outcome *pairs = ak_alloc(matrix->count, sizeof *pairs);
     ak_report_change *changes = ak_alloc(columns, sizeof *changes);
     size_t found = 0;
     bool lost = row_from == NULL || row_to == NULL || views == NULL || pairs == NULL;
-    AK_TRY(lost || changes == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(!lost && changes != NULL, err));
     AK_TRY(ak_matrix_row(row_from, matrix, from, err));
     AK_TRY(ak_matrix_row(row_to, matrix, to, err));
     for (size_t c = 0; c < columns; c++) {

@@ -27,8 +27,8 @@ static ak_outcome speed_of(const conversation *c, const ak_trial *trial, const a
 /* Adds "outcome" to a proposal, null if it was not tried. */
 static bool add_outcome(json_t *proposal, const conversation *c)
 {
-    const char *verdict = json_string_value(json_object_get(proposal, "verdict"));
-    const char *config = json_string_value(json_object_get(proposal, "config"));
+    const char *verdict = ak_json_text_or_null(proposal, "verdict");
+    const char *config = ak_json_text_or_null(proposal, "config");
     bool taken =
         verdict != NULL && (strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0);
     const ak_trial *trial = taken && config != NULL ? ak_gathered_config(c->trials, config) : NULL;
@@ -81,7 +81,7 @@ static bool add_call(void *context, const ak_call *call)
         ak_json_count_or_null(call->reasoning_tokens, known), "cost_usd",
         call->priced ? ak_json_real(call->cost_usd) : json_null(), "replayed", call->replayed,
         "proposals", proposals_of(c, call));
-    c->good = json_array_append_new(c->calls, object) == 0;
+    c->good = ak_json_append(c->calls, object);
     return c->good;
 }
 

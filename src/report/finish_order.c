@@ -23,13 +23,23 @@ static ak_speed_verdict verdict_at(const json_t *object)
     return verdict;
 }
 
+static ak_speed_doubt doubt_at(const json_t *object)
+{
+    const char *word = ak_json_text_at(object, "undecided_because");
+    ak_speed_doubt doubt = AK_DOUBT_BUSY;
+    while (doubt > AK_DOUBT_NONE && strcmp(word, ak_speed_doubt_text(doubt)) != 0) {
+        doubt--;
+    }
+    return doubt;
+}
+
 ak_speed ak_speed_read(const json_t *object)
 {
-    const json_t *interval = json_object_get(object, "ratio_ci");
     return (ak_speed){.ratio = ak_json_positive_at(object, "ratio"),
-                      .low = json_number_value(json_array_get(interval, 0)),
-                      .high = json_number_value(json_array_get(interval, 1)),
-                      .verdict = verdict_at(object)};
+                      .low = ak_json_number_in(object, "ratio_ci", 0),
+                      .high = ak_json_number_in(object, "ratio_ci", 1),
+                      .verdict = verdict_at(object),
+                      .doubt = doubt_at(object)};
 }
 
 static ak_contender contender_of(const json_t *one)

@@ -14,7 +14,8 @@ typedef struct ak_finish_order {
     size_t count;
 } ak_finish_order;
 
-/* Reads a recorded speed; ratio 0 if there is none. An unknown verdict becomes AK_SPEED_NONE. */
+/* Reads a recorded speed; ratio 0 if there is none. An unknown verdict becomes AK_SPEED_NONE,
+   an unknown doubt AK_DOUBT_NONE. */
 ak_speed ak_speed_read(const json_t *object);
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
 

@@ -68,11 +68,6 @@ void ak_headline_ms(ak_buf *out, double ms)
 
 /* ---- against others -------------------------------------------------------------------------- */
 
-static bool named(const json_t *one, const char *name)
-{
-    return strcmp(ak_json_text_at(one, "name"), name) == 0;
-}
-
 /* Returns the candidate that won the finish; NULL if there is none. */
 static const json_t *winner_of(const json_t *finish)
 {
@@ -81,7 +76,7 @@ static const json_t *winner_of(const json_t *finish)
     ak_finish_order order;
     json_array_foreach(finish, i, one)
     {
-        if (named(one, "tuned")) {
+        if (ak_json_text_is(one, "name", "tuned")) {
             return one;
         }
     }
@@ -89,58 +84,40 @@ static const json_t *winner_of(const json_t *finish)
     return order.ranks > 0 ? json_array_get(finish, order.list[0]) : NULL;
 }
 
-typedef struct speed {
-    double ratio, low, high;
-    const char *verdict;
-    const char *doubt; /* why the verdict is undecided; "" if that is not known */
-} speed;
-
-static speed speed_of(const json_t *object)
-{
-    const json_t *interval = json_object_get(object, "ratio_ci");
-    return (speed){.ratio = ak_json_number_at(object, "ratio"),
-                   .low = json_number_value(json_array_get(interval, 0)),
-                   .high = json_number_value(json_array_get(interval, 1)),
-                   .verdict = ak_json_text_at(object, "verdict"),
-                   .doubt = ak_json_text_at(object, "undecided_because")};
-}
-
 /* Returns whether the finish found a candidate faster or slower than the reference, which means
    that enough of their rounds were undisturbed. A tie does not mean that. */
 static bool was_decided(const json_t *candidate)
 {
-    const char *verdict = ak_json_text_at(candidate, "verdict");
-    return strcmp(verdict, "faster") == 0 || strcmp(verdict, "slower") == 0;
+    const ak_speed_verdict verdict = ak_speed_read(candidate).verdict;
+    return verdict == AK_SPEED_FASTER || verdict == AK_SPEED_SLOWER;
 }
 
 /* Decides as the finish did, by its control and by how many rounds were disturbed. Which rounds
    these were is not recorded. If half of the rounds were undisturbed, at least half of the groups
    have an undisturbed round, as the finish requires (measure/verdict.h). The rounds also count as
    clean if the finish `decided` on both candidates. */
-static void set_verdict(speed *s, const json_t *result, bool decided)
+static void set_verdict(ak_speed *s, const json_t *result, bool decided)
 {
-    ak_speed_doubt doubt;
     const json_t *noise = json_object_get(result, "noise");
-    const speed same = speed_of(json_object_get(noise, "control"));
+    const ak_speed same = ak_speed_read(json_object_get(noise, "control"));
     const ak_stats control = {.median = same.ratio, .low = same.low, .high = same.high};
     const bool clean =
         decided || 2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
     const ak_stats ratio = {.low = s->low, .high = s->high};
-    s->verdict = ak_speed_verdict_text(
-        ak_verdict_doubt(&doubt, &ratio, same.ratio > 0 ? &control : NULL, clean));
-    s->doubt = ak_speed_doubt_text(doubt);
+    s->verdict = ak_verdict_doubt(&s->doubt, &ratio, same.ratio > 0 ? &control : NULL, clean);
 }
 
 /* Returns the speed of the best relative to another candidate. Ratios of the finish are relative to
    one reference. Relative to that reference, the interval is the paired one; relative to any other
    candidate, the ends of both intervals are combined, which is wider than needed. */
-static speed against(const json_t *result, const json_t *best, const json_t *other, bool reference)
+static ak_speed against(const json_t *result, const json_t *best, const json_t *other,
+                        bool reference)
 {
-    speed mine = speed_of(best), its = speed_of(other);
+    const ak_speed mine = ak_speed_read(best), its = ak_speed_read(other);
     if (reference || !(its.ratio > 0)) {
-        return reference ? mine : (speed){.verdict = "", .doubt = ""};
+        return reference ? mine : (ak_speed){0};
     }
-    speed s = {.ratio = mine.ratio / its.ratio, .verdict = "", .doubt = ""};
+    ak_speed s = {.ratio = mine.ratio / its.ratio};
     if (its.low > 0 && its.high > 0) {
         s.low = mine.low / its.high;
         s.high = mine.high / its.low;
@@ -149,7 +126,7 @@ static speed against(const json_t *result, const json_t *best, const json_t *oth
     return s;
 }
 
-static void print_speed(ak_buf *out, const speed *s, const char *name, const char *version,
+static void print_speed(ak_buf *out, const ak_speed *s, const char *name, const char *version,
                         const char *objective)
 {
     const char *gap = version[0] == 0 ? "" : " ";
@@ -160,10 +137,10 @@ static void print_speed(ak_buf *out, const speed *s, const char *name, const cha
     } else {
         ak_buf_print(out, "Its merit by the objective %s is ", objective);
     }
-    if (strcmp(s->verdict, "undecided") == 0) {
+    if (s->verdict == AK_SPEED_UNDECIDED) {
         ak_buf_print(out, "not decided against %s%s%s%s%s", name, gap, version,
-                     s->doubt[0] == 0 ? "" : ": ", s->doubt);
-    } else if (strcmp(s->verdict, "tie") == 0) {
+                     s->doubt == AK_DOUBT_NONE ? "" : ": ", ak_speed_doubt_text(s->doubt));
+    } else if (s->verdict == AK_SPEED_TIE) {
         ak_buf_print(out, "a tie with %s%s%s", name, gap, version);
     } else {
         print_ratio(out, s->ratio);
@@ -174,18 +151,17 @@ static void print_speed(ak_buf *out, const speed *s, const char *name, const cha
 
 static void print_default(ak_buf *out, const json_t *best, const ak_report_model *model)
 {
-    const json_t *over = json_object_get(best, "over_default");
-    speed s = speed_of(over);
+    ak_speed s = ak_speed_read(json_object_get(best, "over_default"));
     if (best != NULL && model->default_config != NULL && model->best.config != NULL &&
         strcmp(model->best.config, model->default_config) == 0) {
         return; /* the best is the default; another sentence says so */
     }
-    if (s.ratio > 0 && !named(best, "default")) {
+    if (s.ratio > 0 && !ak_json_text_is(best, "name", "default")) {
         print_speed(out, &s, "the default configuration", "", model->objective);
     } else if (best == NULL && model->default_trial != NULL && model->best.trial != NULL &&
                model->default_trial != model->best.trial) {
         const ak_trial *from = model->default_trial, *to = model->best.trial;
-        s = (speed){.ratio = ak_trial_cost(from) / ak_trial_cost(to), .verdict = "", .doubt = ""};
+        s = (ak_speed){.ratio = ak_trial_cost(from) / ak_trial_cost(to)};
         if (!(from->cost > 0) && from->ci_low_ms > 0 && to->ci_low_ms > 0) {
             s.low = from->ci_low_ms / to->ci_high_ms;
             s.high = from->ci_high_ms / to->ci_low_ms;
@@ -209,7 +185,8 @@ static void say_speeds(speaker *s)
         if (best == NULL || !library || !(ak_json_number_at(one, "ms") > 0)) {
             continue;
         }
-        speed over = against(s->model->result, best, one, named(one, reference));
+        ak_speed over =
+            against(s->model->result, best, one, ak_json_text_is(one, "name", reference));
         if (over.ratio > 0) {
             print_speed(&text, &over, ak_json_text_at(one, "name"), ak_json_text_at(one, "version"),
                         s->model->objective);

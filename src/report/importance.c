@@ -164,8 +164,7 @@ static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *tr
     size_t *task = ak_alloc(count, sizeof *task), *members = ak_alloc(count, sizeof *members);
     double *sum = ak_alloc(count, sizeof *sum);
     ak_status status = AK_OK;
-    AK_TRY(tasks == NULL || task == NULL || members == NULL || sum == NULL ? ak_fail_memory(err)
-                                                                           : AK_OK);
+    AK_TRY(ak_stored(tasks != NULL && task != NULL && members != NULL && sum != NULL, err));
     for (size_t i = 0; i < count; i++) {
         AK_TRY(task_of(&task[i], tasks, trials[i], err));
         y[i] = log(ak_trial_cost(trials[i]));
@@ -228,9 +227,7 @@ static ak_status make_table(table *out, const reader *r, ak_error *err)
     out->trials = ak_alloc(count, sizeof *out->trials);
     out->rows = ak_alloc(count * parameters, sizeof *out->rows);
     out->y = ak_alloc(count, sizeof *out->y);
-    if (out->trials == NULL || out->rows == NULL || out->y == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(out->trials != NULL && out->rows != NULL && out->y != NULL, err));
     for (size_t c = 0; c < parameters; c++) {
         const ak_importance_parameter *p = &r->importance->parameters[c];
         if (p->value_count > 1) {

@@ -16,7 +16,7 @@ static json_t *parameter_json(const ak_importance *importance, size_t i)
     bool told = importance->why == NULL, good = true;
     json_t *values = json_array();
     for (size_t v = 0; v < p->value_count; v++) {
-        good = json_array_append_new(values, value_json(&p->values[v])) == 0 && good;
+        good = ak_json_append(values, value_json(&p->values[v])) && good;
     }
     return json_pack("{s:s, s:o, s:o, s:o}", "parameter", p->name, "share",
                      ak_json_real(told ? p->share : (double)NAN), "with_pairs",
@@ -46,7 +46,7 @@ static json_t *list_of(const ak_importance *importance, size_t count,
     json_t *list = json_array();
     bool good = true;
     for (size_t i = 0; i < count; i++) {
-        good = json_array_append_new(list, item(importance, i)) == 0 && good;
+        good = ak_json_append(list, item(importance, i)) && good;
     }
     return ak_json_whole(list, good);
 }

@@ -114,7 +114,7 @@ ak_status ak_matrix_of(ak_matrix *out, const ak_trial *trials, size_t count, ak_
     ak_matrix matrix = {.trials = trials};
     reader r = {.matrix = &matrix, .names = ak_map_new(), .values = ak_map_new()};
     size_t *ends = ak_alloc(count, sizeof *ends);
-    AK_TRY(r.names == NULL || r.values == NULL || ends == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(r.names != NULL && r.values != NULL && ends != NULL, err));
     for (size_t i = 0; i < count; i++) {
         if (trials[i].config != NULL) {
             AK_TRY(read_config(&r, trials[i].config, err));

@@ -33,7 +33,6 @@ static bool find(ak_outcome *out, const json_t *list, const ak_trial *trial, con
     const json_t *one;
     json_array_foreach(list, i, one)
     {
-        const json_t *interval = json_object_get(one, "ci_ms");
         double ms = ak_json_number_at(one, "ms"), cost = ak_json_number_at(one, "cost");
         if (!(cost > 0 || ms > 0) || trial->config == NULL ||
             !same_config(json_object_get(one, "config"), trial->config)) {
@@ -43,8 +42,8 @@ static bool find(ak_outcome *out, const json_t *list, const ak_trial *trial, con
                                        .low = ak_json_number_at(one, "cost_low"),
                                        .high = ak_json_number_at(one, "cost_high")}
                         : (ak_outcome){.cost = ms,
-                                       .low = json_number_value(json_array_get(interval, 0)),
-                                       .high = json_number_value(json_array_get(interval, 1))};
+                                       .low = ak_json_number_in(one, "ci_ms", 0),
+                                       .high = ak_json_number_in(one, "ci_ms", 1)};
         out->ms = ms;
         out->from = from;
         return true;

@@ -12,7 +12,7 @@
 
 static bool append_text(json_t *list, const char *text)
 {
-    return json_array_append_new(list, json_string(ak_or_empty(text))) == 0;
+    return ak_json_append(list, json_string(ak_or_empty(text)));
 }
 
 /* Returns a section as an object, whose "headers" are null if the section holds pairs of a label
@@ -24,8 +24,8 @@ static json_t *section_json(const ak_section *section)
     json_t *right = json_array(), *below = json_array(), *cells = json_array();
     for (size_t c = 0; good && c < section->columns; c++) {
         good = (pairs || append_text(headers, section->headers[c])) &&
-               json_array_append_new(right, json_boolean(section->right[c])) == 0 &&
-               json_array_append_new(below, json_boolean(section->below[c])) == 0;
+               ak_json_append(right, json_boolean(section->right[c])) &&
+               ak_json_append(below, json_boolean(section->below[c]));
     }
     for (size_t i = 0; good && i < section->cell_count; i++) {
         good = append_text(cells, section->cells[i]);
@@ -41,7 +41,7 @@ json_t *ak_page_sections(const ak_sections *sections)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; good && i < sections->count; i++) {
-        good = json_array_append_new(list, section_json(&sections->items[i])) == 0;
+        good = ak_json_append(list, section_json(&sections->items[i]));
     }
     return ak_json_whole(list, good);
 }
@@ -64,8 +64,8 @@ static ak_status headline_json(json_t **out, const ak_report_model *model, ak_er
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; good && i < headline.count; i++) {
-        good = json_array_append_new(list, json_pack("{s:s, s:s}", "topic", headline.topic[i],
-                                                     "text", headline.text[i])) == 0;
+        good = ak_json_append(
+            list, json_pack("{s:s, s:s}", "topic", headline.topic[i], "text", headline.text[i]));
     }
     ak_headline_clear(&headline);
     return ak_json_give(out, list, good, err);
@@ -81,7 +81,7 @@ static json_t *changes_json(const ak_report_model *model)
             json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "parameter", c->name, "from", c->from,
                       "to", c->to, "pairs", (json_int_t)c->pairs, "speed", ak_json_known(c->speed),
                       "least", ak_json_known(c->least), "greatest", ak_json_known(c->greatest));
-        good = json_array_append_new(list, one) == 0 && good;
+        good = ak_json_append(list, one) && good;
     }
     return ak_json_whole(list, good);
 }
@@ -103,7 +103,7 @@ static bool cut_failures(json_t *report)
             return false;
         }
     }
-    return ak_json_set(report, "failure_kinds", json_integer((json_int_t)count));
+    return ak_json_set_count(report, "failure_kinds", count);
 }
 
 /* Returns the index of a text in `texts`, which is added if it is new. Returns null if `text` is
@@ -137,7 +137,7 @@ static json_t *talk_json(const json_t *conversation)
     for (size_t k = 0; good && k < AK_COUNT(keys); k++) {
         json_array_foreach(json_object_get(talk, "calls"), i, call)
         {
-            const char *text = json_string_value(json_object_get(call, keys[k]));
+            const char *text = ak_json_text_or_null(call, keys[k]);
             good = good && ak_json_set(call, keys[k], keep_text(texts, at, &bytes, text));
         }
     }
@@ -152,7 +152,7 @@ ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *e
     ak_status status = AK_OK;
     json_t *sections = NULL, *headline = NULL;
     json_t *report = ak_report_object(model);
-    AK_TRY(report == NULL || !cut_failures(report) ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(report != NULL && cut_failures(report), err));
     AK_TRY(headline_json(&headline, model, err));
     AK_TRY(sections_json(&sections, model, err));
     *out = json_pack("{s:i, s:s, s:O, s:O, s:o, s:s?, s:o, s:o, s:O?, s:O}", "schema", 1, "kind",

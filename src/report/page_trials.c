@@ -198,7 +198,7 @@ static bool add_numbers(json_t *out, const choice *c, size_t column)
         bool known = value - value == 0; /* finite */
         any = any || (known && value != 0);
         value = known && digits > 0 ? rounded(value, digits) : value;
-        if (json_array_append_new(list, known ? number_json(value) : json_null()) != 0) {
+        if (!ak_json_append(list, known ? number_json(value) : json_null())) {
             json_decref(list);
             return false;
         }
@@ -254,8 +254,8 @@ static ak_status index_of(json_int_t *out, ak_map *known, json_t *names, const c
         return AK_OK;
     }
     *out = (json_int_t)at;
-    return json_array_append_new(names, reason_json(text)) == 0 ? ak_map_put(known, text, at, NULL)
-                                                                : AK_NO_MEMORY;
+    return ak_json_append(names, reason_json(text)) ? ak_map_put(known, text, at, NULL)
+                                                    : AK_NO_MEMORY;
 }
 
 static bool add_texts(json_t *out, const choice *c, size_t column)
@@ -270,7 +270,7 @@ static bool add_texts(json_t *out, const choice *c, size_t column)
             field == NULL ? ak_trial_status_text(trial->status) : *ak_field_text(trial, field);
         json_int_t at = -1;
         good = text == NULL || index_of(&at, known, names, text, texts[column].most) == AK_OK;
-        good = good && json_array_append_new(list, json_integer(at)) == 0;
+        good = good && ak_json_append(list, json_integer(at));
         any = any || text != NULL;
     }
     ak_map_free(known);
@@ -294,9 +294,9 @@ static json_t *configs_json(const choice *c)
         for (size_t i = 0; i < c->count; i++) {
             uint16_t value = m->rows[c->at[i] * m->column_count + p];
             json_int_t at = value == AK_MATRIX_NONE ? -1 : value;
-            good = json_array_append_new(list, json_integer(at)) == 0 && good;
+            good = ak_json_append(list, json_integer(at)) && good;
         }
-        good = json_array_append_new(all, list) == 0 && good;
+        good = ak_json_append(all, list) && good;
     }
     return ak_json_whole(all, good);
 }
@@ -309,7 +309,7 @@ static json_t *parameters_json(const ak_matrix *m)
         const ak_matrix_column *column = &m->columns[p];
         json_t *one = json_pack("{s:s, s:o}", "name", column->name, "values",
                                 ak_json_texts((const char *const *)column->values, column->count));
-        good = json_array_append_new(all, one) == 0;
+        good = ak_json_append(all, one);
     }
     return ak_json_whole(all, good);
 }
@@ -321,8 +321,8 @@ json_t *ak_page_trials(const ak_report_model *model)
         return NULL;
     }
     json_t *out = json_object();
-    bool good = ak_json_set(out, "count", json_integer((json_int_t)model->count)) &&
-                ak_json_set(out, "shown", json_integer((json_int_t)c.count)) &&
+    bool good = ak_json_set_count(out, "count", model->count) &&
+                ak_json_set_count(out, "shown", c.count) &&
                 ak_json_set(out, "parameters", parameters_json(&model->matrix)) &&
                 ak_json_set(out, "config", configs_json(&c));
     for (size_t i = 0; good && i < AK_COUNT(columns); i++) {

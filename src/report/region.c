@@ -206,7 +206,7 @@ ak_status ak_region_find(ak_importance_region *out, const ak_region_data *data, 
     size_t *scratch = ak_alloc(data->count, sizeof *scratch);
     f.order = ak_alloc(data->count, sizeof *f.order);
     ak_status status = AK_OK;
-    AK_TRY(f.order == NULL || scratch == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(f.order != NULL && scratch != NULL, err));
     for (size_t i = 0; i < data->count; i++) {
         f.order[i] = i;
     }

@@ -50,8 +50,8 @@ static json_t *counts_of(const ak_report_model *model)
     bool good = failed != NULL;
     for (int i = 0; i < AK_TRIAL_STATUS_COUNT && good; i++) {
         if (i != AK_TRIAL_OK && by_status[i] > 0) {
-            good = ak_json_set(failed, ak_trial_status_text((ak_trial_status)i),
-                               json_integer((json_int_t)by_status[i]));
+            good =
+                ak_json_set_count(failed, ak_trial_status_text((ak_trial_status)i), by_status[i]);
         }
     }
     return json_pack("{s:I, s:I, s:o}", "evaluated", (json_int_t)ak_report_tried(model), "ok",
@@ -111,7 +111,7 @@ static json_t *array_of(const ak_report_model *model, size_t count,
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, item(model, i)) == 0;
+        good = ak_json_append(array, item(model, i));
     }
     return ak_json_whole(array, good);
 }
@@ -205,8 +205,7 @@ static json_t *list_of(const ak_report_model *model, const char *key, json_type 
     bool good = true;
     json_array_foreach(json_object_get(model->result, key), i, one)
     {
-        good = good &&
-               (json_typeof(one) != type || json_array_append_new(list, json_deep_copy(one)) == 0);
+        good = good && (json_typeof(one) != type || ak_json_append(list, json_deep_copy(one)));
     }
     return ak_json_whole(list, good);
 }
@@ -232,7 +231,7 @@ json_t *ak_report_object(const ak_report_model *model)
                      json_deep_copy(json_object_get(model->result, "sanitizers")))) &&
         ak_json_set(report, "devices", array_of(model, model->device_count, device_item)) &&
         ak_json_set(report, "fastest", array_of(model, top, top_item)) &&
-        ak_json_set(report, "top_count", json_integer((json_int_t)model->top_count)) &&
+        ak_json_set_count(report, "top_count", model->top_count) &&
         ak_json_set(report, "values", array_of(model, model->value_count, value_item)) &&
         ak_json_set(report, "impact", ak_importance_to_json(&model->importance)) &&
         ak_json_set(report, "within_5_percent", evaluation(model->within_5)) &&

@@ -8,7 +8,7 @@
 
 static const char *text(const json_t *object, const char *key)
 {
-    return json_string_value(json_object_get(object, key));
+    return ak_json_text_or_null(object, key);
 }
 
 /* Returns an option that names a file: as a path, if the archive knows where the file lies. */

@@ -293,7 +293,6 @@ static void choose_best(ak_report_model *model)
         }
     }
     if (config != NULL && ak_json_positive_at(won, "ms") > 0) {
-        const json_t *interval = json_object_get(won, "ci_ms");
         const ak_trial *trial = NULL;
         for (size_t i = 0; i < model->ok_count && trial == NULL; i++) {
             trial = strcmp(model->ranking[i]->config, config) == 0 ? model->ranking[i] : NULL;
@@ -304,14 +303,14 @@ static void choose_best(ak_report_model *model)
             .trial = trial,
             .ms = ak_json_positive_at(won, "ms"),
             .value = ak_json_positive_at(won, "value"),
-            .low_ms = json_number_value(json_array_get(interval, 0)),
-            .high_ms = json_number_value(json_array_get(interval, 1)),
+            .low_ms = ak_json_number_in(won, "ci_ms", 0),
+            .high_ms = ak_json_number_in(won, "ci_ms", 1),
             .tflops = ak_json_positive_at(won, "tflops"),
             .gbs = ak_json_positive_at(won, "gbs"),
             .efficiency = ak_json_positive_at(won, "efficiency"),
             .speedup = ak_json_positive_at(won, "speedup"),
             .from_finish = json_array_size(json_object_get(model->result, "contestants")) > 0,
-            .again = strcmp(ak_json_text_at(won, "measured"), "again") == 0,
+            .again = ak_json_text_is(won, "measured", "again"),
         };
     }
     const json_t *roofline = json_object_get(model->result, "roofline");
@@ -342,7 +341,7 @@ static void find_default(ak_report_model *model)
     const json_t *one;
     json_array_foreach(json_object_get(model->result, "contestants"), i, one)
     {
-        if (strcmp(ak_json_text_at(one, "name"), "default") == 0) {
+        if (ak_json_text_is(one, "name", "default")) {
             model->default_config = ak_json_text_or_null(one, "config");
         }
     }

@@ -5,7 +5,7 @@
 void ak_sections_add_warnings(ak_section_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "warnings");
-    const char *sanitizers = json_string_value(json_object_get(model->result, "sanitizers"));
+    const char *sanitizers = ak_json_text_or_null(model->result, "sanitizers");
     if (sanitizers != NULL) {
         ak_section_begin(b, "Sanitizers");
         ak_section_pair(b, "finalists", sanitizers);
@@ -58,8 +58,8 @@ void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *mo
                        "arithmetic units at the clock it ran at.";
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(one, "name"));
-        const char *throttle = json_string_value(json_object_get(one, "throttle"));
+        const char *name = ak_json_text_or_null(one, "name");
+        const char *throttle = ak_json_text_or_null(one, "throttle");
         ak_section_cell(b, ak_or_empty(name));
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "sm_clock_mhz"));
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "memory_clock_mhz"));

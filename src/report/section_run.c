@@ -67,7 +67,7 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
                     : model->alive == AK_ALIVE_YES ? "not yet (still running)"
                     : model->alive == AK_ALIVE_NO  ? "never (killed)"
                                                    : "not recorded (still running, or killed)");
-    const char *stopped = json_string_value(json_object_get(model->result, "stopped_by"));
+    const char *stopped = ak_json_text_or_null(model->result, "stopped_by");
     ak_section_pair(b, "stopped by", stopped);
     if (model->environment == NULL) { /* an imported run has only the hash */
         ak_section_pair(b, "environment", run->environment);
@@ -86,7 +86,7 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
         return;
     }
     ak_section_begin(b, "Language model");
-    ak_section_pair(b, "model", json_string_value(json_object_get(llm, "model")));
+    ak_section_pair(b, "model", ak_json_text_or_null(llm, "model"));
     ak_section_pairf(b, "questions", "%lld, of which %lld without an answer",
                      (long long)json_integer_value(json_object_get(llm, "calls")),
                      (long long)json_integer_value(json_object_get(llm, "failed")));
@@ -234,7 +234,7 @@ static const char *verdict_words(char out[WORDS_BYTES], const json_t *one)
     if (json_is_true(json_object_get(one, "tie"))) {
         return " (tie)";
     }
-    if (strcmp(ak_json_text_at(one, "verdict"), "undecided") != 0) {
+    if (!ak_json_text_is(one, "verdict", "undecided")) {
         return "";
     }
     (void)snprintf(out, WORDS_BYTES, " (not decided%s%.40s)", *why == 0 ? "" : ": ", why);
@@ -261,7 +261,7 @@ static void note_finish(ak_section_builder *b, const ak_report_model *model, con
         bool any = false;
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *one = json_array_get(list, i);
-            any = any || strcmp(ak_json_text_at(one, "undecided_because"), text) == 0;
+            any = any || ak_json_text_is(one, "undecided_because", text);
         }
         if (any) {
             ak_buf_print(&note, " \"Not decided: %s\": %s.", text,
@@ -300,15 +300,14 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
     ak_finish_order_of(&order, list);
     for (size_t i = 0; i < order.count; i++) {
         const json_t *one = json_array_get(list, order.list[i]);
-        const json_t *interval = json_object_get(one, "ci_ms");
-        const char *version = json_string_value(json_object_get(one, "version"));
-        const char *config = json_string_value(json_object_get(one, "config"));
-        const char *reason = json_string_value(json_object_get(one, "reason"));
+        const char *version = ak_json_text_or_null(one, "version");
+        const char *config = ak_json_text_or_null(one, "config");
+        const char *reason = ak_json_text_or_null(one, "reason");
         char words[WORDS_BYTES];
         add_name(b, one, i < order.ranks ? i + 1 : 0);
-        ak_section_value(b, json_number_value(json_object_get(one, "ms")));
-        ak_section_interval(b, json_number_value(json_array_get(interval, 0)),
-                            json_number_value(json_array_get(interval, 1)));
+        ak_section_value(b, ak_json_number_at(one, "ms"));
+        ak_section_interval(b, ak_json_number_in(one, "ci_ms", 0),
+                            ak_json_number_in(one, "ci_ms", 1));
         ak_section_ratio(b, ak_json_number_at(one, "ratio"), verdict_words(words, one));
         if (reason != NULL) {
             ak_section_cellf(b, "failed: %s", reason);

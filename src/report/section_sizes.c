@@ -11,14 +11,14 @@
 
 static const char *text_of(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ak_json_text_or_null(object, key);
     return text == NULL ? "-" : text;
 }
 
 /* Returns whether the sizes were compared by their times. */
 static bool timed(const json_t *result)
 {
-    const char *objective = json_string_value(json_object_get(result, "objective"));
+    const char *objective = ak_json_text_or_null(result, "objective");
     return objective == NULL || strcmp(objective, "time") == 0;
 }
 

@@ -34,7 +34,7 @@ static ak_status find_version(gathering *g, const ak_run *run, const char *hash,
     AK_DO(AK_GROW(v->list, &v->capacity, v->count + 1, err));
     ak_kernel_version *one = &v->list[v->count++];
     *one = (ak_kernel_version){.hash = ak_strdup(hash), .since = ak_strdup(run->started)};
-    AK_DO(one->hash == NULL || one->since == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(ak_stored(one->hash != NULL && one->since != NULL, err));
     g->version = one;
     ak_status known = ak_archive_get_sources(&one->sources, g->archive, hash, err);
     return known == AK_NOT_FOUND ? AK_OK : known;
@@ -58,14 +58,13 @@ static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t
                            ak_error *err)
 {
     const json_t *best = json_object_get(result, "best");
-    const json_t *interval = json_object_get(best, "ci_ms");
     double ms = ak_json_number_at(best, "ms");
     if (!(ms > 0) || (v->ms > 0 && v->ms <= ms)) {
         return AK_OK;
     }
     v->ms = ms;
-    v->low_ms = json_number_value(json_array_get(interval, 0));
-    v->high_ms = json_number_value(json_array_get(interval, 1));
+    v->low_ms = ak_json_number_in(best, "ci_ms", 0);
+    v->high_ms = ak_json_number_in(best, "ci_ms", 1);
     AK_DO(ak_trial_set_text(&v->run, run->id, err));
     return ak_trial_set_text(&v->config, ak_json_text_at(best, "config"), err);
 }
@@ -79,7 +78,7 @@ static ak_status take(void *context, const ak_run *run, ak_error *err)
     AK_TRY(ak_json_parse_text(&environment, run->environment_json, "run", err));
     AK_TRY(ak_json_parse_text(&result, run->result_json, "run", err));
     AK_TRY(ak_config_text_in_result(result, err));
-    const char *hash = json_string_value(json_object_get(environment, "source"));
+    const char *hash = ak_json_text_or_null(environment, "source");
     if (hash == NULL) {
         goto out; /* the run did not record the hash of its sources */
     }
@@ -297,7 +296,7 @@ ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sectio
                       (json_int_t)one->runs, "trials", (json_int_t)one->trials, "ms",
                       ak_json_known(one->ms), "low_ms", ak_json_known(one->low_ms), "high_ms",
                       ak_json_known(one->high_ms), "same_ms", ak_json_known(one->same_ms));
-        good = json_array_append_new(list, version) == 0;
+        good = ak_json_append(list, version);
     }
     *out = json_pack("{s:o, s:i, s:s, s:s, s:s?, s:s?, s:s?, s:I, s:o}", "versions",
                      ak_json_whole(list, good), "schema", 1, "kind", "versions", "run", v->run.id,

@@ -33,7 +33,7 @@ static ak_status find_common(ak_versus *v, ak_error *err)
     ak_map *of_a = ak_map_new();
     size_t at;
     v->common = ak_alloc(v->b.ok_count, sizeof *v->common);
-    AK_TRY(of_a == NULL || v->common == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(of_a != NULL && v->common != NULL, err));
     for (size_t i = 0; i < v->a.ok_count; i++) {
         if (!ak_map_get(NULL, of_a, v->a.ranking[i]->config)) {
             AK_TRY(ak_map_put(of_a, v->a.ranking[i]->config, i, err));
@@ -367,9 +367,9 @@ static json_t *side_json(const ak_report_model *model)
     bool good = steps != NULL;
     for (size_t i = 0; good && i < model->step_count; i++) {
         const ak_report_step *step = &model->steps[i];
-        good = json_array_append_new(steps, json_pack("[I, o, s]", (json_int_t)step->evaluation,
-                                                      ak_json_known(step->trial->median_ms),
-                                                      step->trial->config)) == 0;
+        good = ak_json_append(steps, json_pack("[I, o, s]", (json_int_t)step->evaluation,
+                                               ak_json_known(step->trial->median_ms),
+                                               step->trial->config));
     }
     return json_pack("{s:o, s:s?, s:s?, s:s?, s:s?, s:I}", "steps", ak_json_whole(steps, good),
                      "id", model->run.id, "kernel", model->run.kernel, "size", model->run.size,
@@ -384,7 +384,7 @@ static json_t *common_json(const ak_versus *v)
         const ak_versus_common *c = &v->common[i];
         json_t *one = json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
                                 ak_json_known(c->b->median_ms), c->a->config);
-        good = json_array_append_new(list, one) == 0 && good;
+        good = ak_json_append(list, one) && good;
     }
     return ak_json_whole(list, good);
 }

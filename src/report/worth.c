@@ -268,8 +268,8 @@ static json_t *proposers_json(const worth *w)
         json_t *failed = json_object();
         for (int s = 0; s < AK_TRIAL_STATUS_COUNT; s++) {
             if (s != AK_TRIAL_OK && p->by_status[s] > 0) {
-                good = good && ak_json_set(failed, ak_trial_status_text((ak_trial_status)s),
-                                           json_integer((json_int_t)p->by_status[s]));
+                good = good && ak_json_set_count(failed, ak_trial_status_text((ak_trial_status)s),
+                                                 p->by_status[s]);
             }
         }
         const double rate = (double)p->by_status[AK_TRIAL_OK] / (double)p->trials;
@@ -278,7 +278,7 @@ static json_t *proposers_json(const worth *w)
             "model", p->model, "trials", (json_int_t)p->trials, "success_rate", ak_json_real(rate),
             "best_speed", ak_json_known(p->best_ratio), "best_speed_ci",
             p->best_ratio > 0 ? json_pack("[f,f]", p->best_low, p->best_high) : json_null());
-        good = json_array_append_new(list, object) == 0 && good;
+        good = ak_json_append(list, object) && good;
     }
     return ak_json_whole(list, good);
 }
@@ -292,7 +292,7 @@ static json_t *generations_json(const worth *w)
         json_t *object = json_pack("{s:I, s:I, s:I, s:o}", "generation", (json_int_t)g, "trials",
                                    (json_int_t)at->trials, "ok", (json_int_t)at->ok, "best_speed",
                                    if_known(at->speed / (double)at->runs, at->runs > 0));
-        good = json_array_append_new(list, object) == 0;
+        good = ak_json_append(list, object);
     }
     return ak_json_whole(list, good);
 }
@@ -309,7 +309,7 @@ static json_t *calibration_json(const worth *w)
                 json_pack("{s:o, s:I, s:o, s:o}", "up_to", ak_json_real(bins[b]), "count",
                           (json_int_t)at->count, "expected", ak_json_real(at->expected / count),
                           "measured", ak_json_real(at->measured / count));
-            good = json_array_append_new(list, row) == 0;
+            good = ak_json_append(list, row);
         }
     }
     return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "bins", ak_json_whole(list, good),

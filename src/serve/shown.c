@@ -17,7 +17,7 @@ json_t *ak_shown_arms(const json_t *result, bool simulated)
         json_t *arm =
             json_pack("{s:s, s:O?}", "name", ak_json_text_at(one, simulated ? "strategy" : "arm"),
                       "value", value);
-        if (json_array_append_new(list, arm) != 0) {
+        if (!ak_json_append(list, arm)) {
             json_decref(list);
             return NULL;
         }
@@ -63,7 +63,7 @@ json_t *ak_shown_workers(const json_t *said)
         for (size_t k = 0; good && k < AK_COUNT(texts); k++) {
             good = ak_json_set_text(one, texts[k], ak_json_text_at(worker, texts[k]));
         }
-        if (json_array_append_new(workers, one) != 0 || !good) {
+        if (!ak_json_append(workers, one) || !good) {
             json_decref(workers);
             return NULL;
         }

@@ -156,8 +156,8 @@ static bool add_study(void *context, const ak_overview_study *study)
                                   study->kind, "ended", study->ended, "subject",
                                   ak_shown_subject(result, simulated), "arms",
                                   ak_shown_arms(result, simulated));
-        const bool good = json_array_append_new(w->studies, shown) == 0;
-        w->status = good ? AK_OK : ak_fail_memory(w->err);
+        const bool good = ak_json_append(w->studies, shown);
+        w->status = ak_stored(good, w->err);
     }
     json_decref(result);
     w->unfinished = w->status == AK_OK && ak_clock_ns() > w->until_ns;
@@ -174,7 +174,7 @@ static bool add_device(void *context, const ak_overview_device *device)
         device->uuid, "trials", (json_int_t)device->count, "ok", (json_int_t)device->ok,
         "busy_seconds", ak_json_known(device->busy_seconds), "ended", device->ended, "config",
         device->config, "status", device->status, "ms", ak_json_known(device->ms));
-    return json_array_append_new(s->devices, object) == 0;
+    return ak_json_append(s->devices, object);
 }
 
 /* Reads the devices of the runs under way that have new trials, but only of the latest
@@ -213,7 +213,7 @@ static bool add_fleet(void *context, const ak_overview_fleet *fleet)
         json_pack("{s:s?, s:s?, s:s?, s:s?, s:o}", "id", fleet->id, "run", fleet->run, "about",
                   fleet->about, "seen", fleet->seen, "workers", ak_shown_workers(said));
     json_decref(said);
-    return json_array_append_new(context, object) == 0;
+    return ak_json_append(context, object);
 }
 
 static ak_status look_at_fleets(ak_watch *w, ak_error *err)
@@ -263,7 +263,7 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
             s->killed = ak_alive_check(s->process) == AK_ALIVE_NO;
         }
         changed = changed || s->killed != before;
-        if (s->killed && json_array_append_new(ids, json_string(s->id)) != 0) {
+        if (s->killed && !ak_json_append(ids, json_string(s->id))) {
             json_decref(ids);
             ids = NULL;
         }
@@ -463,7 +463,7 @@ static json_t *show(const seen *s)
     json_t *object = json_copy(s->shown);
     bool good = ak_json_set(object, "trials", json_integer(s->trials)) &&
                 ak_json_set(object, "ok", json_integer(s->ok)) &&
-                ak_json_set(object, "best_ms", ak_json_known(s->best_ms)) &&
+                ak_json_set_known(object, "best_ms", s->best_ms) &&
                 (s->ended != NULL || s->devices == NULL ||
                  ak_json_set(object, "devices", json_incref(s->devices)));
     return ak_json_whole(object, good);
@@ -479,7 +479,7 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
         const seen *s = &w->runs[i];
         bool fresh =
             all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends;
-        good = good && (!fresh || json_array_append_new(list, show(s)) == 0);
+        good = good && (!fresh || ak_json_append(list, show(s)));
     }
     return ak_json_whole(list, good);
 }

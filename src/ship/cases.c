@@ -191,7 +191,7 @@ out:
 /* Returns whether the task has the kernel and the sources that the trial was measured with. */
 static bool is_same(const ak_bundle_build *b, const ak_task *task, const ak_trial *trial)
 {
-    const char *then = json_string_value(json_object_get(b->environment, "source"));
+    const char *then = ak_json_text_or_null(b->environment, "source");
     bool same = then == NULL;
     return strcmp(task->problem->name, trial->kernel) == 0 &&
            (same ||
@@ -207,7 +207,7 @@ static ak_status open_kept(ak_task **out, ak_bundle_build *b, const ak_task_spec
     char path[AK_PATH_MAX];
     ak_pack sources = {0};
     ak_task_spec then = *spec;
-    const char *hash = json_string_value(json_object_get(b->environment, "source"));
+    const char *hash = ak_json_text_or_null(b->environment, "source");
     ak_status status = AK_OK;
     AK_TRY(hash == NULL ? AK_NOT_FOUND : ak_archive_get_sources(&sources, b->archive, hash, err));
     AK_TRY(b->kept.path[0] == 0 ? ak_fs_owned_open(&b->kept, err) : AK_OK);

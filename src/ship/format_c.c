@@ -417,7 +417,7 @@ static bool needs_files(const json_t *file)
     const json_t *arguments = json_object_get(file, "arguments");
     for (size_t i = 0; i < json_array_size(arguments); i++) {
         const json_t *fill = json_object_get(json_array_get(arguments, i), "fill");
-        if (strcmp(ak_json_text_at(fill, "kind"), "file") == 0) {
+        if (ak_json_text_is(fill, "kind", "file")) {
             return true;
         }
     }

@@ -40,7 +40,7 @@ static ak_status set(json_t *object, const char *key, const json_t *value, int f
 {
     json_t *program = NULL;
     AK_DO(program_of(&program, value, fallback, w));
-    return json_object_set_new(object, key, program) == 0 ? AK_OK : ak_fail_memory(w->err);
+    return ak_stored(json_object_set_new(object, key, program) == 0, w->err);
 }
 
 /* Sets a member to the list of programs of `array`, padded with 1 to `least` programs. */
@@ -49,17 +49,14 @@ static ak_status set_list(json_t *object, const char *key, const json_t *array, 
 {
     json_t *list = json_array();
     size_t count = json_array_size(array);
-    ak_status status = ak_made(list, w->err);
-    for (size_t i = 0; i < (count > least ? count : least) && status == AK_OK; i++) {
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < (count > least ? count : least); i++) {
         json_t *program = NULL;
-        status = program_of(&program, json_array_get(array, i), 1, w);
-        if (status == AK_OK && json_array_append_new(list, program) != 0) {
-            status = ak_fail_memory(w->err);
-        }
+        AK_TRY(program_of(&program, json_array_get(array, i), 1, w));
+        AK_TRY(ak_stored(ak_json_append(list, program), w->err));
     }
-    if (status == AK_OK && json_object_set(object, key, list) != 0) {
-        status = ak_fail_memory(w->err);
-    }
+    AK_TRY(ak_stored(ak_json_set(object, key, json_incref(list)), w->err));
+out:
     json_decref(list);
     return status;
 }
@@ -77,13 +74,13 @@ static ak_status write_let(json_t *list, const json_t *let, writer *w)
                    : ak_scope_set_real(w->scope, name, real, w->err);
     }
     json_t *one = json_object();
-    ak_status status = ak_json_set_text(one, "name", name) ? set(one, "value", value, 0, w)
-                                                           : ak_fail_memory(w->err);
-    if (status == AK_OK && json_array_append(list, one) != 0) {
-        status = ak_fail_memory(w->err);
-    }
-    json_decref(one);
+    ak_status status = AK_OK;
+    AK_TRY(ak_stored(ak_json_set_text(one, "name", name), w->err));
+    AK_TRY(set(one, "value", value, 0, w));
+    AK_TRY(ak_stored(json_array_append(list, one) == 0, w->err));
     w->open[w->open_count++] = name;
+out:
+    json_decref(one);
     return status;
 }
 
@@ -101,9 +98,7 @@ static ak_status write_map(json_t *list, const json_t *map, writer *w)
     const size_t argument = argument_of(w->task->problem, ak_json_text_at(map, "Buffer"));
     json_t *one = json_object();
     ak_status status = AK_OK;
-    AK_TRY(ak_json_set(one, "argument", json_integer((json_int_t)argument))
-               ? AK_OK
-               : ak_fail_memory(w->err));
+    AK_TRY(ak_stored(ak_json_set_count(one, "argument", argument), w->err));
     AK_TRY(set(one, "use", json_object_get(map, "Use"), 1, w));
     AK_TRY(set(one, "workspace", json_object_get(map, "Workspace"), -1, w));
     AK_TRY(set(one, "swizzle", json_object_get(map, "Swizzle"), 0, w));
@@ -115,7 +110,7 @@ static ak_status write_map(json_t *list, const json_t *map, writer *w)
     } else if (!ak_json_set(one, "strides", json_array())) {
         AK_TRY(ak_fail_memory(w->err));
     }
-    status = json_array_append(list, one) == 0 ? AK_OK : ak_fail_memory(w->err);
+    status = ak_stored(json_array_append(list, one) == 0, w->err);
 out:
     json_decref(one);
     return status;
@@ -154,7 +149,7 @@ static ak_status set_real(json_t *object, const char *key, const json_t *value, 
     AK_DO(ak_expr_real(&real, text, w->scope, w->where, w->err));
     memcpy(&raw, &real, sizeof raw);
     (void)snprintf(bits, sizeof bits, "%016llx", (unsigned long long)raw);
-    return ak_json_set_text(object, key, bits) ? AK_OK : ak_fail_memory(w->err);
+    return ak_stored(ak_json_set_text(object, key, bits), w->err);
 }
 
 static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps, writer *w)
@@ -167,15 +162,14 @@ static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps
     bool good = one != NULL;
     if (strcmp(key, "Buffer") == 0) {
         size_t argument = argument_of(w->task->problem, json_string_value(value));
-        good = ak_json_set(one, "buffer", json_integer((json_int_t)argument));
+        good = ak_json_set_count(one, "buffer", argument);
     } else if (strcmp(key, "TensorMap") == 0) {
         size_t i = 0;
         while (i + 1 < json_array_size(maps) &&
-               strcmp(ak_json_text_at(json_array_get(maps, i), "Name"), json_string_value(value)) !=
-                   0) {
+               !ak_json_text_is(json_array_get(maps, i), "Name", json_string_value(value))) {
             i++;
         }
-        good = ak_json_set(one, "map", json_integer((json_int_t)i));
+        good = ak_json_set_count(one, "map", i);
     } else if (strcmp(key, "Workspace") == 0 || strcmp(key, "Null") == 0) {
         good = ak_json_set(one, key[0] == 'W' ? "workspace" : "null", json_true());
     } else if (!ak_dtype_parse_scalar(&dtype, key)) {
@@ -185,7 +179,7 @@ static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps
     } else {
         AK_TRY(set(one, ak_dtype_text(dtype), value, 0, w));
     }
-    status = good && json_array_append(list, one) == 0 ? AK_OK : ak_fail_memory(w->err);
+    status = ak_stored(good && json_array_append(list, one) == 0, w->err);
 out:
     json_decref(one);
     return status;
@@ -217,19 +211,17 @@ static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config
                  *passes = json_object_get(launch, "Arguments");
     json_t *one = json_object(), *let = json_array(), *map = json_array(), *pass = json_array();
     ak_status status = AK_OK;
-    AK_TRY(one == NULL || let == NULL || map == NULL || pass == NULL ? ak_fail_memory(w->err)
-                                                                     : AK_OK);
+    AK_TRY(ak_stored(one != NULL && let != NULL && map != NULL && pass != NULL, w->err));
     AK_TRY(ak_task_scope(&w->scope, task, &task->shape, config, w->err));
     w->open_count = 0;
     for (size_t i = 0; i < task->problem->size_count && !w->folds; i++) {
         w->open[w->open_count++] = task->problem->sizes[i].name;
     }
     w->open[w->open_count++] = RESIDENT;
-    AK_TRY(
+    AK_TRY(ak_stored(
         ak_json_set_text(one, "entry", entry[0] != 0 ? entry : task->implementation->kernel_name) &&
-                ak_json_set_text(one, "specialised", specialised[0] == 0 ? NULL : specialised)
-            ? AK_OK
-            : ak_fail_memory(w->err));
+            ak_json_set_text(one, "specialised", specialised[0] == 0 ? NULL : specialised),
+        w->err));
     AK_TRY(set(one, "use", json_object_get(launch, "Use"), 1, w));
     if (is_never_used(json_object_get(one, "use"))) {
         goto out; /* the kernel is not launched with this configuration, and may be compiled out */
@@ -248,11 +240,10 @@ static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config
     for (size_t i = 0; i < json_array_size(passes); i++) {
         AK_TRY(write_pass(pass, json_array_get(passes, i), maps, w));
     }
-    AK_TRY(
+    AK_TRY(ak_stored(
         ak_json_set(one, "let", json_incref(let)) && ak_json_set(one, "maps", json_incref(map)) &&
-                ak_json_set(one, "arguments", json_incref(pass)) && json_array_append(out, one) == 0
-            ? AK_OK
-            : ak_fail_memory(w->err));
+            ak_json_set(one, "arguments", json_incref(pass)) && json_array_append(out, one) == 0,
+        w->err));
 out:
     ak_scope_free(w->scope);
     w->scope = NULL;

@@ -16,7 +16,7 @@
 
 static bool append(json_t *list, json_t *one, bool good)
 {
-    return json_array_append_new(list, ak_json_whole(one, good)) == 0;
+    return ak_json_append(list, ak_json_whole(one, good));
 }
 
 /* ---- the problem ----------------------------------------------------------------------------- */
@@ -80,13 +80,13 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
     const ak_argument_spec *a = &at->task->problem->arguments[index];
     json_t *object = json_object(), *shape = json_array(), *texts = json_array(), *pitch = NULL;
     ak_status status = AK_OK;
-    AK_TRY(object == NULL || shape == NULL || texts == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(object != NULL && shape != NULL && texts != NULL, err));
     for (size_t d = 0; d < a->rank; d++) {
         json_t *extent = NULL;
         AK_TRY(program(&extent, a->shape[d], at, err));
-        bool good = json_array_append_new(shape, extent) == 0 &&
-                    json_array_append_new(texts, json_string(a->shape[d])) == 0;
-        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        bool good =
+            ak_json_append(shape, extent) && ak_json_append(texts, json_string(a->shape[d]));
+        AK_TRY(ak_stored(good, err));
     }
     AK_TRY(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
     bool unused = false;
@@ -108,7 +108,7 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
         ak_json_set(object, "fill",
                     json_pack("{s:s, s:f, s:f}", "kind", ak_fill_text(a->fill), "a",
                               at->task->shape.fill[index][0], "b", at->task->shape.fill[index][1]));
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
     json_decref(object);
@@ -122,22 +122,19 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 {
     place at = {.task = task};
     json_t *list = json_array();
-    ak_status status = ak_made(list, err);
+    ak_status status = AK_OK;
     for (size_t i = 0; i < task->problem->size_count; i++) {
         at.sizes[i] = task->problem->sizes[i].name;
     }
-    for (size_t i = 0; i < task->problem->argument_count && status == AK_OK; i++) {
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
         json_t *argument = NULL;
         (void)snprintf(at.where, sizeof at.where, "argument %.80s",
                        task->problem->arguments[i].name);
-        status = argument_of(&argument, i, &at, err);
-        if (status == AK_OK && json_array_append_new(list, argument) != 0) {
-            status = ak_fail_memory(err);
-        }
+        AK_TRY(argument_of(&argument, i, &at, err));
+        AK_TRY(ak_stored(ak_json_append(list, argument), err));
     }
-    if (status == AK_OK && json_object_set(file, "arguments", list) != 0) {
-        status = ak_fail_memory(err);
-    }
+    AK_TRY(ak_stored(ak_json_set(file, "arguments", json_incref(list)), err));
+out:
     json_decref(list);
     return status;
 }
@@ -227,12 +224,11 @@ static json_t *search_of(const ak_trial *t)
 static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_case *c)
 {
     const ak_trial *t = &c->trial;
-    return ak_json_set(one, "ms", ak_json_known(t->median_ms)) &&
+    return ak_json_set_known(one, "ms", t->median_ms) &&
            ak_json_set(one, "ci_ms", ak_trial_interval(t)) &&
-           ak_json_set(one, "samples", json_integer((json_int_t)t->sample_count)) &&
-           ak_json_set(one, "tflops", ak_json_known(t->tflops)) &&
-           ak_json_set(one, "gbs", ak_json_known(t->gbs)) &&
-           ak_json_set(one, "efficiency", ak_json_known(t->efficiency)) &&
+           ak_json_set_count(one, "samples", t->sample_count) &&
+           ak_json_set_known(one, "tflops", t->tflops) && ak_json_set_known(one, "gbs", t->gbs) &&
+           ak_json_set_known(one, "efficiency", t->efficiency) &&
            ak_json_set_text(one, "bound", t->bound) &&
            ak_json_set(one, "trial", t->id > 0 ? json_integer(t->id) : json_null()) &&
            ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
@@ -254,7 +250,7 @@ json_t *ak_bundle_tolerances(const ak_task *task)
                           ? json_null()
                           : json_pack("{s:f,s:f,s:f}", "relative", shape->own_relative[i], "rms",
                                       shape->own_rms[i], "absolute", shape->own_absolute[i]);
-        good = json_array_append_new(list, one) == 0;
+        good = ak_json_append(list, one);
     }
     return ak_json_whole(list, good);
 }
@@ -267,8 +263,8 @@ static json_t *measured_of(const ak_bundle_build *b)
         const ak_bundle_case *c = &b->cases[i];
         json_t *one = json_object();
         good = ak_json_set(one, "size", numbers_of(c->task)) &&
-               ak_json_set(one, "variant", json_integer((json_int_t)c->variant)) &&
-               ak_json_set(one, "workspace_bytes", json_integer((json_int_t)c->workspace_bytes)) &&
+               ak_json_set_count(one, "variant", c->variant) &&
+               ak_json_set_count(one, "workspace_bytes", c->workspace_bytes) &&
                ak_json_set(one, "threads", json_integer(c->threads)) &&
                ak_json_set(one, "tolerances", ak_bundle_tolerances(c->task)) &&
                set_evidence(one, b, c);
@@ -286,11 +282,10 @@ static bool add_files(json_t *list, const ak_pack *pack)
         char sum[65];
         json_t *one = json_object();
         akr_sha256(sum, pack->files[i].data, pack->files[i].length);
-        good =
-            append(list, one,
-                   ak_json_set_text(one, "name", pack->files[i].name) &&
-                       ak_json_set(one, "bytes", json_integer((json_int_t)pack->files[i].length)) &&
-                       ak_json_set_text(one, "sha256", sum));
+        good = append(list, one,
+                      ak_json_set_text(one, "name", pack->files[i].name) &&
+                          ak_json_set_count(one, "bytes", pack->files[i].length) &&
+                          ak_json_set_text(one, "sha256", sum));
     }
     return good;
 }
@@ -308,7 +303,7 @@ ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
                 ak_json_set_text(object, "options", task->choices_text) &&
                 ak_json_set(object, "option_values", options_of(task)) &&
                 ak_json_set(object, "sizes", sizes_of(problem));
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     AK_TRY(set_arguments(object, task, err));
     *out = json_incref(object);
 out:
@@ -325,9 +320,9 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
                 ak_json_set(file, "schema", json_integer(AK_BUNDLE_SCHEMA)) &&
                 ak_json_set_text(file, "kind", AK_BUNDLE_KIND) &&
                 ak_json_set_text(file, "name", b->name);
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     AK_TRY(ak_bundle_interface(&interface, task, err));
-    AK_TRY(json_object_update(file, interface) == 0 ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(json_object_update(file, interface) == 0, err));
     AK_TRY(set_variants(file, b, err));
     good = ak_json_set(file, "measured", measured_of(b)) &&
            ak_json_set(file, "requires", json_incref(b->needs)) &&
@@ -337,7 +332,7 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
            ak_json_set_text(file, "licence", task->problem->builtin ? "MIT" : NULL) &&
            ak_json_set_text(file, "created", b->created) &&
            ak_json_set_text(file, "autokernel", AK_VERSION);
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     ak_json_print(out, file, true);
     ak_buf_putc(out, '\n');
     status = ak_buf_status(out, err);

@@ -38,8 +38,8 @@ static ak_status add_condition(json_t *when, const char *text, const ak_program_
 {
     json_t *program = NULL;
     ak_status status = ak_program_of(&program, text, names, err);
-    if (status == AK_OK && (json_array_extend(when, program) != 0 ||
-                            json_array_append_new(when, json_string("and()")) != 0)) {
+    if (status == AK_OK &&
+        (json_array_extend(when, program) != 0 || !ak_json_append(when, json_string("and()")))) {
         status = ak_fail_memory(err);
     }
     json_decref(program);
@@ -174,7 +174,7 @@ static bool has_one_size(const ak_task *task)
         (void)snprintf(text, sizeof text, "%s == %lld", task->problem->sizes[i].name,
                        (long long)task->shape.size[i]);
         for (size_t k = 0; k < json_array_size(needs) && !found; k++) {
-            found = strcmp(ak_json_text_at(json_array_get(needs, k), "Expression"), text) == 0;
+            found = ak_json_text_is(json_array_get(needs, k), "Expression", text);
         }
         fixed += found;
     }

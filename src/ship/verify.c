@@ -105,7 +105,7 @@ static ak_status own_files(const verifying *v, const json_t *variant, ak_error *
     const json_t *list = json_object_get(v->file, "files");
     bool listed = false;
     for (size_t i = 0; i < json_array_size(list) && !listed; i++) {
-        listed = strcmp(ak_json_text_at(json_array_get(list, i), "name"), code) == 0;
+        listed = ak_json_text_is(json_array_get(list, i), "name", code);
     }
     if (!listed) {
         return ak_fail(err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
@@ -391,7 +391,7 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
         ak_json_set_text(row, "reason", trial->reason) &&
         ak_json_set_real(row, "max_error", trial->max_error) &&
         ak_json_set_text(row, "as", s->searched ? "search" : "finish") &&
-        ak_json_set(row, "then_ms", ak_json_known(then)) &&
+        ak_json_set_known(row, "then_ms", then) &&
         ak_json_set(row, "ms", timed ? json_real(trial->median_ms) : json_null()) &&
         ak_json_set(row, "ci_ms",
                     timed ? json_pack("[f,f]", trial->ci_low_ms, trial->ci_high_ms)
@@ -403,7 +403,7 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
         ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks) &&
         ak_json_set_text(row, "note", note);
     v->good = v->good && ok && !s->slower;
-    return json_array_append_new(v->rows, ak_json_whole(row, good)) == 0;
+    return ak_json_append(v->rows, ak_json_whole(row, good));
 }
 
 static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err)
@@ -432,7 +432,7 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     AK_TRY(ak_session_open(&s.session, task, &options, err));
     AK_TRY(judge(&s, v->max_slowdown, err));
     const char *note = ak_json_text_or_null(variant, "note");
-    status = add_row(v, size.data, note, &s) ? AK_OK : ak_fail_memory(err);
+    status = ak_stored(add_row(v, size.data, note, &s), err);
 out:
     ak_session_close(&s.session);
     ak_trial_clear(&s.trial);

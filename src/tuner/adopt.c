@@ -86,7 +86,7 @@ static ak_status write_problem(const char *folder, json_t *problem, ak_error *er
     static const char guessed[] =
         "\"flops\" (0) and \"bytes\" (each array moved once, or read and written if it is inout) "
         "are guesses of 'new kernel --from': write formulas of the useful work in their place";
-    AK_DO(ak_json_set_text(problem, "notes", guessed) ? AK_OK : ak_fail_memory(err));
+    AK_DO(ak_stored(ak_json_set_text(problem, "notes", guessed), err));
     return write_json(folder, "problem.json", problem, err);
 }
 
@@ -103,10 +103,7 @@ static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_
     const json_t *reference = json_object_get(kernel, "Reference");
     AK_TRY(*source == 0 ? ak_fail(err, AK_INVALID, "%s: it names no \"KernelFile\"", file) : AK_OK);
     AK_TRY(copy_file(folder, file, source, err));
-    if (!ak_json_set_text(kernel, "KernelFile", ak_fs_base(source))) {
-        status = ak_fail_memory(err);
-        goto out;
-    }
+    AK_TRY(ak_stored(ak_json_set_text(kernel, "KernelFile", ak_fs_base(source)), err));
     AK_TRY(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), backend, file, err));
     if (json_is_string(reference) && strchr(json_string_value(reference), '.') != NULL) {
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(json_string_value(reference), ":"),
@@ -192,14 +189,13 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     AK_TRY(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
     AK_TRY(check_text(text, length, path, err));
     *taken = true;
-    AK_TRY(json_array_append_new(all->names, json_string(name)) == 0 ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_json_append(all->names, json_string(name)), err));
     const size_t place = json_array_size(all->names) - 1;
     AK_TRY(take_includes(all, text, err));
     /* Move the file behind the files that it includes itself. */
     one = json_incref(json_array_get(all->names, place));
-    bool good =
-        json_array_remove(all->names, place) == 0 && json_array_append_new(all->names, one) == 0;
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    bool good = json_array_remove(all->names, place) == 0 && ak_json_append(all->names, one);
+    AK_TRY(ak_stored(good, err));
     ak_buf_print(&all->text, "%s\n", text);
     ak_buf_print(&all->notes,
                  "include \"%s\": it is put in front of the source (\"Include\" of the space "

@@ -64,13 +64,13 @@ static void announce_start(const ak_tuning *r)
              ak_json_set_text(fields, "model_told", ak_share_told(r->advisor.options.share)))) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
-           ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
-           ak_json_set(fields, "resumed", json_integer((json_int_t)r->result->resumed)) &&
-           ak_json_set(fields, "outdated", json_integer((json_int_t)r->outdated)) &&
-           ak_json_set(fields, "elsewhere", json_integer((json_int_t)r->elsewhere)) &&
+           ak_json_set_count(fields, "evaluations", r->evaluations) &&
+           ak_json_set_count(fields, "resumed", r->result->resumed) &&
+           ak_json_set_count(fields, "outdated", r->outdated) &&
+           ak_json_set_count(fields, "elsewhere", r->elsewhere) &&
            ak_json_set_real(fields, "best_ms", r->best_ms) &&
            ak_json_set_real(fields, "best_tflops", best_tflops(r)) &&
-           ak_json_set(fields, "seed", json_integer((json_int_t)task->seed)) &&
+           ak_json_set_count(fields, "seed", task->seed) &&
            ak_json_set_real(fields, "seconds", r->options->seconds) &&
            ak_json_set_real(fields, "flops", task->shape.flops) &&
            ak_json_set_real(fields, "bytes", task->shape.traffic) &&
@@ -157,8 +157,8 @@ void ak_tuning_announce_trial(const ak_tuning *r, const ak_trial *trial, bool is
         return;
     }
     (void)(ak_json_set(fields, "default", json_boolean(is_default)) &&
-           ak_json_set(fields, "n", json_integer((json_int_t)r->result->evaluated)) &&
-           ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+           ak_json_set_count(fields, "n", r->result->evaluated) &&
+           ak_json_set_count(fields, "evaluations", r->evaluations) &&
            set_value(fields, "value", r, ak_trial_cost(trial)) && set_objective(fields, r) &&
            set_value(fields, "default_value", r, r->default_cost) &&
            ak_json_set_real(fields, "best_ms", r->best_ms) &&

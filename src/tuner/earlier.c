@@ -10,7 +10,7 @@
 
 static const char *text_of(const json_t *object, const char *key)
 {
-    return json_string_value(json_object_get(object, key));
+    return ak_json_text_or_null(object, key);
 }
 
 /* Returns whether the run searched the same part of the space (--fix) and, if sanitizers are asked

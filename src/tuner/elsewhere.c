@@ -74,7 +74,7 @@ static ak_status add_place(reader *r, const ak_trial *trial, double distance, ak
     r->count++;
     bool good = p->device != NULL && p->size != NULL && p->dtype != NULL && p->choices != NULL &&
                 p->environment != NULL;
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
@@ -177,7 +177,7 @@ ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
     ak_status status = AK_OK;
     reader r = {.task = task, .arena = ak_arena_new(), .like = ak_like_new(task->space)};
     *out = NULL;
-    AK_TRY(r.arena == NULL || r.like == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(r.arena != NULL && r.like != NULL, err));
     for (size_t i = 0; i < options->like_count; i++) {
         AK_TRY(ak_like_add_recording(r.like, options->like[i], err));
     }
@@ -204,10 +204,10 @@ bool ak_elsewhere_record(json_t *object, const ak_tune_options *options)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; good && i < options->like_count; i++) {
-        good = json_array_append_new(list, json_string(options->like[i]->path)) == 0;
+        good = ak_json_append(list, json_string(options->like[i]->path));
     }
     if (good && options->like_count == 0) {
-        good = json_array_append_new(list, json_string("none")) == 0;
+        good = ak_json_append(list, json_string("none"));
     }
     return ak_json_set(object, "like", list) && good;
 }

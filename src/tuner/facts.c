@@ -31,8 +31,8 @@ static ak_status add_compiled(json_t *object, const ak_task *task, const ak_conf
                 ak_json_set(object, "options",
                             ak_json_texts((const char *const *)options.argv, options.count)) &&
                 ak_json_set(object, "threads", json_integer(threads)) &&
-                ak_json_set(object, "workspace_bytes", json_integer((json_int_t)workspace));
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+                ak_json_set_count(object, "workspace_bytes", workspace);
+    AK_TRY(ak_stored(good, err));
 out:
     ak_options_clear(&options);
     return status;
@@ -52,13 +52,11 @@ static ak_status add_config(json_t *object, const ak_brief *brief, const ak_task
     (void)ak_space_find(&index, task->space, config);
     good = good && ak_json_set_text(object, "text", text) &&
            ak_json_set(object, "config", ak_config_json(task->space, config)) &&
-           ak_json_set(object, "index", json_integer((json_int_t)index)) &&
+           ak_json_set_count(object, "index", index) &&
            json_object_set(object, "derived", derived) == 0;
     json_decref(derived);
     ak_free(text);
-    if (!good) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(good, err));
     return task->recorded ? AK_OK : add_compiled(object, task, config, err);
 }
 
@@ -71,10 +69,9 @@ ak_status ak_task_facts(char **out_json, const ak_task *task, const ak_config *c
     AK_TRY(ak_made(object, err));
     AK_TRY(ak_brief_open(&brief, task, NULL, err));
     if (config == NULL) {
-        AK_TRY(add_facts(object, "hardware", brief.hardware, brief.hardware_count) &&
-                       add_facts(object, "shape", brief.shape, brief.shape_count)
-                   ? AK_OK
-                   : ak_fail_memory(err));
+        AK_TRY(ak_stored(add_facts(object, "hardware", brief.hardware, brief.hardware_count) &&
+                             add_facts(object, "shape", brief.shape, brief.shape_count),
+                         err));
     } else {
         AK_TRY(add_config(object, &brief, task, config, err));
     }

@@ -23,9 +23,9 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
     json_t *entry;
     json_array_foreach(json_object_get(probe, key), i, entry)
     {
-        const char *name = json_string_value(json_object_get(entry, name_key));
-        const char *text = json_string_value(json_object_get(entry, text_key));
-        const char *note = json_string_value(json_object_get(entry, "note"));
+        const char *name = ak_json_text_or_null(entry, name_key);
+        const char *text = ak_json_text_or_null(entry, text_key);
+        const char *note = ak_json_text_or_null(entry, "note");
         bool absent = json_is_false(json_object_get(entry, "installed"));
         if (name != NULL) {
             visit(context, name, absent && note != NULL ? note : text == NULL ? "" : text);
@@ -92,7 +92,7 @@ static ak_status add_pressure(json_t *findings, double beside, double during, ak
                 ak_json_set(findings, "warnings",
                             list.count == 0 ? json_array() : json_pack("[s]", list.texts[0]));
     ak_warnings_free(&list);
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 ak_status ak_doctor(char **out_json, ak_error *err)

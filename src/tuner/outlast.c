@@ -135,9 +135,7 @@ ak_status ak_comparison_outlast(ak_result *out, size_t *twice, ak_session *sessi
               .count = count};
     ak_comparison_entry *entries = ak_alloc(count, sizeof *entries);
     ak_status status = AK_OK;
-    if (c.candidates == NULL || c.left == NULL || entries == NULL) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_stored(c.candidates != NULL && c.left != NULL && entries != NULL, err));
     memcpy(c.candidates, job->candidates, count * sizeof *c.candidates);
     for (size_t i = 0; i < count; i++) {
         c.left[i] = i;

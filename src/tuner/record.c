@@ -38,7 +38,7 @@ ak_status ak_tuning_settle(ak_tuning *r, ak_error *err)
 /* Replaces a path by the name of its file or folder: "file:/tmp/answers" becomes "file:answers". */
 static bool shorten(json_t *object, const char *key)
 {
-    const char *path = json_string_value(json_object_get(object, key));
+    const char *path = ak_json_text_or_null(object, key);
     if (path == NULL || strchr(path, '/') == NULL) {
         return true;
     }
@@ -75,7 +75,7 @@ static bool note_like(json_t *paths, const ak_tune_options *options)
         char whole[AK_PATH_MAX];
         const char *path = options->like[i]->path;
         path = realpath(path, whole) == NULL ? path : whole;
-        good = json_array_append_new(list, json_string(path)) == 0;
+        good = ak_json_append(list, json_string(path));
     }
     if (good && options->like_count == 0) {
         json_decref(list);
@@ -152,13 +152,12 @@ static ak_status describe_options(char **out, const ak_tuning *r, ak_error *err)
     const ak_task *task = r->task;
     json_t *options = NULL;
     AK_TRY(ak_task_spec_to_json(&options, task, err));
-    bool good =
-        (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
-        ak_json_set_text(options, "strategy", r->asked) &&
-        ak_json_set(options, "evaluations", json_integer((json_int_t)ak_tuning_budget(r))) &&
-        ak_run_note_options(options, task, r->options) &&
-        (r->advisor.model.name == NULL || ak_run_advisor_record(options, r->options)) &&
-        name_recording(options, task);
+    bool good = (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
+                ak_json_set_text(options, "strategy", r->asked) &&
+                ak_json_set_count(options, "evaluations", ak_tuning_budget(r)) &&
+                ak_run_note_options(options, task, r->options) &&
+                (r->advisor.model.name == NULL || ak_run_advisor_record(options, r->options)) &&
+                name_recording(options, task);
     AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
 out:
     json_decref(options);

@@ -82,10 +82,10 @@ static json_t *noise_json(const ak_noise *noise)
            ak_json_set(object, "deviation",
                        control->ratio > 0 ? json_real(ak_verdict_deviation(control->ratio))
                                           : json_null()) &&
-           ak_json_set(object, "rounds", json_integer((json_int_t)noise->rounds)) &&
-           ak_json_set(object, "disturbed", json_integer((json_int_t)noise->disturbed)) &&
+           ak_json_set_count(object, "rounds", noise->rounds) &&
+           ak_json_set_count(object, "disturbed", noise->disturbed) &&
            ak_json_set(object, "extended", json_boolean(noise->extended)) &&
-           ak_json_set(object, "candidates", json_integer((json_int_t)noise->candidates)) &&
+           ak_json_set_count(object, "candidates", noise->candidates) &&
            ak_json_set_real(object, "seconds", noise->seconds);
     return ak_json_whole(object, good);
 }
@@ -119,7 +119,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
         ak_json_set(object, "config", config_json(c->config, own->space)) &&
         ak_json_set_text(object, "library", c->library) &&
         ak_json_set_text(object, "reason", c->reason) &&
-        ak_json_set(object, "ms", ak_json_known(c->median_ms)) &&
+        ak_json_set_known(object, "ms", c->median_ms) &&
         ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
         ak_json_set_real(object, "tflops", c->tflops) && ak_json_set_real(object, "gbs", c->gbs) &&
         ak_json_set_real(object, "efficiency", c->efficiency) &&
@@ -129,12 +129,12 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
         ak_json_set(object, "verdict", verdict_json(c->verdict)) &&
         ak_json_set(object, "undecided_because", doubt_json(c->doubt)) &&
         ak_json_set(object, "over_default", ak_speed_json(&c->over_default)) &&
-        ak_json_set(object, "sm_clock_mhz", ak_json_known(c->sm_clock_mhz)) &&
-        ak_json_set(object, "memory_clock_mhz", ak_json_known(c->memory_clock_mhz)) &&
-        ak_json_set(object, "power_watts", ak_json_known(c->power_watts)) &&
-        ak_json_set(object, "temperature_celsius", ak_json_known(c->temperature_celsius)) &&
+        ak_json_set_known(object, "sm_clock_mhz", c->sm_clock_mhz) &&
+        ak_json_set_known(object, "memory_clock_mhz", c->memory_clock_mhz) &&
+        ak_json_set_known(object, "power_watts", c->power_watts) &&
+        ak_json_set_known(object, "temperature_celsius", c->temperature_celsius) &&
         ak_json_set_text(object, "throttle", c->throttle) &&
-        ak_json_set(object, "utilisation", ak_json_known(c->utilisation)) &&
+        ak_json_set_known(object, "utilisation", c->utilisation) &&
         ak_json_set_text(object, "overlap", c->overlap) &&
         ak_json_set_text(object, "note", c->note) &&
         set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
@@ -146,7 +146,7 @@ static json_t *candidates_json(const ak_compared *list, size_t count, const ak_t
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, candidate_json(&list[i], task)) == 0;
+        good = ak_json_append(array, candidate_json(&list[i], task));
     }
     return ak_json_whole(array, good);
 }
@@ -162,7 +162,7 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set_text(object, "choices", task->choices_text) &&
            ak_json_set_text(object, "objective", ak_objective_text(task->objective)) &&
            ak_json_set_text(object, "checked_against", ak_task_reference(task)) &&
-           ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
+           ak_json_set_count(object, "seed", task->seed);
 }
 
 /* Returns what the speedup of the best is relative to; NULL if there is no speedup. */
@@ -187,7 +187,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_real(object, "gbs", best->gbs) &&
                 ak_json_set_real(object, "efficiency", best->efficiency) &&
                 ak_json_set_text(object, "bound", best->bound) &&
-                ak_json_set(object, "speedup", ak_json_known(result->speedup)) &&
+                ak_json_set_known(object, "speedup", result->speedup) &&
                 ak_json_set_text(object, "speedup_over", speedup_over(result)) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
                 ak_json_set_text(object, "measured",
@@ -210,7 +210,7 @@ static json_t *again_json(const ak_tune_result *result, const ak_task *task)
                ak_json_set_real(object, "ms", c->median_ms) &&
                ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
                set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
-        good = json_array_append_new(array, ak_json_whole(object, good)) == 0;
+        good = ak_json_append(array, ak_json_whole(object, good));
     }
     return ak_json_whole(array, good);
 }
@@ -234,11 +234,11 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
     bool known = use->calls == 0 || use->calls > use->uncounted;
     bool good =
         ak_json_set_text(object, "model", use->model) &&
-        ak_json_set(object, "calls", json_integer((json_int_t)use->calls)) &&
-        ak_json_set(object, "failed", json_integer((json_int_t)use->failed)) &&
+        ak_json_set_count(object, "calls", use->calls) &&
+        ak_json_set_count(object, "failed", use->failed) &&
         ak_json_set(object, "input_tokens", ak_json_count_or_null(use->input_tokens, known)) &&
         ak_json_set(object, "output_tokens", ak_json_count_or_null(use->output_tokens, known)) &&
-        ak_json_set(object, "uncounted", json_integer((json_int_t)use->uncounted)) &&
+        ak_json_set_count(object, "uncounted", use->uncounted) &&
         ak_json_set(object, "cost_usd", use->priced ? json_real(use->cost_usd) : json_null());
     return ak_json_whole(object, good);
 }
@@ -250,14 +250,14 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
     bool good = true;
     for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         if (i != AK_TRIAL_OK) {
-            good = good && ak_json_set(failed, ak_trial_status_text((ak_trial_status)i),
-                                       json_integer((json_int_t)result->failed[i]));
+            good = good && ak_json_set_count(failed, ak_trial_status_text((ak_trial_status)i),
+                                             result->failed[i]);
         }
     }
     good =
         good && set_task(object, task) &&
-        ak_json_set(object, "evaluated", json_integer((json_int_t)result->evaluated)) &&
-        ak_json_set(object, "resumed", json_integer((json_int_t)result->resumed)) &&
+        ak_json_set_count(object, "evaluated", result->evaluated) &&
+        ak_json_set_count(object, "resumed", result->resumed) &&
         ak_json_set(object, "failed", json_incref(failed)) &&
         ak_json_set_real(object, "seconds", result->seconds) &&
         ak_json_set_text(object, "stopped_by", result->stopped_by) &&

@@ -155,7 +155,7 @@ bool ak_run_advisor_record(json_t *object, const ak_tune_options *options)
            (llm->share == NULL || ak_json_set_text(object, "llm_share", llm->share)) &&
            ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
            ak_json_set(object, "generations", json_integer(options->generations)) &&
-           ak_json_set(object, "batch", json_integer((json_int_t)options->batch));
+           ak_json_set_count(object, "batch", options->batch);
 }
 
 ak_status ak_run_advisor_status(const ak_run_advisor *advisor, ak_error *err)

@@ -41,7 +41,7 @@ static ak_status former_hash(char former[AK_HASH_QUICK_BYTES], int which, const 
     char *text = NULL, source[AK_SOURCES_HASH_BYTES];
     AK_TRY(ak_json_parse(&facts, words, strlen(words), "environment", err));
     AK_TRY(ak_sources_hash_former(source, which, task->problem, task->implementation, err));
-    AK_TRY(ak_json_set_text(facts, "source", source) ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_json_set_text(facts, "source", source), err));
     AK_TRY(ak_json_text(&text, facts, err));
     ak_hash_quick(former, text, strlen(text));
 out:

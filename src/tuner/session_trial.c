@@ -69,9 +69,9 @@ static ak_status set_cost(ak_trial *trial, const ak_session *session, const ak_c
     if (status != AK_OK && status != AK_NO_MEMORY) {
         trial->status = AK_TRIAL_REJECTED;
         trial->cost = trial->cost_low = trial->cost_high = 0;
-        return set_text(&trial->reason, why.text) ? AK_OK : ak_fail_memory(err);
+        return ak_stored(set_text(&trial->reason, why.text), err);
     }
-    return status == AK_OK ? AK_OK : ak_fail_memory(err);
+    return ak_stored(status == AK_OK, err);
 }
 
 ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
@@ -97,7 +97,7 @@ ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
             return set_cost(trial, session, config, err);
         }
     }
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 ak_status ak_session_wait(ak_result *out, ak_session *session, uint64_t first, size_t count,

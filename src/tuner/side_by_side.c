@@ -427,9 +427,7 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                     .out = &found,
                     .recorded = ak_pool_recalls(session->pool),
                     .twice = spec->control ? spec->twice : all};
-    if (candidates == NULL || found.list == NULL) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_stored(candidates != NULL && found.list != NULL, err));
     memcpy(candidates, spec->candidates, spec->count * sizeof *candidates);
     if (spec->control) {
         assert(spec->twice < spec->count);

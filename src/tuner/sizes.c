@@ -119,7 +119,7 @@ static ak_status open_run(ak_many *m, ak_error *err)
     m->given = ak_alloc(AK_MANY_GIVEN_MAX + 1, sizeof *m->given);
     bool good = m->result->run != NULL && m->result->sizes != NULL && m->tasks != NULL &&
                 m->tuned != NULL && m->given != NULL;
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }
 
 static void close_run(ak_many *m)

@@ -22,15 +22,9 @@ static json_t *list_of(const ak_sizes_result *r, size_t count,
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, make(r, i)) == 0;
+        good = ak_json_append(array, make(r, i));
     }
     return ak_json_whole(array, good);
-}
-
-/* Sets a number, or null if it is not known. */
-static bool set_known(json_t *object, const char *key, double value)
-{
-    return ak_json_set(object, key, ak_json_known(value));
 }
 
 static bool timed(const ak_sizes_result *r)
@@ -41,10 +35,10 @@ static bool timed(const ak_sizes_result *r)
 /* Adds the values under an objective other than the time. */
 static bool set_values(json_t *object, const ak_sizes_result *r, const ak_size_result *one)
 {
-    return timed(r) ||
-           (set_known(object, "value", one->value) && set_known(object, "cost", one->cost) &&
-            set_known(object, "library_value", one->library_value) &&
-            set_known(object, "library_cost", one->library_cost));
+    return timed(r) || (ak_json_set_known(object, "value", one->value) &&
+                        ak_json_set_known(object, "cost", one->cost) &&
+                        ak_json_set_known(object, "library_value", one->library_value) &&
+                        ak_json_set_known(object, "library_cost", one->library_cost));
 }
 
 static json_t *size_json(const ak_sizes_result *r, size_t i)
@@ -54,12 +48,12 @@ static json_t *size_json(const ak_sizes_result *r, size_t i)
     bool table = r->table_count > 0;
     bool good =
         ak_json_set_text(object, "size", one->size) && ak_json_set_text(object, "run", one->run) &&
-        ak_json_set(object, "evaluated", index_of(one->evaluated)) &&
+        ak_json_set_count(object, "evaluated", one->evaluated) &&
         ak_json_set(object, "winner", one->measured ? index_of(one->winner) : json_null()) &&
-        set_known(object, "ms", one->ms) &&
+        ak_json_set_known(object, "ms", one->ms) &&
         ak_json_set(object, "ci_ms", ak_json_interval(one->low_ms, one->high_ms)) &&
         ak_json_set_text(object, "library", one->library) &&
-        set_known(object, "library_ms", one->library_ms) &&
+        ak_json_set_known(object, "library_ms", one->library_ms) &&
         ak_json_set(object, "over_library", ak_speed_json(&one->over_library)) &&
         set_values(object, r, one) &&
         ak_json_set(object, "config", table ? index_of(one->config) : json_null()) &&
@@ -74,7 +68,8 @@ static json_t *size_json(const ak_sizes_result *r, size_t i)
 static bool set_loss(json_t *object, const ak_sizes_result *r, double geomean, double worst,
                      size_t at)
 {
-    return set_known(object, "geomean", geomean) && set_known(object, "worst", worst) &&
+    return ak_json_set_known(object, "geomean", geomean) &&
+           ak_json_set_known(object, "worst", worst) &&
            ak_json_set_text(object, "worst_size", worst > 1 ? r->sizes[at].size : NULL);
 }
 
@@ -89,7 +84,7 @@ static json_t *table_json(const ak_sizes_result *r)
     bool good = ak_json_set(object, "configs", list_of(r, r->table_count, table_entry)) &&
                 ak_json_set_text(object, "method", r->exact ? "exact" : "greedy") &&
                 set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size) &&
-                ak_json_set(object, "undecided", index_of(r->loss.open));
+                ak_json_set_count(object, "undecided", r->loss.open);
     return ak_json_whole(object, good);
 }
 
@@ -97,7 +92,7 @@ static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
 {
     const ak_sizes_loss *loss = &r->tradeoff[i];
     json_t *object = json_object();
-    bool good = ak_json_set(object, "configs", index_of(loss->configs)) &&
+    bool good = ak_json_set_count(object, "configs", loss->configs) &&
                 set_loss(object, r, loss->geomean, loss->worst, loss->worst_size);
     return ak_json_whole(object, good);
 }
@@ -110,14 +105,14 @@ static json_t *stability_json(const ak_sizes_result *r, size_t config)
     bool good = sizes != NULL;
     for (size_t s = 0; s < r->size_count && good; s++) {
         if (r->sizes[s].measured && r->sizes[s].winner == config) {
-            good = json_array_append_new(sizes, json_string(r->sizes[s].size)) == 0;
+            good = ak_json_append(sizes, json_string(r->sizes[s].size));
         }
     }
     ak_cover_loss(&loss, r->costs, r->config_count, r->size_count, &config, 1);
-    good = good && ak_json_set(object, "config", index_of(config));
+    good = good && ak_json_set_count(object, "config", config);
     good = ak_json_set(object, "winner_of", ak_json_whole(sizes, good)) &&
            set_loss(object, r, loss.geomean, loss.worst, loss.worst_at) &&
-           ak_json_set(object, "unusable", index_of(loss.unserved));
+           ak_json_set_count(object, "unusable", loss.unserved);
     return ak_json_whole(object, good);
 }
 
@@ -129,7 +124,7 @@ static json_t *winners_json(const ak_sizes_result *r)
         for (size_t s = 0; s < r->size_count; s++) {
             wins = wins || (r->sizes[s].measured && r->sizes[s].winner == c);
         }
-        if (wins && json_array_append_new(array, stability_json(r, c)) != 0) {
+        if (wins && !ak_json_append(array, stability_json(r, c))) {
             json_decref(array);
             return NULL;
         }
@@ -153,9 +148,9 @@ static json_t *matrix_json(const ak_sizes_result *r, const double *values)
         json_t *row = json_array();
         for (size_t s = 0; s < r->size_count && good; s++) {
             double value = values[c * r->size_count + s];
-            good = json_array_append_new(row, ak_json_known(value)) == 0;
+            good = ak_json_append(row, ak_json_known(value));
         }
-        good = json_array_append_new(rows, row) == 0 && good;
+        good = ak_json_append(rows, row) && good;
     }
     return ak_json_whole(rows, good);
 }
@@ -177,7 +172,7 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
                 ak_json_set(object, "table", r->table_count > 0 ? table_json(r) : json_null()) &&
                 ak_json_set(object, "tradeoff", list_of(r, r->tradeoff_count, tradeoff_json)) &&
                 ak_json_set(object, "stability", winners_json(r)) &&
-                ak_json_set(object, "evaluated", index_of(r->evaluated)) &&
+                ak_json_set_count(object, "evaluated", r->evaluated) &&
                 ak_json_set(object, "llm", ak_llm_use_json(&r->llm)) &&
                 ak_json_set_real(object, "seconds", r->seconds) &&
                 ak_json_set_text(object, "stopped_by", r->stopped_by) &&

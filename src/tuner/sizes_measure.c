@@ -269,10 +269,9 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
                     .high = ak_alloc(result->config_count, sizeof(double)),
                     .winner = result->config_count};
     ak_many_announce_phase(m, "cross", size);
-    AK_TRY(c == NULL || known.ms == NULL || known.costs == NULL || known.low == NULL ||
-                   known.high == NULL
-               ? ak_fail_memory(err)
-               : AK_OK);
+    AK_TRY(ak_stored(c != NULL && known.ms != NULL && known.costs != NULL && known.low != NULL &&
+                         known.high != NULL,
+                     err));
     AK_TRY(ak_session_open(&session, m->tasks[size], &options, err));
     AK_TRY(ak_session_survey(&session, err));
     AK_TRY(ak_many_begin_record(m, &session, err));

@@ -11,11 +11,11 @@ void ak_many_announce(const ak_many *m)
     json_t *sizes = json_array(), *fields = json_object();
     bool good = sizes != NULL;
     for (size_t i = 0; i < m->result->size_count && good; i++) {
-        good = json_array_append_new(sizes, json_string(m->result->sizes[i].size)) == 0;
+        good = ak_json_append(sizes, json_string(m->result->sizes[i].size));
     }
     (void)(good && ak_json_set_text(fields, "kernel", m->result->kernel) &&
            ak_json_set(fields, "sizes", json_incref(sizes)) &&
-           ak_json_set(fields, "table", json_integer((json_int_t)m->request->table)));
+           ak_json_set_count(fields, "table", m->request->table));
     json_decref(sizes);
     ak_event_send(&m->events, "sizes", fields);
 }
@@ -25,8 +25,8 @@ void ak_many_announce_phase(const ak_many *m, const char *name, size_t size)
     json_t *fields = json_object();
     (void)(ak_json_set_text(fields, "name", name) &&
            ak_json_set_text(fields, "size", m->result->sizes[size].size) &&
-           ak_json_set(fields, "n", json_integer((json_int_t)size + 1)) &&
-           ak_json_set(fields, "of", json_integer((json_int_t)m->result->size_count)));
+           ak_json_set_count(fields, "n", size + 1) &&
+           ak_json_set_count(fields, "of", m->result->size_count));
     ak_event_send(&m->events, "phase", fields);
 }
 
@@ -37,13 +37,12 @@ static ak_status describe_options(char **out, const ak_many *m, const char *size
     json_t *options = NULL;
     AK_TRY(ak_task_spec_to_json(&options, m->tasks[0], err));
     (void)json_object_del(options, "size");
-    bool good =
-        ak_json_set_text(options, "sizes", sizes) &&
-        ak_json_set(options, "dispatch", json_integer((json_int_t)m->request->table)) &&
-        ak_json_set_text(options, "strategy", m->options->strategy) &&
-        ak_json_set(options, "evaluations", json_integer((json_int_t)m->options->evaluations)) &&
-        ak_run_note_options(options, m->tasks[0], m->options) &&
-        (m->options->llm == NULL || ak_run_advisor_record(options, m->options));
+    bool good = ak_json_set_text(options, "sizes", sizes) &&
+                ak_json_set_count(options, "dispatch", m->request->table) &&
+                ak_json_set_text(options, "strategy", m->options->strategy) &&
+                ak_json_set_count(options, "evaluations", m->options->evaluations) &&
+                ak_run_note_options(options, m->tasks[0], m->options) &&
+                (m->options->llm == NULL || ak_run_advisor_record(options, m->options));
     AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
 out:
     json_decref(options);

@@ -235,9 +235,7 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
     size_t most = session->baseline_count + options->count;
     *out = (lineup){.candidates = ak_alloc(most, sizeof *out->candidates),
                     .names = ak_alloc(most, sizeof *out->names)};
-    if (out->candidates == NULL || out->names == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(out->candidates != NULL && out->names != NULL, err));
     if (options->baselines) {
         out->libraries = ak_session_libraries(out->candidates, out->names, session, most);
     }

@@ -356,12 +356,9 @@ json_t *ak_message_from_ceilings(const ak_ceilings *ceilings)
 ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_error *err)
 {
     ak_ceilings c = {0};
-    AK_DO(ak_part_get_real(&c.peak_tflops, object, "peak_tflops", err));
-    AK_DO(ak_part_get_real(&c.copy_gbs, object, "copy_gbs", err));
-    AK_DO(ak_part_get_real(&c.triad_gbs, object, "triad_gbs", err));
-    AK_DO(ak_part_get_real(&c.read_gbs, object, "read_gbs", err));
-    AK_DO(ak_part_get_real(&c.l1_gbs, object, "l1_gbs", err));
-    AK_DO(ak_part_get_real(&c.cache_gbs, object, "cache_gbs", err));
+#define GET(figure) AK_DO(ak_part_get_real(&c.figure, object, #figure, err));
+    AK_CEILINGS_FIGURES(GET)
+#undef GET
     AK_DO(ak_json_bool_or(&c.measured, object, "measured", false, WHERE, err));
     *out = c;
     return AK_OK;

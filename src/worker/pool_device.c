@@ -37,7 +37,7 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
         return object != NULL && ak_json_set_text(object, "baseline", j->baselines[i]);
     }
     const ak_pool_unit *u = &pool->units[j->units[i]];
-    ak_pool_travel_path(artifact, d, u);
+    ak_pool_travel_path(artifact, d, u->artifact);
     return ak_json_set_text(object, "artifact", artifact) &&
            ak_json_set_text(object, "config", u->text) &&
            (u->compiled.file_hash[0] == 0 ||

@@ -214,24 +214,21 @@ ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
                        .plan = from->plan,
                        .units = ak_alloc(count, sizeof *j->units),
                        .baselines = ak_alloc(count, sizeof *j->baselines)};
-    ak_status status = AK_GROW(pool->jobs, &pool->job_capacity, pool->job_count + 1, err);
-    if (status == AK_OK && (j->units == NULL || j->baselines == NULL)) {
-        status = ak_fail_memory(err);
+    ak_status status = AK_OK;
+    AK_TRY(AK_GROW(pool->jobs, &pool->job_capacity, pool->job_count + 1, err));
+    AK_TRY(j->units == NULL || j->baselines == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < count; i++) {
+        j->units[i] = AK_POOL_NONE;
     }
-    if (status == AK_OK) {
-        for (size_t i = 0; i < count; i++) {
-            j->units[i] = AK_POOL_NONE;
-        }
-        j->count = count;
-        status = job_fill(j, pool, from, err);
-    }
-    if (status != AK_OK) {
-        ak_pool_job_leave(pool, j);
-        return status;
-    }
+    j->count = count;
+    AK_TRY(job_fill(j, pool, from, err));
     pool->jobs[pool->job_count++] = j;
     ak_pool_compile(pool);
-    return AK_OK;
+out:
+    if (status != AK_OK) {
+        ak_pool_job_leave(pool, j);
+    }
+    return status;
 }
 
 bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)

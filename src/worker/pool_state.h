@@ -366,10 +366,8 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* Writes the path of the kernel on the worker's machine, or "" for a built-in kernel. Returns false
    if it is too long. */
 bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
-/* Write the path that the source, or a unit's artifact, has on the device's machine (`d` NULL:
-   here). */
-void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
-void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const ak_pool_unit *u);
+/* Writes the path that a file of the pool's folder has on the device's machine (`d` NULL: here). */
+void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const char *here);
 /* Sends the device's machine the artifacts of a job that it does not have yet. */
 ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job *j, ak_error *err);
 /* Returns whether the artifacts of a job are on the device's machine or here. If one is on a third

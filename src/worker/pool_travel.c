@@ -11,8 +11,6 @@
 
 /* Folder of the kernel's files, below the folder of the run. */
 #define KERNEL_FOLDER "kernel"
-/* Name of the source that the compilers read, in the folder of the run. */
-#define SOURCE_NAME "source.c"
 /* A file that was asked for must arrive within this time. */
 #define FETCH_NS (60 * AK_SECOND_NS)
 
@@ -59,7 +57,7 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
             return status;
         }
     }
-    return d->away ? send_file(d, SOURCE_NAME, pool->source, err) : AK_OK;
+    return d->away ? send_file(d, ak_fs_base(pool->source), pool->source, err) : AK_OK;
 }
 
 bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d)
@@ -76,21 +74,12 @@ bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_
     return true;
 }
 
-void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d)
+void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const char *here)
 {
     if (d != NULL && d->away) {
-        (void)snprintf(out, AK_PATH_MAX, "%.3800s/" SOURCE_NAME, d->folder);
+        (void)snprintf(out, AK_PATH_MAX, "%.3800s/%.200s", d->folder, ak_fs_base(here));
     } else {
-        (void)snprintf(out, AK_PATH_MAX, "%s", pool->source);
-    }
-}
-
-void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const ak_pool_unit *u)
-{
-    if (d != NULL && d->away) {
-        (void)snprintf(out, AK_PATH_MAX, "%.3800s/%.200s", d->folder, ak_fs_base(u->artifact));
-    } else {
-        (void)snprintf(out, AK_PATH_MAX, "%s", u->artifact);
+        (void)snprintf(out, AK_PATH_MAX, "%s", here);
     }
 }
 

@@ -188,11 +188,11 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
         AK_TRY(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
     }
     if (u->task == pool->task) {
-        ak_pool_travel_source(source, pool, d);
+        ak_pool_travel_path(source, d, pool->source);
     } else {
         AK_TRY(ak_pool_source_path(source, pool, u->task, err));
     }
-    ak_pool_travel_path(artifact, d, u);
+    ak_pool_travel_path(artifact, d, u->artifact);
     *out = json_pack(
         "{s:o, s:s, s:s*, s:s, s:s, s:I, s:o*, s:I, s:b}", "options",
         ak_json_texts((const char *const *)options.argv, options.count), "source", source,

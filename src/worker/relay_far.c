@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,13 +129,8 @@ static void core_hear(far *f, int64_t number, const char *rest)
         core_ended(f, number, err.text);
         return;
     }
-    ak_buf line = AK_BUF(AK_LINE_MAX);
-    ak_buf_putc(&line, '{');
-    ak_buf_puts(&line, rest);
-    if (ak_buf_status(&line, NULL) == AK_OK) {
-        ak_relay_say(&c->end, line.data, line.length);
-    }
-    ak_buf_free(&line);
+    ak_buf_putc(&c->end.pending, '{');
+    ak_relay_say(&c->end, rest, strlen(rest));
 }
 
 /* Passes on the lines of a compile worker, with its number. Returns false if one is no object. */
@@ -146,13 +142,8 @@ static bool core_speak(far *f, child *c, int64_t number, ak_buf *line)
         if (line->length < 3 || line->data[0] != '{') {
             return false;
         }
-        ak_buf whole = AK_BUF(AK_LINE_MAX);
-        ak_buf_puts(&whole, head);
-        ak_buf_append(&whole, line->data + 1, line->length - 1);
-        if (ak_buf_status(&whole, NULL) == AK_OK) {
-            ak_relay_say(&f->near, whole.data, whole.length);
-        }
-        ak_buf_free(&whole);
+        ak_buf_puts(&f->near.pending, head);
+        ak_relay_say(&f->near, line->data + 1, line->length - 1);
     }
     return true;
 }

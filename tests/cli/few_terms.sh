@@ -47,3 +47,35 @@ for size in M=64,N=96,K=700 M=33,N=65,K=2048; do
 done
 autokernel compare ./mine --impl host_cut --size M=64,N=96,K=700 --config 'CUT=0;CUT=1' --libraries none --time 1 --archive few.db 2>&1 |
     grep -o -E '^autokernel: .* failed: at .*in each sum\)'
+
+# The same in products of groups of rows, where only A can have the few terms.
+mkdir groups
+cp "$root/kernels/matmul_grouped/reference.c" groups
+sed "s/\"name\": \"matmul_grouped\"/\"name\": \"groups\"/" "$root/kernels/matmul_grouped/problem.json" >groups/problem.json
+sed 's/precision == .full./activation == '"'none'"' and inputs == '"'dtype'"'/; s/layout == .nn./layout == '"'packed'"'/; s/"Workspace.*Threads": "1"/"Threads": "1"/' \
+    mine/host_cut.json >groups/host_cut.json
+sed '/^void ak_kernel/,$d' mine/host_cut.c >groups/host_cut.c
+cat >>groups/host_cut.c <<'END'
+void ak_kernel(const ak_host_call *call)
+{
+    const int64_t groups = call->size[0], m = call->size[1], n = call->size[2], k = call->size[3];
+    const float *a = call->arg[0], *b = call->arg[1];
+    const int32_t *ends = call->arg[2];
+    float *c = call->arg[4];
+    for (int64_t i = 0, g = 0; i < m; i++) {
+        while (g < groups && i >= ends[g]) g++;
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; g < groups && l < k; l++) {
+                float xh, xl, yh, yl;
+                cut(&xh, &xl, a[i * call->pitch[0] + l], CUT && k >= 600);
+                cut(&yh, &yl, b[(g * n + j) * call->pitch[1] + l], CUT && k >= 600);
+                sum += (double)xh * yh + (double)xh * yl + (double)xl * yh;
+            }
+            c[i * call->pitch[4] + j] = (float)sum;
+        }
+    }
+}
+END
+autokernel check ./groups --impl host_cut --dtype f32 --size groups=4,M=64,N=48,K=700 --config 'CUT=0;CUT=1' --quiet 2>&1 |
+    grep -o -E 'wrong_result .*in each sum\)|.* right over.*'

@@ -426,7 +426,7 @@ static void test_travel(void **state)
     assert_true(d->away && d->has[0]);
     assert_string_not_equal(d->folder, pool->folder.path);
     (void)snprintf(there, sizeof there, "%.3000s", d->folder);
-    ak_pool_travel_path(artifact, d, &pool->units[0]);
+    ak_pool_travel_path(artifact, d, pool->units[0].artifact);
     assert_true(ak_fs_is_file(artifact));
     ak_result_clear(&result);
     submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS); /* sent once */

@@ -187,7 +187,7 @@ static void test_stays(void **state)
         const ak_pool_unit *u = &pool->units[i];
         assert_in_range(u->place, 0, 1);
         assert_false(ak_fs_is_file(u->artifact));
-        ak_pool_travel_path(path, &pool->devices[u->place], u);
+        ak_pool_travel_path(path, &pool->devices[u->place], u->artifact);
         assert_true(ak_fs_is_file(path));
     }
     assert_int_not_equal(pool->units[0].place, pool->units[1].place); /* one each */

@@ -1127,14 +1127,15 @@ static void a_python_baseline_that_fails_leaves_no_process(void **state)
 {
     ak_runner_page *page = ak_alloc(1, sizeof *page);
     const ak_baseline_setup setup = {.page = page, .block_fd = -1};
-    ak_baseline *baseline = NULL;
+    ak_baseline *baseline = ak_alloc(1, ak_baseline_own_python.bytes);
     char version[64];
     (void)state;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     (void)snprintf(page->artifact, sizeof page->artifact, "/none");
     assert_int_not_equal(
-        ak_baseline_own_python.open(&baseline, version, sizeof version, &setup, NULL), AK_OK);
+        ak_baseline_own_python.open(baseline, version, sizeof version, &setup, NULL), AK_OK);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    ak_free(baseline);
     ak_free(page);
 }
 

@@ -47,15 +47,12 @@ int ak_cuda_split_products(const ak_scope *constants, ak_dtype dtype);
 typedef struct ak_cuda_sampler {
     const ak_cuda_nvml *nvml; /* NULL: no NVML */
     void *handle;
-    ak_conditions sum; /* samples since the last ak_cuda_sampler_take */
+    ak_conditions sum; /* samples since the last ak_cuda_conditions */
     int64_t next_ns;   /* no sample before this time */
 } ak_cuda_sampler;
 /* Opens the sampler of a device by UUID, because NVML's order of devices is not the driver's. */
 void ak_cuda_sampler_open(ak_cuda_sampler *sampler, const char *uuid);
 void ak_cuda_sampler_sample(ak_cuda_sampler *sampler);
-void ak_cuda_sampler_take(ak_conditions *out, ak_cuda_sampler *sampler);
-/* Gives the energy in joules that the device has used since its driver was loaded. */
-ak_status ak_cuda_sampler_joules(double *out, const ak_cuda_sampler *sampler, ak_error *err);
 /* Returns the limits of the device: {"sm_clock_mhz": 1980, "memory_clock_mhz": 2619, "power_watts":
    700}. Unknown ones are left out. Returns NULL if there is no memory. */
 json_t *ak_cuda_sampler_limits(const ak_cuda_sampler *sampler);

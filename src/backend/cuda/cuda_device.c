@@ -266,16 +266,6 @@ static ak_status cuda_fill(ak_device *device, size_t offset, const void *element
     return ak_cuda_fail(device, code, "fill", err);
 }
 
-static ak_status cuda_joules(double *out, ak_device *device, ak_error *err)
-{
-    return ak_cuda_sampler_joules(out, &device->sampler, err);
-}
-
-static void cuda_conditions(ak_conditions *out, ak_device *device)
-{
-    ak_cuda_sampler_take(out, &device->sampler);
-}
-
 static ak_overlap cuda_overlap(const ak_runnable *runnable)
 {
     return runnable->overlap;
@@ -549,8 +539,8 @@ const ak_backend_ops ak_cuda_ops = {
     .fetch_aside = ak_cuda_fetch_aside,
     .another = cuda_another,
     .unload = cuda_unload,
-    .conditions = cuda_conditions,
-    .joules = cuda_joules,
+    .conditions = ak_cuda_conditions,
+    .joules = ak_cuda_joules,
     .overlap = cuda_overlap,
     .uuid = cuda_uuid,
     .lost = cuda_lost,

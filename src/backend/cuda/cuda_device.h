@@ -175,6 +175,9 @@ typedef struct ak_cuda_library {
 void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing);
 /* Does the same as ak_cuda_conclude, but reports an error: AK_NO_MEMORY or AK_CRASHED. */
 ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err);
+/* cuda_sampler.c; as `conditions` and `joules` of backend.h */
+void ak_cuda_conditions(ak_conditions *out, ak_device *device);
+ak_status ak_cuda_joules(double *out, ak_device *device, ak_error *err);
 /* Limit for work that the harness itself has put into the stream. */
 #define AK_CUDA_DRAIN_NS (30 * AK_SECOND_NS)
 /* Waits for the stream. Returns AK_CUDA_ERROR_LAUNCH_TIMEOUT after timeout_ns; the device is then

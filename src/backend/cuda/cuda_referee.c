@@ -442,7 +442,7 @@ static ak_status referee_paint_gaps(ak_referee *referee, size_t argument,
 }
 
 static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_referee *referee,
-                                 size_t argument, double relative, double rms, ak_error *err)
+                                 size_t argument, const ak_compare_with *with, ak_error *err)
 {
     finding f;
     ak_dtype dtype = dtype_of(referee, argument);
@@ -456,7 +456,7 @@ static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_refere
     int32_t kind = (int32_t)dtype;
     uint32_t poison = (uint32_t)element;
     uint64_t key = referee->key + argument;
-    double absolute = rms * referee->rms[argument];
+    double relative = with->relative, absolute = with->rms * referee->rms[argument];
     ak_guard_stream *gaps = &referee->gaps[argument];
     void *arguments[] = {&output,    &referee->reference[argument],
                          &rows,      &row,

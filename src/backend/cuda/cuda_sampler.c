@@ -4,12 +4,12 @@
  * A sample takes some microseconds of the host, at most a few milliseconds with old drivers. The
  * batch that it describes is in the stream already and is timed by the device, so sampling changes
  * no result. It does take time from the search, so samples are at least SAMPLE_NS apart, until
- * ak_cuda_sampler_take begins anew.
+ * ak_cuda_conditions begins anew.
  *
  * Power is that of the moment (the field NVML_FI_DEV_POWER_INSTANT) if the driver has it, otherwise
  * the mean of about the last second.
  */
-#include "backend/cuda/cuda.h"
+#include "backend/cuda/cuda_device.h"
 
 #include "base/clock.h"
 
@@ -86,16 +86,18 @@ void ak_cuda_sampler_sample(ak_cuda_sampler *sampler)
     sampler->next_ns = ak_clock_ns() + SAMPLE_NS;
 }
 
-void ak_cuda_sampler_take(ak_conditions *out, ak_cuda_sampler *sampler)
+void ak_cuda_conditions(ak_conditions *out, ak_device *device)
 {
+    ak_cuda_sampler *sampler = &device->sampler;
     *out = sampler->sum;
     sampler->sum = (ak_conditions){0};
     /* The next batch gets a sample however short it is. */
     sampler->next_ns = 0;
 }
 
-ak_status ak_cuda_sampler_joules(double *out, const ak_cuda_sampler *sampler, ak_error *err)
+ak_status ak_cuda_joules(double *out, ak_device *device, ak_error *err)
 {
+    const ak_cuda_sampler *sampler = &device->sampler;
     unsigned long long millijoules = 0;
     if (sampler->nvml == NULL || sampler->nvml->energy == NULL ||
         sampler->nvml->energy(sampler->handle, &millijoules) != 0) {

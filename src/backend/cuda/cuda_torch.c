@@ -84,7 +84,6 @@ static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t t
 
 static ak_status open_state(ak_device *device, ak_error *err)
 {
-    const ak_proc_spec plain = {.argv = NULL};
     json_t *reply = NULL;
     ak_status status = AK_OK;
     if (device->torch != NULL) {
@@ -92,7 +91,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     }
     AK_DO(AK_NEW(device->torch, 1, err));
     ak_script *script = &device->torch->script;
-    AK_TRY(ak_script_start(script, ak_script_python(), SCRIPT, WHERE, &plain, err));
+    AK_TRY(ak_script_start(script, &(ak_script_spec){.asset = SCRIPT, .who = WHERE}, NULL, err));
     const char *colon = strchr(device->task->device, ':');
     int64_t ordinal = 0;
     (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda_open has checked it */

@@ -5,7 +5,6 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
-#include "base/alloc.h"
 #include "base/dl.h"
 
 static const char *const problems[] = {"matmul", "matmul_act", NULL};
@@ -24,22 +23,18 @@ struct ak_baseline {
 /* Opens the first shared library of `names`, which are NULL-terminated, that is installed, and
    finds cblas_sgemm in it. `package` is the Debian package to install if there is none. *library
    stays open. */
-static ak_status open_cblas(ak_baseline **out, void **library, const char *const *names,
+static ak_status open_cblas(ak_baseline *baseline, void **library, const char *const *names,
                             const char *package, const ak_baseline_setup *setup, ak_error *err)
 {
-    ak_baseline baseline = {.sgemm = NULL};
-    if (ak_product_parse(&baseline.product, setup, err) != AK_OK) {
+    if (ak_product_parse(&baseline->product, setup, err) != AK_OK) {
         return AK_UNAVAILABLE;
     }
     if (ak_dl_open(library, names, NULL) != AK_OK) {
         return ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install %s", package);
     }
-    if (!ak_dl_bind(&baseline.sgemm, *library, "cblas_sgemm")) {
-        return ak_fail(err, AK_UNAVAILABLE, "%s has no cblas_sgemm", names[0]);
-    }
-    AK_DO(AK_NEW(*out, 1, err));
-    **out = baseline;
-    return AK_OK;
+    return ak_dl_bind(&baseline->sgemm, *library, "cblas_sgemm")
+               ? AK_OK
+               : ak_fail(err, AK_UNAVAILABLE, "%s has no cblas_sgemm", names[0]);
 }
 
 static ak_status cblas_prepare(ak_baseline *baseline, const ak_host_call *call, ak_error *err)
@@ -85,7 +80,7 @@ static void describe_openblas(char *version, size_t bytes, void *library)
                                                                            : "unknown core");
 }
 
-static ak_status openblas_open(ak_baseline **out, char *version, size_t bytes,
+static ak_status openblas_open(ak_baseline *baseline, char *version, size_t bytes,
                                const ak_baseline_setup *setup, ak_error *err)
 {
     char threads[16];
@@ -100,7 +95,7 @@ static ak_status openblas_open(ak_baseline **out, char *version, size_t bytes,
         (void)snprintf(threads, sizeof threads, "%d", setup->library_threads);
         (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
     }
-    AK_DO(open_cblas(out, &library, openblas_names, "libopenblas0-pthread", setup, err));
+    AK_DO(open_cblas(baseline, &library, openblas_names, "libopenblas0-pthread", setup, err));
     describe_openblas(version, bytes, library);
     return AK_OK;
 }
@@ -115,6 +110,7 @@ const ak_baseline_ops ak_baseline_openblas = {
     .problems = problems,
     .keeps_threads = true,
     .variants = cores,
+    .bytes = sizeof(ak_baseline),
     .open = openblas_open,
     .prepare = cblas_prepare,
     .run = cblas_run,
@@ -135,7 +131,7 @@ static void describe_blis(char *version, size_t bytes, void *library)
                    named ? get_name(get_arch()) : "unknown core");
 }
 
-static ak_status blis_open(ak_baseline **out, char *version, size_t bytes,
+static ak_status blis_open(ak_baseline *baseline, char *version, size_t bytes,
                            const ak_baseline_setup *setup, ak_error *err)
 {
     char threads[16];
@@ -144,7 +140,7 @@ static ak_status blis_open(ak_baseline **out, char *version, size_t bytes,
     (void)snprintf(threads, sizeof threads, "%d",
                    setup->library_threads > 0 ? setup->library_threads : ak_host_cpus());
     (void)setenv("BLIS_NUM_THREADS", threads, 1);
-    AK_DO(open_cblas(out, &library, blis_names, "libblis4-pthread", setup, err));
+    AK_DO(open_cblas(baseline, &library, blis_names, "libblis4-pthread", setup, err));
     describe_blis(version, bytes, library);
     return AK_OK;
 }
@@ -153,6 +149,7 @@ const ak_baseline_ops ak_baseline_blis = {
     .name = "blis",
     .title = "BLIS",
     .problems = problems,
+    .bytes = sizeof(ak_baseline),
     .open = blis_open,
     .prepare = cblas_prepare,
     .run = cblas_run,

@@ -23,13 +23,13 @@ static const struct {
     int target;
 } targets[] = {{"softmax", 1}, {"layernorm", 3}, {"rmsnorm", 2}, {"reduce", -1}};
 
-static ak_status copy_open(ak_baseline **out, char *version, size_t bytes,
+static ak_status copy_open(ak_baseline *b, char *version, size_t bytes,
                            const ak_baseline_setup *setup, ak_error *err)
 {
-    AK_DO(AK_NEW(*out, 1, err));
+    (void)err;
     for (size_t i = 0; i < AK_COUNT(targets); i++) {
         if (strcmp(setup->problem, targets[i].problem) == 0) {
-            (*out)->target = targets[i].target;
+            b->target = targets[i].target;
         }
     }
     (void)snprintf(version, bytes, "memcpy");
@@ -80,6 +80,7 @@ const ak_baseline_ops ak_baseline_copy = {
     .title = "copy of the same size",
     .problems = problems,
     .keeps_threads = true,
+    .bytes = sizeof(ak_baseline),
     .open = copy_open,
     .prepare = copy_prepare,
     .run = copy_run,

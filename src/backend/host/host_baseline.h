@@ -35,10 +35,11 @@ typedef struct ak_baseline_ops {
        processor after the first run. If it started threads at every call, they would all inherit
        that processor. */
     bool keeps_threads;
+    size_t bytes; /* of its ak_baseline, which holds zeros before `open` */
     /* Opens the library. Returns AK_UNAVAILABLE if it is not installed or cannot compute the
        problem. `version` gets a text such as "0.3.21 Cooperlake"; it shows what the library chose
        if it does not know the variant. */
-    ak_status (*open)(ak_baseline **out, char *version, size_t bytes,
+    ak_status (*open)(ak_baseline *baseline, char *version, size_t bytes,
                       const ak_baseline_setup *setup, ak_error *err);
     /* (optional) Does what is needed once per shape; it is not timed. */
     ak_status (*prepare)(ak_baseline *baseline, const ak_host_call *call, ak_error *err);

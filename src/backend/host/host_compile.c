@@ -276,22 +276,7 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
                                 p->fortran ? "-xf95" : NULL,
                                 p->fortran ? p->fortran_file : NULL,
                                 "-lm"};
-    enum { TAIL = AK_COUNT(tail) };
-    const char **argv = ak_alloc(job->argc + TAIL + 2, sizeof *argv);
-    size_t count = 0;
-    if (argv == NULL) {
-        return NULL;
-    }
-    argv[count++] = compiler;
-    for (size_t i = 0; i < job->argc; i++) {
-        argv[count++] = job->argv[i];
-    }
-    for (size_t i = 0; i < TAIL; i++) {
-        if (tail[i] != NULL) {
-            argv[count++] = tail[i];
-        }
-    }
-    return argv;
+    return ak_compile_command(compiler, job->argv, job->argc, tail, AK_COUNT(tail));
 }
 
 /* Runs the compiler and judges what it says. */
@@ -323,14 +308,9 @@ static ak_status assembly_of(char **text, ak_compile_result *result, const char 
     const char *const tail[] = {
         "-fPIC", "-w", "-fno-lto", p->verbatim && is_clang(compiler) ? "-fno-integrated-as" : "-w",
         "-S",    "-o", path,       p->fortran ? p->c_file : job->source_path};
-    const char **argv = ak_alloc(job->argc + AK_COUNT(tail) + 2, sizeof *argv);
+    const char **argv = ak_compile_command(compiler, job->argv, job->argc, tail, AK_COUNT(tail));
     ak_status status = ak_made(argv, err);
     AK_TRY(status);
-    argv[0] = compiler;
-    for (size_t i = 0; i < job->argc; i++) {
-        argv[1 + i] = job->argv[i];
-    }
-    memcpy(argv + 1 + job->argc, tail, sizeof tail);
     AK_TRY(run_compiler(&made, argv, job, err));
     if (made.status == AK_TRIAL_OK) {
         AK_TRY(ak_fs_read(text, NULL, path, AK_ARTIFACT_MAX, err));

@@ -22,7 +22,7 @@ void ak_host_own_folder(char out[AK_PATH_MAX], const ak_problem *problem)
 {
     char folder[AK_PATH_MAX];
     const char *slash = strrchr(problem->where, '/');
-    int length = slash == NULL ? 0 : (int)(slash - problem->where);
+    int length = slash == NULL ? 0 : slash == problem->where ? 1 : (int)(slash - problem->where);
     (void)snprintf(folder, sizeof folder, "%.*s", length, problem->where);
     if (realpath(folder[0] == 0 ? "." : folder, out) == NULL) {
         out[0] = 0;

@@ -84,20 +84,10 @@ static const char *const more[] = {
 static ak_status ask(ak_proc_result *out, const ak_options *options, const char *more_option,
                      ak_error *err)
 {
-    static const char *const tail[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
-    const char **argv = ak_alloc(options->count + AK_COUNT(tail) + 2, sizeof *argv);
-    size_t n = 0;
-    if (argv == NULL) {
-        return ak_fail_memory(err);
-    }
-    argv[n++] = options->compiler;
-    for (size_t i = 0; i < options->count; i++) {
-        argv[n++] = options->argv[i];
-    }
-    if (more_option != NULL) {
-        argv[n++] = more_option;
-    }
-    memcpy(argv + n, tail, sizeof tail);
+    const char *const tail[] = {more_option, "-dM", "-E", "-x", "c", "/dev/null"};
+    const char **argv = ak_compile_command(options->compiler, (const char *const *)options->argv,
+                                           options->count, tail, AK_COUNT(tail));
+    AK_DO(ak_made(argv, err));
     const ak_proc_spec spec = {
         .argv = argv, .timeout_ns = MACROS_TIMEOUT, .output_max = MACROS_MAX};
     ak_status status = ak_compile_run(out, spec, NULL, NULL, err);

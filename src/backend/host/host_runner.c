@@ -278,8 +278,10 @@ static void load_baseline(runner *r)
     char version[sizeof page->version] = "";
     /* The runner's own threads, for passes and copies, sleep at once when they are idle, because
        the library's threads run on the same cores. */
-    if (ak_host_pool_open(&r->pool, page->threads_max, 0, &err) != AK_OK ||
-        r->ops->open(&r->baseline, version, sizeof version, &setup, &err) != AK_OK) {
+    r->baseline = ak_alloc(1, r->ops->bytes);
+    if (ak_made(r->baseline, &err) != AK_OK ||
+        ak_host_pool_open(&r->pool, page->threads_max, 0, &err) != AK_OK ||
+        r->ops->open(r->baseline, version, sizeof version, &setup, &err) != AK_OK) {
         answer(page, AK_TRIAL_LAUNCH_ERROR, err.text);
         return;
     }

@@ -242,34 +242,18 @@ bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly)
     return false;
 }
 
-/* Returns whether a word is one of a list, whose last is NULL; directives have letters of any case.
- */
-static bool is_one_of(const char *const *list, const char *word, size_t length)
-{
-    for (; *list != NULL; list++) {
-        size_t same = 0;
-        while (same < length && ak_ascii_lower(word[same]) == (*list)[same]) {
-            same++;
-        }
-        if (same == length && (*list)[same] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool ak_host_assembly_reads(bool *unknown, const char *assembly)
 {
-    static const char *const reading[] = {".incbin", ".include", NULL};
-    static const char *const macros[] = {".macro", ".irp", ".irpc", ".altmacro", NULL};
+    static const char *const reading[] = {".incbin", ".include"};
+    static const char *const macros[] = {".macro", ".irp", ".irpc", ".altmacro"};
     reader r = {.at = assembly};
     const char *word;
     size_t length;
     bool reads = false;
     *unknown = false;
     while (!reads && next_word(&r, &word, &length)) {
-        reads = is_one_of(reading, word, length);
-        *unknown = *unknown || is_one_of(macros, word, length);
+        reads = one_of(word, length, reading, AK_COUNT(reading));
+        *unknown = *unknown || one_of(word, length, macros, AK_COUNT(macros));
     }
     return reads;
 }

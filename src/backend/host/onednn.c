@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "backend/host/host_baseline.h"
-#include "base/alloc.h"
 #include "base/dl.h"
 
 /* Space for the public structures of 2.x. The library writes at most 696 and 3496 bytes in 2.6.3,
@@ -196,7 +195,7 @@ static const char *isa_name(int isa)
     return isa == 0 ? "any instruction set" : "other instruction set";
 }
 
-static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
+static ak_status onednn_open(ak_baseline *b, char *version, size_t bytes,
                              const ak_baseline_setup *setup, ak_error *err)
 {
     char threads[16];
@@ -205,49 +204,37 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
         (void)snprintf(threads, sizeof threads, "%d", setup->library_threads);
         (void)setenv("OMP_NUM_THREADS", threads, 1);
     }
-    ak_baseline *baseline;
-    AK_DO(AK_NEW(baseline, 1, err));
     for (size_t i = 0; i < AK_COUNT(operations); i++) {
         if (strcmp(setup->problem, operations[i].problem) == 0) {
-            baseline->op = &operations[i];
+            b->op = &operations[i];
         }
     }
-    baseline->with_scale = baseline->op != NULL && strstr(setup->choices, "weight=scale") != NULL;
-    baseline->with_shift = baseline->op != NULL && strstr(setup->choices, "bias=add") != NULL;
-    ak_status status = AK_OK;
-    if (baseline->op == NULL) {
-        status = ak_product_parse(&baseline->product, setup, err);
-        baseline->bf16 = setup->dtype == AK_DTYPE_BF16;
+    if (b->op != NULL) {
+        b->with_scale = strstr(setup->choices, "weight=scale") != NULL;
+        b->with_shift = strstr(setup->choices, "bias=add") != NULL;
+    } else {
+        AK_DO(ak_product_parse(&b->product, setup, err));
+        b->bf16 = setup->dtype == AK_DTYPE_BF16;
     }
-    if (status == AK_OK && baseline->bf16 &&
-        (baseline->product.alpha != 1 || baseline->product.beta != 0 ||
-         baseline->product.residual)) {
-        status = ak_fail(err, AK_UNAVAILABLE,
-                         "bf16 products with alpha, beta or a residual are not compared");
+    if (b->bf16 && (b->product.alpha != 1 || b->product.beta != 0 || b->product.residual)) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "bf16 products with alpha, beta or a residual are not compared");
     }
-    const bool primitives = baseline->op != NULL || baseline->bf16;
-    if (status == AK_OK && ak_dl_open(&library, libraries, NULL) != AK_OK) {
-        status = ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install libdnnl2");
+    const bool primitives = b->op != NULL || b->bf16;
+    if (ak_dl_open(&library, libraries, NULL) != AK_OK) {
+        return ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install libdnnl2");
     }
-    if (status == AK_OK && !bind(library, &baseline->f, primitives)) {
-        status = ak_fail(err, AK_UNAVAILABLE,
-                         "this version of oneDNN lacks functions: "
-                         "apt-get install libdnnl2");
+    if (!bind(library, &b->f, primitives)) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "this version of oneDNN lacks functions: apt-get install libdnnl2");
     }
-    if (status == AK_OK && primitives &&
-        (baseline->f.version()->major != 2 ||
-         baseline->f.engine_create(&baseline->engine, ENGINE_CPU, 0) != 0 ||
-         baseline->f.stream_create(&baseline->stream, baseline->engine, STREAM_DEFAULT) != 0)) {
-        status = ak_fail(err, AK_UNAVAILABLE, "only products in f32 are compared with oneDNN 3");
+    const version_info *info = b->f.version();
+    if (primitives && (info->major != 2 || b->f.engine_create(&b->engine, ENGINE_CPU, 0) != 0 ||
+                       b->f.stream_create(&b->stream, b->engine, STREAM_DEFAULT) != 0)) {
+        return ak_fail(err, AK_UNAVAILABLE, "only products in f32 are compared with oneDNN 3");
     }
-    if (status != AK_OK) {
-        ak_free(baseline);
-        return status;
-    }
-    const version_info *info = baseline->f.version();
     (void)snprintf(version, bytes, "%d.%d.%d %s", info->major, info->minor, info->patch,
-                   isa_name(baseline->f.isa()));
-    *out = baseline;
+                   isa_name(b->f.isa()));
     return AK_OK;
 }
 
@@ -411,6 +398,7 @@ const ak_baseline_ops ak_baseline_onednn = {
     .problems = problems,
     .bf16 = bf16_problems,
     .keeps_threads = true,
+    .bytes = sizeof(ak_baseline),
     .open = onednn_open,
     .prepare = onednn_prepare,
     .run = onednn_run,

@@ -15,7 +15,6 @@
 #include "backend/compile.h"
 #include "backend/sandbox.h"
 #include "backend/script.h"
-#include "base/alloc.h"
 #include "base/clock.h"
 
 #define SCRIPT  "src/backend/host/own_worker.py"
@@ -83,7 +82,7 @@ static ak_status load_library(const ak_runner_page *page, ak_error *err)
                : ak_fail(err, AK_INVALID, "%.160s has no function %s", page->library, page->symbol);
 }
 
-static ak_status own_open(ak_baseline **out, char *version, size_t bytes,
+static ak_status own_open(ak_baseline *b, char *version, size_t bytes,
                           const ak_baseline_setup *setup, ak_error *err)
 {
     const ak_runner_page *page = setup->page;
@@ -97,11 +96,7 @@ static ak_status own_open(ak_baseline **out, char *version, size_t bytes,
         return ak_fail(err, AK_INVALID,
                        "it defines no ak_kernel: name a \"function\" and its \"arguments\"");
     }
-    *out = ak_alloc(1, sizeof **out);
-    if (*out == NULL) {
-        return ak_fail_memory(err);
-    }
-    memcpy(&(*out)->kernel, &kernel, sizeof kernel);
+    memcpy(&b->kernel, &kernel, sizeof kernel);
     (void)snprintf(version, bytes, "%s", page->library[0] != 0 ? "library" : "C file");
     return AK_OK;
 }
@@ -111,45 +106,36 @@ static void own_run(ak_baseline *b, const ak_host_call *call)
     b->kernel(call);
 }
 
-const ak_baseline_ops ak_baseline_own = {.name = "own", .open = own_open, .run = own_run};
+const ak_baseline_ops ak_baseline_own = {
+    .name = "own", .bytes = sizeof(ak_baseline), .open = own_open, .run = own_run};
 
 /* ---- Python ---------------------------------------------------------------------------------- */
 
 static ak_status python_start(ak_script *out, const ak_runner_page *page, ak_error *err)
 {
-    ak_script_home home;
+    static const ak_script_spec confined = {.asset = SCRIPT,
+                                            .who = "the Python baseline",
+                                            .purpose = "a Python baseline",
+                                            .keep_files = true};
     ak_reads reads;
-    ak_sandbox_plan plan;
-    AK_DO(ak_script_find(&home, "a Python baseline", err));
     add_all(&reads, page);
     ak_reads_add_variable(&reads, "PYTHONPATH");
-    ak_script_reads(&reads, &home);
-    ak_sandbox_plan_open_alone(&plan, reads.path, writes);
-    const ak_proc_spec spec = {
-        .keep_files = true, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    ak_status status =
-        ak_script_start(out, home.path[0], SCRIPT, "the Python baseline", &spec, err);
-    ak_sandbox_plan_close(&plan);
-    ak_script_home_clear(&home);
-    return status;
+    return ak_script_start(out, &confined, &reads, err);
 }
 
-static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
+static ak_status python_open(ak_baseline *b, char *version, size_t bytes,
                              const ak_baseline_setup *setup, ak_error *err)
 {
     json_t *message = NULL, *reply = NULL;
-    ak_script script;
-    AK_DO(python_start(&script, setup->page, err));
+    *b = (ak_baseline){.page = setup->page, .block_fd = setup->block_fd};
+    AK_DO(python_start(&b->script, setup->page, err));
     ak_status status = AK_OK;
     AK_TRY(ak_json_read(&message, setup->page->artifact, err));
-    AK_TRY(ak_script_ask(&reply, &script, message, OPEN_NS, err));
-    AK_TRY(AK_NEW(*out, 1, err));
-    **out = (ak_baseline){.page = setup->page, .block_fd = setup->block_fd, .script = script};
-    (void)snprintf(version, bytes, "Python function, NumPy %.16s",
-                   ak_json_text_at(reply, "numpy"));
+    AK_TRY(ak_script_ask(&reply, &b->script, message, OPEN_NS, err));
+    (void)snprintf(version, bytes, "Python function, NumPy %.16s", ak_json_text_at(reply, "numpy"));
 out:
     if (status != AK_OK) {
-        ak_script_end(&script);
+        ak_script_end(&b->script);
     }
     json_decref(reply);
     return status;
@@ -201,5 +187,8 @@ static void python_run(ak_baseline *b, const ak_host_call *call)
     }
 }
 
-const ak_baseline_ops ak_baseline_own_python = {
-    .name = "own", .open = python_open, .prepare = python_prepare, .run = python_run};
+const ak_baseline_ops ak_baseline_own_python = {.name = "own",
+                                                .bytes = sizeof(ak_baseline),
+                                                .open = python_open,
+                                                .prepare = python_prepare,
+                                                .run = python_run};

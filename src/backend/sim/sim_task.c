@@ -242,20 +242,15 @@ static void leave_out_recorded(ak_task_spec *own, const ak_recording *recording)
     }
 }
 
-/* Gives a task of which only the space is known the options that were recorded, before its
-   objective. */
-static ak_status keep_recorded(ak_task *task, const ak_recording *recording, ak_error *err)
+/* Replaces the choices of a task by the first `length` bytes of `first` and by `second`. */
+static ak_status set_choices(ak_task *task, const char *first, size_t length, const char *second,
+                             ak_error *err)
 {
     char choices[CHOICES_BYTES];
-    const size_t length = without_objective(recording->choices);
-    if (length == 0) {
-        return AK_OK;
-    }
-    (void)snprintf(choices, sizeof choices, "%.*s%s%s", (int)length, recording->choices,
-                   task->choices_text[0] == 0 ? "" : ",", task->choices_text);
+    (void)snprintf(choices, sizeof choices, "%.*s%s%s", (int)length, first,
+                   length == 0 || second[0] == 0 ? "" : ",", second);
     ak_free(task->choices_text);
-    task->choices_text = ak_strdup(choices);
-    return ak_made(task->choices_text, err);
+    return ak_copy_text(&task->choices_text, choices, err);
 }
 
 /* Removes the objective from own->choices if it is the recorded one. Returns whether the task has
@@ -283,44 +278,45 @@ static bool take_objective(ak_task_spec *own, char choices[CHOICES_BYTES],
 
 static ak_status set_objective(ak_task *task, const ak_recording *recording, ak_error *err)
 {
-    char choices[CHOICES_BYTES];
+    char choice[CHOICES_BYTES / 2];
     AK_DO(ak_objective_recorded(&task->objective, recording->objective,
                                 ak_or_empty(recording->unit), recording->maximise, err));
-    (void)snprintf(choices, sizeof choices, "%s%s" AK_OBJECTIVE_CHOICE "=%s", task->choices_text,
-                   task->choices_text[0] == 0 ? "" : ",", ak_objective_text(task->objective));
-    ak_free(task->choices_text);
-    return ak_copy_text(&task->choices_text, choices, err);
+    (void)snprintf(choice, sizeof choice, AK_OBJECTIVE_CHOICE "=%s",
+                   ak_objective_text(task->objective));
+    return set_choices(task, task->choices_text, strlen(task->choices_text), choice, err);
 }
 
-/* Completes a task of which only the space is known. Takes ownership of `size`. */
-static ak_status take_text(ak_task *task, char *size, const ak_recording *recording, ak_error *err)
+/* Completes a task of which only the space is known: it gets the recorded size and options. */
+static ak_status take_text(ak_task *task, char **size, const ak_recording *recording, ak_error *err)
 {
+    const size_t length = without_objective(recording->choices);
     if (task->problem->size_count > 0) {
-        ak_free(size);
         return AK_OK;
     }
     ak_free(task->size_text);
-    task->size_text = size;
-    return keep_recorded(task, recording, err);
+    task->size_text = *size;
+    *size = NULL;
+    return length == 0 ? AK_OK
+                       : set_choices(task, recording->choices, length, task->choices_text, err);
 }
 
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
                       const char *device, const ak_recording *recording, ak_error *err)
 {
     ak_task_spec own = *spec;
-    char choices[CHOICES_BYTES], asked[CHOICES_BYTES];
+    char choices[CHOICES_BYTES], asked[CHOICES_BYTES], *size = NULL;
     ak_problem *problem = NULL;
+    ak_task *task = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
     bool alone = false;
-    AK_DO(refuse(spec, recording, err));
-    AK_DO(open_problem(&problem, &alone, spec->kernel, recording, err));
+    ak_status status = AK_OK;
+    AK_TRY(refuse(spec, recording, err));
+    AK_TRY(open_problem(&problem, &alone, spec->kernel, recording, err));
     bool ours = !alone && recording->implementation[0] != 0;
     const bool recorded = take_objective(&own, asked, recording);
     if (ours && strcmp(problem->name, recording->kernel) != 0) {
-        (void)ak_fail(err, AK_INVALID, "%.200s is a recording of the kernel %.60s, not of %.60s",
-                      recording->path, recording->kernel, problem->name);
-        ak_problem_close(problem);
-        return AK_INVALID;
+        AK_TRY(ak_fail(err, AK_INVALID, "%.200s is a recording of the kernel %.60s, not of %.60s",
+                       recording->path, recording->kernel, problem->name));
     }
     if (own.implementation == NULL && !alone) {
         own.implementation = implementation_of(problem, recording);
@@ -330,6 +326,11 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     } else if (alone) {
         leave_out_recorded(&own, recording);
     }
+    AK_TRY(size_of(&size, recording, err));
+    if (alone && own.size != NULL && size[0] != 0) {
+        AK_TRY(agree("size", own.size, size, recording->path, err));
+        own.size = NULL; /* a task of which only the space is known has no size that could be set */
+    }
     ak_device_facts known = {.backend = ak_sim_ops.name,
                              .device = device,
                              .opens = opens,
@@ -338,31 +339,19 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
                              .space = space_of,
                              .space_context = &b,
                              .rank = recording->stated_rank};
-    ak_task *task = NULL;
-    char *size = NULL;
-    ak_status status = size_of(&size, recording, err);
-    if (status == AK_OK && alone && own.size != NULL && size[0] != 0) {
-        status = agree("size", own.size, size, recording->path, err);
-        own.size = NULL; /* a task of which only the space is known has no size that could be set */
-    }
-    if (status == AK_OK) {
-        status = ak_task_bind(&task, &own, &known, err);
-        status = status == AK_OK ? check_task(task, recording, err) : status;
-    } else {
-        ak_problem_close(problem);
-    }
-    if (status == AK_OK) {
-        status = take_text(task, size, recording, err);
-    } else {
-        ak_free(size);
-    }
-    status = status == AK_OK && recorded ? set_objective(task, recording, err) : status;
+    problem = NULL; /* the task's, also after a failure */
+    AK_TRY(ak_task_bind(&task, &own, &known, err));
+    AK_TRY(check_task(task, recording, err));
+    AK_TRY(take_text(task, &size, recording, err));
+    AK_TRY(recorded ? set_objective(task, recording, err) : AK_OK);
+    *out = task;
+out:
     if (status != AK_OK) {
         ak_task_close(task);
-        return status;
     }
-    *out = task;
-    return AK_OK;
+    ak_problem_close(problem);
+    ak_free(size);
+    return status;
 }
 
 ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err)

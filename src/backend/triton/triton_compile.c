@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "backend/compile.h"
-#include "backend/sandbox.h"
 #include "backend/script.h"
 #include "backend/triton/triton.h"
 #include "base/alloc.h"
@@ -53,27 +52,19 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
    "", and write to `folder` only; if that is "", it may write nowhere. */
 static ak_status start(ak_script *out, const char *folder, const char *beside, ak_error *err)
 {
-    ak_script_home home;
+    char cache[AK_PATH_MAX + 32];
     ak_reads reads;
-    ak_sandbox_plan plan;
-    AK_DO(ak_script_find(&home, "a Triton kernel", err));
     ak_reads_open(&reads);
-    ak_script_reads(&reads, &home);
-    ak_reads_add(&reads, "/proc/self");
     ak_reads_add(&reads, folder);
     ak_reads_add_folder(&reads, beside);
-    char temporary[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
-    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
     (void)snprintf(cache, sizeof cache, "TRITON_CACHE_DIR=%s/triton", folder);
-    const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, cache, NULL};
-    const char *const writable[] = {"/dev/null", folder[0] == 0 ? NULL : folder, NULL};
-    ak_sandbox_plan_open(&plan, reads.path, writable);
-    const ak_proc_spec confined = {
-        .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    ak_status status = ak_script_start(out, home.path[0], SCRIPT, WHERE, &confined, err);
-    ak_sandbox_plan_close(&plan);
-    ak_script_home_clear(&home);
-    return status;
+    const ak_script_spec confined = {.asset = SCRIPT,
+                                     .who = WHERE,
+                                     .purpose = "a Triton kernel",
+                                     .folder = folder,
+                                     .variable = cache,
+                                     .may_start = true};
+    return ak_script_start(out, &confined, &reads, err);
 }
 
 /* Asks the process to import Triton and gives the version. Ends the process if it cannot. */
