@@ -403,7 +403,11 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
     size_t at = 0;
     if (length < 512 || memcmp(bytes + 257, "ustar", 6) != 0) {
         return fail(err, AKR_FOREIGN,
-                    "it is not a bundle: `autokernel export KERNEL --format bundle` writes one");
+                    length >= 512 && memcmp(bytes + 257, "ustar", 5) == 0
+                        ? "it is a tar file of another kind than bundles are: pack the files of a "
+                          "folder with tar --format=ustar, without folders and ./"
+                        : "it is not a bundle: `autokernel export KERNEL --format bundle` writes "
+                          "one");
     }
     while (at + 512 <= length && !is_zero(bytes + at, 512)) {
         const unsigned char *head = bytes + at;

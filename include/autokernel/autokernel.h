@@ -808,7 +808,9 @@ typedef struct ak_tune_result {
     size_t tuned;     /* index of the best; candidate_count if there was no finish */
     ak_noise noise;   /* noise of the finish */
     char *summary;    /* the finish in words, "1.04 times the speed of oneDNN (1.02 .. 1.06)" */
-    char **warnings;  /* what makes the finish less sure than its intervals say, one line each */
+    /* What makes the finish less sure than its intervals say, and why a language model contributed
+       nothing (more), one line each. */
+    char **warnings;
     size_t warning_count;
     char *sanitizers; /* what sanitizers said of the finalists; NULL: they were not asked for */
     /* The configurations that the search measured again, side by side, with their latest times. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/text.h"
 
@@ -12,6 +13,7 @@
 #define RULE_MAX     (256u << 10)
 #define ARTIFACT_MAX (64u << 20)
 #define READ_MAX     (4u << 20) /* a longer file counts as having each word */
+#define WORD_MAX     16         /* letters of a word that is looked for */
 #define SYSTEM       "/usr/"
 /* The cache has 256 folders of at most this many files: some hundred MB if artifacts have 20 KB. */
 #define FOLDER_MAX 128
@@ -91,30 +93,134 @@ static bool add_rule(ak_buf *out, const char *rule, const char *source)
     return good;
 }
 
-static bool has_word(const char *path, const char *const *words)
+/* Of a word, the parts that are words of some text: bit n of element i stands for the n letters
+   from the ith on. */
+typedef struct word_parts {
+    const char *word;
+    uint32_t from[WORD_MAX];
+} word_parts;
+
+/* Returns the end of a string at `at`, or NULL if it does not end before `end`. */
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++) {
+        at += *at == '\\' ? 1 : 0;
+    }
+    return at < end ? at + 1 : NULL;
+}
+
+/* Returns whether all quotes of a line are those of strings. */
+static bool has_plain_quotes(const char *line, const char *end)
+{
+    static const char *const other[] = {"'", "/*", "*/", "?\?", "R\""};
+    const size_t length = (size_t)(end - line);
+    bool plain = true;
+    for (size_t i = 0; i < AK_COUNT(other); i++) {
+        plain = plain && memmem(line, length, other[i], strlen(other[i])) == NULL;
+    }
+    for (const char *at = line; plain && (at = memchr(at, '"', (size_t)(end - at))) != NULL;) {
+        at = string_end(at, end);
+        plain = at != NULL;
+        at = plain ? at : end;
+    }
+    return plain;
+}
+
+/* Returns whether the text behind a line may begin within a string. */
+static bool may_continue(const char *line, const char *end)
+{
+    while (end > line && ak_ascii_is_blank(end[-1])) {
+        end--;
+    }
+    return (end > line && end[-1] == '\\') ||
+           memmem(line, (size_t)(end - line), "R\"", 2) != NULL ||
+           memmem(line, (size_t)(end - line), "?\?/", 3) != NULL;
+}
+
+/* Notes which parts of the word a line has, but for those in strings if `skips`. A longer word that
+   contains it counts as the word. */
+static void note_line(word_parts *out, const char *at, const char *end, bool skips)
+{
+    const size_t all = strlen(out->word);
+    while (at < end) {
+        size_t n = 0;
+        while (at + n < end && ak_ascii_is_word(at[n])) {
+            n++;
+        }
+        for (size_t i = 0; n > 0 && i + n <= all; i++) {
+            out->from[i] |= memcmp(out->word + i, at, n) == 0 ? 1u << n : 0;
+        }
+        out->from[0] |= n > all && memmem(at, n, out->word, all) != NULL ? 1u << all : 0;
+        at = skips && *at == '"' ? string_end(at, end) : at + (n == 0 ? 1 : n);
+    }
+}
+
+/* Notes which parts of the word a text has. Strings are left out where it is certain that they are
+   some. */
+static void note_parts(word_parts *out, const char *text, size_t length)
+{
+    bool certain = true;
+    for (const char *line = text; line < text + length;) {
+        const char *end = memchr(line, '\n', length - (size_t)(line - text));
+        end = end == NULL ? text + length : end;
+        const bool plain = has_plain_quotes(line, end);
+        note_line(out, line, end, certain && plain);
+        certain = certain && (plain || !may_continue(line, end));
+        line = end + 1;
+    }
+}
+
+/* Returns whether the parts, put together, give the word. */
+static bool makes_word(const word_parts *parts)
+{
+    const size_t all = strlen(parts->word);
+    uint32_t reached = 1;
+    for (size_t i = 0; i < all; i++) {
+        reached |= (reached >> i & 1) != 0 ? parts->from[i] << i : 0;
+    }
+    return (reached >> all & 1) != 0;
+}
+
+/* Notes the parts that a file has. Returns false if it cannot be read. */
+static bool note_file(word_parts *out, const char *path)
 {
     char *text = NULL;
     size_t length = 0;
-    bool has = ak_fs_read(&text, &length, path, READ_MAX, NULL) != AK_OK;
-    for (size_t i = 0; !has && words[i] != NULL; i++) {
-        has = memmem(text, length, words[i], strlen(words[i])) != NULL;
-    }
+    const bool good = ak_fs_read(&text, &length, path, READ_MAX, NULL) == AK_OK;
+    note_parts(out, good ? text : "", length);
     ak_free(text);
-    return has;
+    return good;
 }
 
-bool ak_compile_has_word(const char *rule, const char *source, const char *const *words)
+/* Returns whether one word may be made of what the source, the options and the files of a rule
+   have. */
+static bool may_have(const char *word, const char *rule, const ak_compile_job *job)
 {
-    char path[AK_PATH_MAX], *text = NULL;
-    bool has = has_word(source, words);
-    if (rule != NULL && !has && ak_fs_read(&text, NULL, rule, RULE_MAX, NULL) == AK_OK) {
-        const char *at = strstr(text, ": ");
-        for (at = at == NULL ? "" : at + 2; !has && next_path(path, &at);) {
-            has = strncmp(path, SYSTEM, strlen(SYSTEM)) != 0 && has_word(path, words);
-        }
+    word_parts parts = {.word = word};
+    char path[AK_PATH_MAX];
+    bool good = note_file(&parts, job->source_path);
+    for (size_t i = 0; i < job->argc; i++) {
+        note_parts(&parts, job->argv[i], strlen(job->argv[i]));
+    }
+    const char *at = strstr(rule, ": ");
+    for (at = at == NULL ? "" : at + 2; good && next_path(path, &at);) {
+        good = strncmp(path, SYSTEM, strlen(SYSTEM)) == 0 || note_file(&parts, path);
+    }
+    return !good || makes_word(&parts);
+}
+
+bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job, const char *const *words)
+{
+    char *text = NULL;
+    bool may = false;
+    if (rule != NULL) {
+        (void)ak_fs_read(&text, NULL, rule, RULE_MAX, NULL); /* without a rule, nothing is kept */
+    }
+    for (size_t i = 0; !may && words[i] != NULL; i++) {
+        may = may_have(words[i], text == NULL ? "" : text, job);
     }
     ak_free(text);
-    return has;
+    return may;
 }
 
 /* Returns whether a rule names a path. */

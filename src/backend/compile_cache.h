@@ -11,6 +11,7 @@
 #ifndef AK_BACKEND_COMPILE_CACHE_H
 #define AK_BACKEND_COMPILE_CACHE_H
 
+#include "backend/compile.h"
 #include "base/fs.h"
 #include "base/hash.h"
 
@@ -33,9 +34,11 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
    no rule in the file, or if a file that it names is gone. */
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source);
-/* Returns whether one of the words is in the file `source`, or in a file outside of /usr that the
-   rule names (NULL: only the source is looked at). A list of words ends with NULL. */
-bool ak_compile_has_word(const char *rule, const char *source, const char *const *words);
+/* Returns whether one of the words, of at most 15 letters, is in the job's source or options, or in
+   a file outside of /usr that the rule names (NULL: these are not looked at), or can be put
+   together of words there, as the preprocessor does for ##. A list of words ends with NULL. */
+bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job,
+                              const char *const *words);
 /* Returns whether the assembler's list of what it has read has a file that the rule lacks, or one
    of the two cannot be read. */
 bool ak_compile_reads_more(const char *list, const char *rule);

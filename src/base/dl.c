@@ -5,6 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *ak_dl_error(const char *path)
+{
+    const char *why = dlerror();
+    const size_t length = strlen(path);
+    if (why == NULL) {
+        return "the loader gives no reason";
+    }
+    return strncmp(why, path, length) == 0 && strncmp(why + length, ": ", 2) == 0 ? why + length + 2
+                                                                                  : why;
+}
+
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
 {
     for (size_t i = 0; names[i] != NULL; i++) {
@@ -14,9 +25,7 @@ ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
             return AK_OK;
         }
     }
-    const char *why = dlerror();
-    return ak_fail(err, AK_UNAVAILABLE, "%s could not be loaded: %s", names[0],
-                   why == NULL ? "the loader gives no reason" : why);
+    return ak_fail(err, AK_UNAVAILABLE, "%s could not be loaded: %s", names[0], ak_dl_error(""));
 }
 
 void *ak_dl_symbol(void *library, const char *name)

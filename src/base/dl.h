@@ -14,6 +14,9 @@ void *ak_dl_symbol(void *library, const char *name);
 bool ak_dl_bind(void *function, void *library, const char *name);
 /* Writes the path of the file from which the library with this symbol was loaded; "" if unknown. */
 void ak_dl_path(char *out, size_t bytes, void *symbol);
+/* Returns why the last library could not be opened, without its path, which a temporary file has.
+ */
+const char *ak_dl_error(const char *path);
 /* Closes a library. NULL is accepted. */
 void ak_dl_close(void *library);
 

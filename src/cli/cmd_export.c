@@ -263,13 +263,23 @@ out:
     return code;
 }
 
+/* Returns the format that a file's name tells, or best. Several formats are JSON. */
+static const char *format_of_name(const char *path)
+{
+    const char *end = path == NULL ? NULL : strrchr(path, '.');
+    return end != NULL && strcmp(end, ".akb") == 0   ? "bundle"
+           : end != NULL && strcmp(end, ".csv") == 0 ? "csv"
+                                                     : "best";
+}
+
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     const char *format = NULL;
     const char *path = args->text[AK_OPTION_OUTPUT];
-    ak_status status = ak_format_named(
-        &format, ak_args_has(args, AK_OPTION_FORMAT) ? args->text[AK_OPTION_FORMAT] : "best", &err);
+    const char *wanted = args->text[AK_OPTION_FORMAT];
+    ak_status status =
+        ak_format_named(&format, wanted == NULL ? format_of_name(path) : wanted, &err);
     if (status != AK_OK) {
         return ak_complain_error(&err);
     }
@@ -303,7 +313,8 @@ const ak_command ak_cmd_export = {
              "choice of 'tune --sizes', to dispatch.json), csv, json, kernels, kernel-tuner, t4, "
              "t1 (the space of a task, for other tuners) and triton (a list of triton.Config). The "
              "last seven go to standard output "
-             "unless --output names a file.\n\n"
+             "unless --output names a file. Without --format, a name in .csv or .akb (bundle) "
+             "chooses the format.\n\n"
              "A file is written whole or not at all. One that exists and that export did not "
              "write for this kernel is replaced only with --force. A kernel that has changed "
              "since it was measured is named in a warning. If the archive has several sizes or "

@@ -4,11 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cli/llm_args.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
+
+#define REPLY_BYTES 400 /* more of a reply is not shown */
 
 static void print_money(const json_t *result)
 {
@@ -30,7 +33,10 @@ static void print(const json_t *result)
     ak_out("provider  %s\n", ak_json_text_or_null(result, "provider"));
     ak_out("model     %s\n", ak_json_text_or_null(result, "model"));
     ak_out("address   %s\n", address == NULL ? "none, a recording" : address);
-    ak_out("reply     %s\n", ak_json_text_or_null(result, "reply"));
+    const char *reply = ak_json_text_at(result, "reply");
+    const size_t shown = ak_utf8_cut(reply, REPLY_BYTES);
+    ak_out("reply     %.*s%s\n", (int)shown, reply,
+           reply[shown] == 0 ? "" : " ... (--json has all of it)");
     if (ak_json_text_is(result, "finish", "length")) {
         ak_out(
             "cut off   at the limit of %.0f output tokens, reasoning included; --llm-output, the "

@@ -12,12 +12,22 @@
 #include "cli/task_args.h"
 
 static const char *const formats[] = {"text", "md", "csv", "json", "html", NULL};
+enum { ENDINGS = AK_COUNT(formats) - 1 };
+
+/* Returns the format that a file's name ends in, such as report.html, or "text". */
+static const char *format_of_name(const char *path)
+{
+    const char *end = path == NULL ? NULL : strrchr(path, '.');
+    const size_t i = end == NULL ? AK_COUNT(formats) : AK_FIND_TEXT(formats, ENDINGS, end + 1);
+    return i < ENDINGS ? formats[i] : "text";
+}
 
 static ak_status choose_format(const char **out, const ak_args *args, ak_error *err)
 {
     const char *wanted = args->text[AK_OPTION_FORMAT];
     if (wanted == NULL) {
-        *out = ak_args_has(args, AK_OPTION_JSON) ? "json" : "text";
+        *out = ak_args_has(args, AK_OPTION_JSON) ? "json"
+                                                 : format_of_name(args->text[AK_OPTION_OUTPUT]);
         return AK_OK;
     }
     if (ak_args_has(args, AK_OPTION_JSON) && strcmp(wanted, "json") != 0) {

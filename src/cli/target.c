@@ -87,6 +87,16 @@ ak_status ak_target_of_export(const char *path, const char *kernel, const ak_arg
                               ak_error *err)
 {
     char theirs[KERNEL_BYTES], what[KERNEL_BYTES + 40] = "export did not write it";
+    char problem[AK_PATH_MAX];
+    const bool forced = ak_args_has(args, AK_OPTION_FORCE);
+    if (!forced && ak_fs_join(problem, path, "problem.json", NULL) == AK_OK &&
+        ak_fs_is_file(problem)) {
+        return ak_fail(
+            err, AK_INVALID,
+            "%.200s: this is the folder of a kernel; name another with --output, or write "
+            "into it with --force",
+            path);
+    }
     if (is_free(path, args)) {
         return AK_OK;
     }

@@ -12,8 +12,8 @@ typedef struct ak_content {
     size_t length;
 } ak_content;
 
-/* Accepts a file that export wrote for the same kernel. A file of another kernel may be in use
-   elsewhere. */
+/* Accepts a file that export wrote for the same kernel, and a folder that is no kernel's. A file of
+   another kernel may be in use elsewhere. */
 ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,
                               ak_error *err);
 /* Accepts what export wrote for the same kernel as a file of a bundle or of C sources, and a file

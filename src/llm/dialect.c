@@ -100,6 +100,7 @@ void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, con
     if (ak_count_read(&total, usage, "total_tokens") && total > read.input + read.output) {
         read.output = total - read.input;
     }
+    read.known &= read.input + read.output > 0; /* no question has no tokens */
     *out = read.known ? read : (ak_llm_usage){0};
 }
 

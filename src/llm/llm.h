@@ -109,9 +109,9 @@ const char *ak_llm_finish_text(ak_llm_finish finish);
     X(SERVER, "server", AK_UNAVAILABLE, false, "try again later")                                  \
     X(NETWORK, "network", AK_IO, false, "check the address and the proxy settings")                \
     X(TIMEOUT, "timeout", AK_TIMED_OUT, false, "check the address and the proxy settings")         \
-    X(DAMAGED, "damaged", AK_CORRUPT, false, "") /* the reply breaks the protocol */               \
-    X(EMPTY, "empty", AK_CORRUPT, false, "")     /* the reply was empty */                         \
-    X(REFUSED, "refused", AK_INVALID, false, "") /* the model declines this question */            \
+    X(DAMAGED, "damaged", AK_UNAVAILABLE, false, "") /* the reply breaks the protocol */           \
+    X(EMPTY, "empty", AK_UNAVAILABLE, false, "")     /* the reply was empty */                     \
+    X(REFUSED, "refused", AK_UNAVAILABLE, false, "") /* the model declines this question */        \
     X(QUOTA, "quota", AK_UNAVAILABLE, true,                                                        \
       "the account has no credit left: add some at the provider")                                  \
     X(KEY, "key", AK_UNAVAILABLE, true,                                                            \

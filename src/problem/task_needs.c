@@ -51,16 +51,32 @@ const char *ak_task_ignored(const ak_task *task)
                    : task->left_out;
 }
 
-/* Returns whether a text has the name of a parameter as a word, or as the macro of one of its
-   values (NAME_is_value). */
+/* Returns whether the word at `at` is what a directive looks for or defines, which makes the same
+   code for all values: #ifndef NAME, #define NAME 4. */
+static bool is_guard(const char *text, const char *at)
+{
+    static const char *const directives[] = {"ifdef", "ifndef", "define", "undef"};
+    const size_t end = ak_source_back(text, (size_t)(at - text), " \t");
+    const size_t begin = ak_source_back(text, end, "abcdefghijklmnopqrstuvwxyz");
+    const size_t mark = ak_source_back(text, begin, " \t");
+    bool guard = false;
+    for (size_t i = 0; i < AK_COUNT(directives); i++) {
+        guard = guard || (strlen(directives[i]) == end - begin &&
+                          strncmp(text + begin, directives[i], end - begin) == 0);
+    }
+    return guard && mark > 0 && text[mark - 1] == '#' && end < (size_t)(at - text);
+}
+
+/* Returns whether a text has the name of a parameter as a word whose value matters, or as the macro
+   of one of its values (NAME_is_value). */
 static bool mentions(const char *text, const char *name)
 {
     const size_t length = strlen(name);
     for (const char *at = text; (at = strstr(at, name)) != NULL; at += length) {
         const bool begins = at == text || strchr(AK_SOURCE_WORD, at[-1]) == NULL;
         const char next = at[length];
-        if (begins && (next == 0 || strchr(AK_SOURCE_WORD, next) == NULL ||
-                       strncmp(at + length, "_is_", 4) == 0)) {
+        const bool ends = next == 0 || strchr(AK_SOURCE_WORD, next) == NULL;
+        if (begins && ((ends && !is_guard(text, at)) || strncmp(at + length, "_is_", 4) == 0)) {
             return true;
         }
     }

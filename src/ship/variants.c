@@ -311,16 +311,19 @@ static ak_status judge(const ak_compile_result *result, const ak_bundle_variant 
 
 /* Fails if the code is not the one that a trial of the variant measured. Notes if a trial does not
    know: it was compiled for its own size only and never reached a finish, or is older than the
-   hashes of the archive. */
+   hashes of the archive. A size of a table at which the configuration has no trial of its own (its
+   id is 0) needs none if another size has one. */
 static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const char *hash,
                          ak_error *err)
 {
+    bool compared = false;
     for (size_t i = 0; i < b->case_count; i++) {
         const ak_trial *trial = &b->cases[i].trial;
         if (&b->variants[b->cases[i].variant] != v) {
             continue;
         }
-        v->uncompared = v->uncompared || trial->code_hash == NULL;
+        compared = compared || trial->code_hash != NULL;
+        v->uncompared = v->uncompared || (trial->code_hash == NULL && trial->id > 0);
         if (trial->code_hash != NULL && strcmp(trial->code_hash, hash) != 0) {
             return ak_fail(err, AK_INVALID,
                            "%.160s: this compiles to other code than trial #%lld measured, so it "
@@ -329,6 +332,7 @@ static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const c
                            v->config, (long long)trial->id);
         }
     }
+    v->uncompared = v->uncompared || !compared;
     return AK_OK;
 }
 

@@ -122,8 +122,9 @@ static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, a
 {
     const size_t libraries = chosen->count; /* index of the first library */
     ak_status status = AK_OK;
-    ak_warnings warnings = {0};
     ak_tune_result *result = r->result;
+    const size_t before = result->warning_count; /* those of the search have been sent */
+    ak_warnings warnings = {result->warnings, before, before};
     const ak_compared *list = result->candidates;
     const size_t best = best_of(chosen, list);
     if (best < chosen->count) {
@@ -137,7 +138,7 @@ static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, a
         AK_TRY(ak_warn_slower(&warnings, &list[i], r->survey_ms[i - libraries], err));
     }
 out:
-    for (size_t i = 0; i < warnings.count; i++) {
+    for (size_t i = before; i < warnings.count; i++) {
         ak_tuning_warn(r, warnings.texts[i]);
     }
     result->warnings = warnings.texts;

@@ -5,6 +5,7 @@
 
 #include "backend/mix.h"
 #include "base/alloc.h"
+#include "tuner/warning.h"
 
 /* Replaces a budget that is used up: no call can stay within it, whereas 0 would mean no budget. */
 #define NOTHING_LEFT 1e-12
@@ -13,6 +14,11 @@ static void notice(void *context, const char *text)
 {
     const ak_run_advisor *advisor = context;
     json_t *fields = json_object();
+    ak_warnings list = {advisor->result->warnings, advisor->result->warning_count,
+                        advisor->result->warning_count};
+    (void)ak_warn_text(&list, text, NULL); /* without memory, only the event says it */
+    advisor->result->warnings = list.texts;
+    advisor->result->warning_count = list.count;
     (void)(ak_json_set_text(fields, "text", text) && ak_json_set(fields, "fell_back", json_true()));
     ak_event_send(advisor->events, "warning", fields);
 }

@@ -13,7 +13,8 @@ typedef struct ak_run_advisor {
     /* Set by the caller before ak_run_advisor_open; they outlive the advisor. */
     const ak_session *session;
     const ak_events *events;
-    ak_archive *archive; /* NULL if calls are not stored */
+    ak_archive *archive;    /* NULL if calls are not stored */
+    ak_tune_result *result; /* gets a warning if the model contributes nothing */
 
     ak_advisor_options options;
     ak_model model; /* its name is NULL if there is none */

@@ -101,8 +101,8 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
 {
     r->submitted = ak_set_new();
     AK_DO(ak_made(r->submitted, err));
-    r->advisor =
-        (ak_run_advisor){.session = &r->session, .events = &r->events, .archive = r->archive};
+    r->advisor = (ak_run_advisor){
+        .session = &r->session, .events = &r->events, .archive = r->archive, .result = r->result};
     AK_DO(ak_run_advisor_open(&r->advisor, r->options, r->task, r->ops, err));
     AK_DO(open_session(r, err));
     ak_session_rename(r->task, r->archive, r->session.environment, r->session.environment_json);

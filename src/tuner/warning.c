@@ -27,6 +27,14 @@ void ak_warnings_free(ak_warnings *warnings)
     *warnings = (ak_warnings){0};
 }
 
+ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err)
+{
+    AK_DO(AK_GROW(out->texts, &out->capacity, out->count + 1, err));
+    AK_DO(ak_copy_text(&out->texts[out->count], text, err));
+    out->count++;
+    return AK_OK;
+}
+
 static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
@@ -36,10 +44,7 @@ static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
     va_start(args, format);
     (void)ak_number_vprint(text, sizeof text, format, args);
     va_end(args);
-    AK_DO(AK_GROW(out->texts, &out->capacity, out->count + 1, err));
-    AK_DO(ak_copy_text(&out->texts[out->count], text, err));
-    out->count++;
-    return AK_OK;
+    return ak_warn_text(out, text, err);
 }
 
 static bool clocked(const ak_compared *c)

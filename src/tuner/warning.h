@@ -14,6 +14,8 @@ typedef struct ak_warnings {
 
 void ak_warnings_free(ak_warnings *warnings);
 
+/* Adds a warning. If it fails, the list is as it was, though perhaps elsewhere in memory. */
+ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err);
 /* Warns if clocks of candidates differ by more than 2 % or were throttled for different reasons.
    Then a part of the difference in time comes from the device. */
 ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t count,

@@ -55,6 +55,12 @@ END
 autokernel export "$kernel" --format bundle --config '#3' --output third.akb
 tar xOf third.akb bundle.json | grep '"trial"'
 autokernel export "$kernel" --size 100 --format bundle --output - | tar xO bundle.json | grep -E '^  "(schema|kind|name|kernel|dtype|licence)"'
+# A size at which no trial is left needs none if another size has one with a hash.
+autokernel tune "$kernel" --sizes '100;200' --fix UNROLL=4 --evals 2 --dispatch 1 --finish-time 0.02 --libraries none --archive gone.db --quiet >/dev/null 2>&1
+for id in $(autokernel history --size n=100 --archive gone.db --json | grep -o '"id": *[0-9]*' | tr -dc '0-9\n'); do
+    autokernel history --remove "#$id" --yes --archive gone.db >/dev/null
+done
+autokernel export "$kernel" --table --format bundle --output gone.akb --archive gone.db 2>&1
 echo "-- shown and verified"
 autokernel bundle show matmul_f32.akb
 autokernel bundle show matmul_f32.akb --json | grep -o '"kind":"autokernel bundle"'
@@ -78,6 +84,8 @@ for bad in cut.akb altered.akb missing.akb "$root/README.md"; do
     autokernel bundle verify "$bad"
     echo "exit $?"
 done
+tar --format=gnu -cf gnu.akb -C table . && autokernel bundle show gnu.akb
+(cd table && tar --format=ustar -cf ../packed.akb $(find * -type f)) && autokernel bundle show packed.akb | head -n 1
 for slowdown in x 5 0.05 5%% 10001%; do # 5 could be 5 % or 500 %
     autokernel bundle verify matmul_f32.akb --max-slowdown $slowdown
     echo "exit $?"

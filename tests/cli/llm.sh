@@ -12,6 +12,12 @@ try check --llm replay:words.jsonl --json
 echo '{"text": "{\"word\": \"rea", "finish": "length", "usage": {"input": 40, "output": 2048}}' >cut.jsonl
 try check --llm replay:cut.jsonl
 rm cut.jsonl
+# An empty answer is a failure of the model, and a long one is not shown whole.
+echo '{"text": "", "finish": "stop"}' >none.jsonl
+try check --llm replay:none.jsonl
+echo "{\"text\": \"$(printf 'x%.0s' $(seq 5000))\", \"finish\": \"stop\"}" >long.jsonl
+try check --llm replay:long.jsonl | grep '^reply' | wc -c
+rm none.jsonl long.jsonl
 AUTOKERNEL_LLM=replay:answers.jsonl try check --json
 try check --llm-replay answers.jsonl --json
 try check --llm replay:nowhere

@@ -11,9 +11,13 @@ source_of() {
     autokernel export ./mine --size n=4096 --format c --output source/ --force >/dev/null
     (cd source && gcc -O1 -Wall -Werror -std=gnu99 test_mine_f32.c mine_f32.c -ldl -lm -pthread -o test && ./test)
 }
-# Functions of the library that it does not declare are declared in the test.
-sed 's/^    const double/    double most = fabs(floor(1.5));\n    call->size[0] < 0 ? abort() : memset(call->arg[2], 0, (size_t)(8 * most));\n&/' mine/reference.c >mine/meaning.c
+sed 's/^    const double/    call->size[0] < 0 ? abort() : (void)0;\n&/' mine/reference.c >mine/meaning.c
 refer '"meaning.c"'
+check # nothing declares abort
+sed -i '1i void abort_it(void);' mine/meaning.c
+sed -i 's/abort()/abort_it()/' mine/meaning.c
+check # nothing defines it
+sed -i 's/abort_it()/abort()/; 1i #include <stdlib.h>' mine/meaning.c
 source_of
 refer '"default"'
 source_of

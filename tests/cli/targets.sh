@@ -9,6 +9,21 @@ for format in text md csv json html; do
         autokernel report --output mine.$format
     done
 done | sort | uniq -c | tr -s ' '
+echo "-- the name chooses the format"
+for name in r.html r.md r.csv r.json r.txt r; do
+    autokernel report --output $name && echo "$(head -n 1 $name | head -c 9)"
+done
+autokernel report --output r.html --format md && head -n 1 r.html
+for name in e.csv e.akb e.json; do
+    autokernel export ./double --size 100 --output $name 2>/dev/null | head -n 1
+    head -c 11 $name | tr '\0' '\n' | head -n 1 | head -c 9
+    echo
+done
+echo "-- a folder of a kernel"
+for format in bundle c; do
+    autokernel export ./double --size 100 --format $format --output double
+done
+ls double | paste -sd ' '
 echo "-- a source"
 cp double/host.c host.c
 : >empty

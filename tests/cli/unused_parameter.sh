@@ -6,6 +6,9 @@ try() { autokernel "$@" --size 1000 2>&1 | grep 'warning: .*TILE'; }
 try check ./double --config default
 try bench ./double --config default
 try tune ./double --evals 1 --finish-time 0.02 --libraries none
+# A default for programs that do not define it is no use of it.
+printf '#ifndef TILE\n# define TILE 1\n#endif\n' >>double/host.c
+try check ./double --config default
 echo "-- many with long names, too"
 cp -r double many
 for i in $(seq 20 42); do

@@ -145,7 +145,9 @@ static void test_whole_numbers_that_are_poison(void **state)
         assert_true(r.ok && r.unwritten == 0);
         reference[7] -= 1;
         ak_compare_output(&r, output, &with);
-        assert_true(r.bad == 1 && r.first == 7 && r.unwritten == 1);
+        /* One narrow number may equal the poison by chance. */
+        assert_int_equal(r.unwritten, ak_dtype_bytes(narrow[d]) < 4 ? 0 : 1);
+        assert_true(r.bad == 1 && r.first == 7);
         reference[7] += 1;
         ak_guard_poison(output, 100 * ak_dtype_bytes(narrow[d]), narrow[d], 4);
         ak_compare_output(&r, output, &with);

@@ -1270,11 +1270,13 @@ static void cubins_with_headers_are_not_kept(void **state)
 {
     static const struct {
         const char *source, *option;
-    } ways[] = {{"int x;\n", "-I/nowhere"},
-                {"#include \"/nowhere/x.cuh\"\n", "-DX=1"},
-                {"%: /* */ inc\\\nlude <x.cuh>\n", "-DX=1"},
-                {"#if __has_include(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
-                {"#if X\n#endif\n", "-DX=__has_include(<x>)"}};
+    } ways[] = {
+        {"int x;\n", "-I/nowhere"},
+        {"#include \"/nowhere/x.cuh\"\n", "-DX=1"},
+        {"%: /* */ inc\\\nlude <x.cuh>\n", "-DX=1"},
+        {"#if __has_include(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
+        {"#define P(x, y) x##y\n#if P(__has_inc, lude)(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
+        {"#if X\n#endif\n", "-DX=__has_include(<x>)"}};
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
     ak_error err = AK_ERROR_INIT;
     char *worker = ak_strdup(getenv("AUTOKERNEL_WORKER"));

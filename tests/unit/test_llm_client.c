@@ -956,6 +956,10 @@ static void lost_work_costs_its_worst_case(void **state)
     static const char counted[] =
         "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"proposals\\\": [{\\\"a\\\": 1}\"}}],"
         "\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\n";
+    static const char impossible[] =
+        "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"proposals\\\": []}\"},"
+        "\"finish_reason\":\"stop\"}],"
+        "\"usage\":{\"prompt_tokens\":-5,\"completion_tokens\":1e15}}\n\ndata: [DONE]\n\n";
     static const struct {
         server_reply reply;
         bool uncertain;
@@ -969,6 +973,8 @@ static void lost_work_costs_its_worst_case(void **state)
         {{529, NULL, "{}", SERVER_WHOLE, 0}, false},
         {{429, NULL, "{}", SERVER_WHOLE, 0}, false},
         {{400, NULL, "{}", SERVER_WHOLE, 0}, false},
+        /* No question has less than one token. */
+        {{200, sse, impossible, SERVER_WHOLE, 0}, true},
         /* The tokens of the first piece are not those of the reply. */
         {{200, sse, counted, SERVER_CUT, 0}, true},
     };

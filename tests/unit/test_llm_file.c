@@ -288,7 +288,7 @@ static void a_reply_is_bounded(void **state)
     assert_int_equal(ak_fs_join(path, folder, "0007.reply.json", NULL), AK_OK);
     assert_int_equal(ak_fs_write(path, "{}", 2, NULL), AK_OK);
     hand self = {.name = "0008.reply.json", .texts = {text}};
-    assert_int_equal(ask(&answer, &self, 0, &err), AK_CORRUPT);
+    assert_int_equal(ask(&answer, &self, 0, &err), AK_UNAVAILABLE);
     assert_non_null(strstr(err.text, "larger than 16 MiB"));
     ak_llm_answer_clear(&answer);
     ak_free(text);
@@ -301,7 +301,7 @@ static void a_reply_has_no_0_byte(void **state)
     ak_llm_answer answer;
     ak_error err = AK_ERROR_INIT;
     hand self = {.name = "0001.reply.json", .texts = {"{\0}"}, .bytes = 3};
-    assert_int_equal(ask(&answer, &self, 0, &err), AK_CORRUPT);
+    assert_int_equal(ask(&answer, &self, 0, &err), AK_UNAVAILABLE);
     assert_non_null(strstr(err.text, "has a 0 byte; write it as text in UTF-8"));
     ak_llm_answer_clear(&answer);
 }

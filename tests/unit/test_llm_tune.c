@@ -389,6 +389,11 @@ static void test_given_up(void **state)
     assert_true(result.llm.priced);
     assert_true(result.llm.cost_usd > 0);
     assert_non_null(strstr(f->notices, "given up, the run ended before the reply came"));
+    bool listed = false; /* in the result, too */
+    for (size_t i = 0; i < result.warning_count; i++) {
+        listed = listed || strstr(result.warnings[i], "given up, the run ended") != NULL;
+    }
+    assert_true(listed);
     char *text = NULL;
     assert_int_equal(ak_llm_conversation(&text, f->archive, NULL, NULL), AK_OK);
     json_t *conversation = json_loads(text, 0, NULL);

@@ -178,13 +178,12 @@ static const char *unspliced(const char *at)
     return at;
 }
 
-/* Returns whether a source or an option may make NVRTC read other files, or look for them; it needs
-   no folder for absolute paths and for those that begin at the current folder. The kernel's own
-   files are part of the source already, so words are enough: one in a comment counts, too. */
+/* Returns whether a source or an option may make NVRTC read other files; it needs no folder for
+   absolute paths and for those that begin at the current folder. The kernel's own files are part of
+   the source already, so words are enough: one in a comment counts, too. */
 static bool may_read_files(const char *text)
 {
-    static const char *const words[] = {
-        "include", "include_next", "__has_include", "__has_include_next", "embed", "__has_embed"};
+    static const char *const words[] = {"include", "include_next", "embed"};
     char word[24];
     for (const char *at = unspliced(text); *at != 0;) {
         size_t length = 0;
@@ -208,7 +207,8 @@ static bool may_read_files(const char *text)
 static bool has_headers(const ak_compile_job *job, const char *source)
 {
     static const char *const names[] = {"-I", "--include-path"};
-    bool may = may_read_files(source);
+    static const char *const asks[] = {"__has_include", "__has_embed", NULL};
+    bool may = may_read_files(source) || ak_compile_may_have_word(NULL, job, asks);
     for (size_t i = 0; i < job->argc && !may; i++) {
         may = may_read_files(job->argv[i]);
         for (size_t k = 0; k < AK_COUNT(names); k++) {

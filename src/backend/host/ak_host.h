@@ -29,6 +29,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A function that no header declares is an error, as newer compilers have it: its arguments and its
+   result would be those that the compiler guesses. */
+#ifndef __cplusplus
+#pragma GCC diagnostic error "-Wimplicit-function-declaration"
+#endif
+
 typedef struct ak_host_call {
     const int64_t *size;  /* the problem's sizes, in the order of problem.json */
     const int *choice;    /* index of each option's value, in that order; 0 for a number */

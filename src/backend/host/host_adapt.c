@@ -172,6 +172,9 @@ ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err)
                        "not be ak_kernel",
                        entry->where);
     }
+    /* A missing function is found in the artifact, with a better message (host_compile.c). */
+    ak_buf_puts(out, "#ifndef __cplusplus\n#pragma GCC diagnostic warning "
+                     "\"-Wimplicit-function-declaration\"\n#endif\n");
     ak_buf_puts(out, "#line 1 \"Launch\"\n");
     if (ak_text_same(entry->language, AK_LANGUAGE_FORTRAN)) {
         AK_DO(declare(out, list, entry, err));

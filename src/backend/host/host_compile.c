@@ -345,15 +345,15 @@ static ak_status look_at_assembly(ak_compile_result *result, const char *compile
 static ak_status look_at_files(bool *known, ak_compile_result *result, const char *compiler,
                                const parts *p, const ak_compile_job *job, ak_error *err)
 {
-    static const char *const assembler[] = {"asm", NULL};
-    static const char *const asks[] = {"__has_include", NULL};
+    static const char *const assembler[] = {"asm", "__asm", "__asm__", NULL};
+    static const char *const asks[] = {"__has_include", "__has_embed", NULL};
     const char *rule = p->fortran ? NULL : p->rule;
     char *text = NULL;
     bool unknown = false, reads = false;
-    *known = !ak_compile_has_word(rule, job->source_path, asks);
+    *known = !ak_compile_may_have_word(rule, job, asks);
     if (p->list[0] != 0 && ak_fs_is_file(p->list + strlen(LIST))) {
         reads = ak_compile_reads_more(p->list + strlen(LIST), p->rule);
-    } else if (ak_compile_has_word(rule, job->source_path, assembler)) {
+    } else if (ak_compile_may_have_word(rule, job, assembler)) {
         parts verbatim = *p;
         verbatim.verbatim = true;
         AK_DO(assembly_of(&text, result, compiler, &verbatim, job, err));

@@ -167,6 +167,14 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
                            "\"#pragma omp parallel num_threads(N)\"");
             return true;
         }
+        if (strncmp(name, "_Z", 2) == 0 || strncmp(name, "__cxa_", 6) == 0) {
+            (void)snprintf(why, bytes,
+                           "it uses %.48s of the C++ library, which new, containers such as "
+                           "std::vector and exceptions need: a kernel has C's library only, so "
+                           "allocate by malloc and free",
+                           name);
+            return true;
+        }
         (void)snprintf(why, bytes,
                        "it uses %.48s of a library: a kernel calls mathematics and what copies, "
                        "compares and allocates memory, and has threads from call->parallel",

@@ -29,6 +29,7 @@
 #include "backend/host/host_openmp.h"
 #include "backend/host/host_pool.h"
 #include "backend/sandbox.h"
+#include "base/dl.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -223,8 +224,7 @@ static void load_candidate(runner *r)
     (void)ak_sandbox_seal();
     void *library = dlopen(page->artifact, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        const char *why = dlerror();
-        answer(page, AK_TRIAL_LAUNCH_ERROR, why == NULL ? "it cannot be loaded" : why);
+        answer(page, AK_TRIAL_LAUNCH_ERROR, ak_dl_error(page->artifact));
         return;
     }
     void *symbol = dlsym(library, page->symbol);

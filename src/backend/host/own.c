@@ -15,6 +15,7 @@
 #include "backend/compile.h"
 #include "backend/sandbox.h"
 #include "backend/script.h"
+#include "base/dl.h"
 #include "base/clock.h"
 
 #define SCRIPT  "src/backend/host/own_worker.py"
@@ -58,11 +59,9 @@ void ak_own_confine(const ak_runner_page *page)
 
 /* ---- machine code ---------------------------------------------------------------------------- */
 
-static ak_status fail_loading(const char *what, ak_error *err)
+static ak_status fail_loading(const char *what, const char *path, ak_error *err)
 {
-    const char *why = dlerror();
-    return ak_fail(err, AK_INVALID, "%.80s cannot be loaded: %.200s", what,
-                   why == NULL ? "no reason is known" : why);
+    return ak_fail(err, AK_INVALID, "%.80s cannot be loaded: %.200s", what, ak_dl_error(path));
 }
 
 /* Loads the library so that the artifact finds the function there. */
@@ -72,7 +71,7 @@ static ak_status load_library(const ak_runner_page *page, ak_error *err)
     const bool named = strchr(page->library, '/') == NULL; /* the system looks for it */
     ak_error why = AK_ERROR_INIT;
     if (library == NULL) {
-        (void)fail_loading(page->library, &why);
+        (void)fail_loading(page->library, page->library, &why);
         return ak_fail(err, AK_INVALID, "%s%s%.80s", why.text,
                        named ? "; one of the kernel's folder is named ./" : "",
                        named ? page->library : "");
@@ -89,7 +88,7 @@ static ak_status own_open(ak_baseline *b, char *version, size_t bytes,
     AK_DO(page->library[0] != 0 ? load_library(page, err) : AK_OK);
     void *artifact = dlopen(page->artifact, RTLD_NOW | RTLD_LOCAL);
     if (artifact == NULL) {
-        return fail_loading(page->baseline, err);
+        return fail_loading(page->baseline, page->artifact, err);
     }
     void *kernel = dlsym(artifact, "ak_kernel");
     if (kernel == NULL) {
