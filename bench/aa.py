@@ -100,13 +100,14 @@ class Comparison:
                      "--json"] + (["--size", size] if size else [])
         self.name = "%s %s, threads %s: %s, %s" % (os.path.basename(kernel), size, threads, first, second)
         self.child = subprocess.Popen(self.argv, stdout=subprocess.PIPE, text=True)
+        self.child.stdout.readline()  # '{"repeats": [', the comparisons follow, a line each
         self.read()  # the first comparison does not count, because it began before the busy loops
 
     def read(self):
         line = self.child.stdout.readline()
         if not line:
             sys.exit("failed: " + " ".join(self.argv))
-        result = json.loads(line)
+        result = json.loads(line.removeprefix(", "))
         other, noise = result["contestants"][1], result["noise"]
         return {"case": self.name, "verdict": other["verdict"], "ratio": other["ratio"], "ratio_ci": other["ratio_ci"],
                 "deviation": noise["deviation"], "pressure": noise["pressure"], "rounds": noise["rounds"],

@@ -216,7 +216,8 @@ static ak_status configure(ak_archive *archive, ak_error *err)
     bool good = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, &off) == SQLITE_OK &&
                 sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, &off) == SQLITE_OK &&
                 sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, &off) == SQLITE_OK &&
-                sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, &off) == SQLITE_OK;
+                sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, &off) == SQLITE_OK &&
+                ak_store_add_functions(db);
     if (!good) {
         return ak_store_fault(archive, "cannot be used", err);
     }

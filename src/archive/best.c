@@ -288,7 +288,8 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                                  like->choices, like->environment, filter->run};
     ak_status status = ak_store_query(
         &rows, archive,
-        "SELECT result, id FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
+        "SELECT result, id, " AK_STORE_CHANGED
+        " FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
         "instr(size, ';') > 0) AND dtype = ?4 AND choices = ?5 AND (environment IS ?6 OR "
         "environment IN " AK_STORE_ENVIRONMENTS("?6") ") AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
             "?7") ") AND result IS NOT NULL ORDER BY instr(size, ';') = 0, rowid",
@@ -301,8 +302,9 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     while (ak_store_next(&status, archive, rows, err)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);
         const char *run = (const char *)sqlite3_column_text(rows, 1);
-        status =
-            text == NULL || run == NULL ? ak_fail_memory(err) : consider_run(&s, run, text, err);
+        status = text == NULL || run == NULL ? ak_fail_memory(err)
+                                             : ak_store_unchanged(rows, 2, run, err);
+        status = status == AK_OK ? consider_run(&s, run, text, err) : status;
     }
     (void)sqlite3_finalize(rows);
     status = status == AK_OK ? ak_buf_status(&s.judged, err) : status;

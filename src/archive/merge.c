@@ -363,10 +363,9 @@ static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
         AK_TRY(ak_json_parse_text(&result, run.result_json, m->other->path, err));
         AK_TRY(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
     }
-    AK_TRY(ak_store_change(m->archive,
-                           "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1 AND "
-                           "(ended IS NULL OR result IS NULL)",
-                           (const char *const[]){one->id, run.ended, text}, 3, err));
+    AK_TRY(ak_store_change(
+        m->archive, AK_STORE_SET_RESULT "WHERE id = ?1 AND (ended IS NULL OR result IS NULL)",
+        (const char *const[]){one->id, run.ended, text}, 3, err));
 out:
     json_decref(result);
     ak_free(text);

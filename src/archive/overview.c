@@ -11,7 +11,8 @@
     "result IS NOT NULL, json_extract(r, '$.sizes') IS NOT NULL, json_extract(r, '$.evaluated'), " \
     "(SELECT sum(value) FROM json_each(r, '$.failed')), json_extract(r, '$.best.ms'), "            \
     "json_extract(r, '$.best.tflops'), json_extract(r, '$.best.efficiency'), "                     \
-    "json_extract(r, '$.seconds'), json_extract(o, '$.evaluations') FROM (SELECT *, "              \
+    "json_extract(r, '$.seconds'), json_extract(o, '$.evaluations'), " AK_STORE_CHANGED            \
+    " FROM (SELECT *, "                                                                            \
     "CASE WHEN json_valid(result) THEN result ELSE '{}' END AS r, "                                \
     "CASE WHEN json_valid(options) THEN options ELSE '{}' END AS o FROM " runs ") "
 
@@ -48,7 +49,8 @@ static ak_status visit_runs(ak_archive *archive, sqlite3_stmt *rows, ak_overview
                                      .efficiency = sqlite3_column_double(rows, TEXTS + 8),
                                      .seconds = sqlite3_column_double(rows, TEXTS + 9),
                                      .evaluations = sqlite3_column_int64(rows, TEXTS + 10)};
-        more = visit(context, &run);
+        status = ak_store_unchanged(rows, TEXTS + 11, run.id, err);
+        more = status == AK_OK && visit(context, &run);
     }
     return ak_store_end(status, texts, TEXTS, rows);
 }

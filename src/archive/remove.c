@@ -158,16 +158,21 @@ static ak_status count_resumed(size_t *count, ak_archive *archive, ak_error *err
     return AK_OK;
 }
 
+#define WITHOUT_TRIAL "json_set(result, '$.best.trial', NULL)"
+
 static ak_status drop_all(ak_removal *out, ak_archive *archive, ak_error *err)
 {
     bool notes = false;
     AK_DO(count_resumed(&out->resumed_by, archive, err));
     AK_DO(orphan(archive, err));
-    AK_DO(ak_store_execute(archive,
-                           "UPDATE runs SET result = json_set(result, '$.best.trial', NULL) WHERE "
+    AK_DO(ak_store_execute(
+        archive,
+        "UPDATE runs SET result = " WITHOUT_TRIAL ", result_checksum = "
+        "iif(" AK_STORE_CHANGED ", result_checksum, " AK_STORE_CHECKSUM(
+            WITHOUT_TRIAL) ") WHERE "
                            "json_valid(result) AND json_extract(result, '$.best.trial') IN "
                            "gone_trials AND id NOT IN gone_runs",
-                           err));
+        err));
     AK_DO(drop(&out->calls, archive, "DELETE FROM calls WHERE run IN gone_runs", err));
     AK_DO(drop(&out->trials, archive, "DELETE FROM trials WHERE id IN gone_trials", err));
     AK_DO(drop(&out->runs, archive, "DELETE FROM runs WHERE id IN gone_runs", err));

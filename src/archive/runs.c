@@ -130,7 +130,12 @@ ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool impor
         return ak_fail(err, AK_INVALID, "%s: run %s is already in the archive", archive->path,
                        run->id);
     }
-    return status;
+    return status != AK_OK || run->result_json == NULL
+               ? status
+               : ak_store_change(archive,
+                                 "UPDATE runs SET result_checksum = " AK_STORE_CHECKSUM(
+                                     "result") " WHERE id = ?1",
+                                 (const char *const[]){run->id}, 1, err);
 }
 
 ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err)
@@ -149,8 +154,7 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
 {
     const char *const texts[] = {id, ended, result_json};
     AK_DO(check_document(result_json, "result", err));
-    AK_DO(ak_store_change(archive, "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1", texts,
-                          3, err));
+    AK_DO(ak_store_change(archive, AK_STORE_SET_RESULT "WHERE id = ?1", texts, 3, err));
     return sqlite3_changes(archive->db) != 0
                ? AK_OK
                : ak_fail(err, AK_NOT_FOUND, "%s has no run %s", archive->path, id);
@@ -189,10 +193,9 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
     if (run.kernel == NULL) { /* the item records only how a run ended */
         const char *const texts[] = {run.id, run.ended, run.result_json};
         AK_DO(check_document(run.result_json, "result", err));
-        return ak_store_change(archive,
-                               "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1 AND ended IS "
-                               "NULL AND imported = 0",
-                               texts, 3, err);
+        return ak_store_change(
+            archive, AK_STORE_SET_RESULT "WHERE id = ?1 AND ended IS NULL AND imported = 0", texts,
+            3, err);
     }
     bool here;
     AK_DO(ak_store_has_run(&here, archive, run.id, err));
@@ -236,7 +239,8 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
 
 #define SELECTED(column, member, other) "r." #column ", "
 #define SELECT_FROM(runs)                                                                          \
-    "SELECT " RUN_MAP(SELECTED) "words, imported FROM " runs " AS r " WITH_WORDS
+    "SELECT " RUN_MAP(SELECTED) "words, imported, " AK_STORE_CHANGED " FROM " runs                 \
+                                " AS r " WITH_WORDS
 #define SELECT_RUN SELECT_FROM("runs")
 #define WITH_WORDS "LEFT JOIN environments ON hash = " AK_STORE_IDENTITY("environment") " "
 
@@ -251,6 +255,7 @@ static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
     READ(words, environment_json, NULL)
 #undef READ
     run.imported = sqlite3_column_int(statement, next) != 0;
+    AK_TRY(ak_store_unchanged(statement, next + 1, run.id, err));
     *out = run;
     run = (ak_run){0};
 out:

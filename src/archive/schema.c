@@ -96,6 +96,9 @@
    one of the same code. */
 #define SAME ADD("same_code INTEGER NOT NULL DEFAULT 0")
 
+/* Version 11 adds a checksum of each run's result; NULL: there is no result, or it is older. */
+#define SUMS "ALTER TABLE runs ADD COLUMN result_checksum INTEGER;\n"
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
@@ -106,6 +109,7 @@ const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     CODE,
     IDENTITY,
     SAME,
+    SUMS,
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */
@@ -145,7 +149,8 @@ const char ak_schema_sql[] =
     "  environment TEXT REFERENCES environments (hash),\n"
     "  options TEXT,\n" /* JSON */
     "  result TEXT,\n"  /* JSON */
-    "  imported INTEGER NOT NULL DEFAULT 0\n"
+    "  imported INTEGER NOT NULL DEFAULT 0,\n"
+    "  result_checksum INTEGER\n"
     ") STRICT;\n"
 
     "CREATE TABLE trials (\n"

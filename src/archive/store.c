@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 
 /* Returns what the user should check. SQLite may have lost errno, so a limit on file sizes is named
@@ -263,4 +264,40 @@ ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_er
     ak_status status = ak_store_ask_bound(out, archive, statement, true, err);
     (void)sqlite3_finalize(statement);
     return status;
+}
+
+/* ---- checksums of results -------------------------------------------------------------------- */
+
+/* Computes ak_checksum(text, ...): NULL if the last text is NULL. */
+static void checksum(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    uint64_t hash = 0;
+    if (sqlite3_value_type(values[count - 1]) == SQLITE_NULL) {
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        const void *text = sqlite3_value_text(values[i]);
+        const uint64_t pair[2] = {
+            hash, ak_hash64(text == NULL ? "" : text, (size_t)sqlite3_value_bytes(values[i]))};
+        hash = ak_hash64(pair, sizeof pair);
+    }
+    sqlite3_result_int64(context, (sqlite3_int64)hash);
+}
+
+bool ak_store_add_functions(sqlite3 *db)
+{
+    return sqlite3_create_function_v2(db, "ak_checksum", -1,
+                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+                                      checksum, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+ak_status ak_store_unchanged(sqlite3_stmt *row, int changed, const char *run, ak_error *err)
+{
+    return sqlite3_column_int(row, changed) == 0
+               ? AK_OK
+               : ak_fail(err, AK_CORRUPT,
+                         "the result of run %s was changed after it was archived: restore the "
+                         "archive from a copy, or remove the run: autokernel history --remove %s "
+                         "--yes",
+                         run, run);
 }

@@ -103,6 +103,21 @@ ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_err
 #define AK_STORE_SIZES                                                                             \
     "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes')"
 
+/* The checksum of a result of the run in this row, and whether the result that the row has is not
+   the one that was stored. `result` and a run's task are covered. */
+#define AK_STORE_CHECKSUM(result)                                                                  \
+    "ak_checksum(id, kernel, implementation, device, size, dtype, choices, environment, " result ")"
+#define AK_STORE_CHANGED                                                                           \
+    "coalesce(result_checksum <> " AK_STORE_CHECKSUM("coalesce(result, '')") ", false)"
+/* Gives a run its end ?2 and its result ?3; the condition follows. */
+#define AK_STORE_SET_RESULT                                                                        \
+    "UPDATE runs SET ended = ?2, result = ?3, result_checksum = " AK_STORE_CHECKSUM("?3") " "
+/* Adds the function ak_checksum to a connection. It is not for expressions of the schema. */
+bool ak_store_add_functions(sqlite3 *db);
+/* Fails with AK_CORRUPT if column `changed` of a row, which is AK_STORE_CHANGED, is true. `run` is
+   the id of the run. */
+ak_status ak_store_unchanged(sqlite3_stmt *row, int changed, const char *run, ak_error *err);
+
 /* AK_STORE_IDENTITY gives the hash that an environment has today (ak_archive_rename_environment).
    AK_STORE_ENVIRONMENTS selects all hashes of one environment; its parameter occurs once, so it may
    be "?". */

@@ -65,8 +65,8 @@ static void print_comparison(const measured *m, bool many)
 {
     if (m->comparison.count > 0) {
         ak_out("\ninterleaved%s%s:\n", many ? ", " : "", many ? ak_task_size(m->task) : "");
-        ak_compared_print(m->comparison.candidates, m->comparison.count, &m->comparison.placement,
-                          m->task);
+        ak_compared_print(m->comparison.candidates, m->comparison.count, m->comparison.reference,
+                          &m->comparison.placement, m->task);
         ak_summary_print(&m->comparison);
     }
 }

@@ -77,7 +77,8 @@ static ak_status print(const ak_comparison *comparison, const compared *c, ak_er
     for (size_t i = 1; i < c->several.count; i++) {
         ak_out("in turns with implementation %s\n", c->several.parts[i].name);
     }
-    ak_compared_print(comparison->candidates, comparison->count, &comparison->placement, task);
+    ak_compared_print(comparison->candidates, comparison->count, comparison->reference,
+                      &comparison->placement, task);
     ak_summary_print(comparison);
     ak_out("\n");
     if (c->several.count > 1 || best->given) {
@@ -213,9 +214,19 @@ typedef struct shown {
     ak_error *err;
 } shown;
 
+/* Returns whether several comparisons are printed as the list of one JSON object. Each element is a
+   line, so that a program can read it while the next comparison is made. */
+static bool prints_list(const ak_args *args)
+{
+    return ak_args_has(args, AK_OPTION_JSON) && args->number[AK_OPTION_REPEATS] > 1;
+}
+
 static bool show(void *context, ak_comparison *comparison)
 {
     shown *s = context;
+    if (prints_list(s->of->several.parts[0].args)) {
+        ak_out("%s", s->count == 0 ? "{\"repeats\": [\n" : ", ");
+    }
     s->status = print(comparison, s->of, s->err);
     s->count++;
     (void)fflush(stdout); /* the next comparison takes a while */
@@ -231,13 +242,10 @@ static bool show(void *context, ak_comparison *comparison)
    library. */
 static const ak_compared *pick_library(const compared *c)
 {
-    const ak_compared *library = NULL;
-    for (size_t i = 0; i < c->comparison.count; i++) {
-        const ak_compared *one = &c->comparison.candidates[i];
-        library =
-            one->library != NULL && one->ratio_low == 1 && one->ratio_high == 1 ? one : library;
-    }
-    return library;
+    const ak_compared *reference = &c->comparison.candidates[c->comparison.reference];
+    return c->comparison.count > 0 && reference->library != NULL && reference->median_ms > 0
+               ? reference
+               : NULL;
 }
 
 /* Adds the row of a configuration. */
@@ -254,7 +262,7 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     bool several = c->several.count > 1; /* then a configuration may be the reference */
     bool known = (library != NULL || several) && mine->ratio_high > 0;
     ak_table_cell(table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
-    if (known && library == NULL && mine->ratio_low == 1 && mine->ratio_high == 1) {
+    if (known && mine == &c->comparison.candidates[c->comparison.reference]) {
         ak_table_cell(table, "reference");
     } else if (known) {
         ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, mine->ratio_low),
@@ -377,6 +385,9 @@ static int run_one(const ak_args *args)
     AK_TRY(ak_compare_each(c->task[0], &options, wanted > 0 ? (size_t)wanted : 1, show, &s, &err));
     AK_TRY(s.status);
 out:
+    if (s.count > 0 && prints_list(args)) {
+        ak_out("]}\n");
+    }
     if (status == AK_CANCELLED) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
                       s.count == 0 ? "nothing is known yet" : "what was shown is whole");

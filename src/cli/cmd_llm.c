@@ -20,8 +20,9 @@ static void print_money(const json_t *result)
     if (json_is_string(cost)) {
         ak_out("cost      unpriced; --llm-prices FILE gives the price\n");
     } else {
-        ak_out("cost      $%.6f%s%s\n", json_number_value(cost),
-               date == NULL ? "" : ", list price of ", ak_or_empty(date));
+        bool known = json_is_object(json_object_get(result, "tokens"));
+        ak_out("cost      %s$%.6f%s%s\n", known || json_number_value(cost) == 0 ? "" : "at most ",
+               json_number_value(cost), date == NULL ? "" : ", list price of ", ak_or_empty(date));
     }
 }
 

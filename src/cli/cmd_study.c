@@ -182,8 +182,9 @@ static void print_left_out(const json_t *arm)
            ak_json_text_at(arm, "fell_back_because"));
     const double calls = ak_json_number_at(spent, "calls");
     if (calls > 0) {
-        ak_out("%s: with them %.0f question%s, ", ak_json_text_at(arm, "arm"), calls,
-               ak_plural((size_t)calls));
+        const double asked = ak_json_number_at(spent, "asked");
+        ak_out("%s: with them %.0f question%s by %.0f run%s, ", ak_json_text_at(arm, "arm"), calls,
+               ak_plural((size_t)calls), asked, ak_plural((size_t)asked));
         if (json_is_number(json_object_get(spent, "tokens"))) {
             ak_out("%.0f tokens, ", ak_json_number_at(spent, "tokens"));
         }

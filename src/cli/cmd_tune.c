@@ -206,8 +206,8 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     if (result->found) {
         if (result->candidate_count > 0) {
             ak_out("\n");
-            ak_compared_print(result->candidates, result->candidate_count, &result->placement,
-                              task);
+            ak_compared_print(result->candidates, result->candidate_count, result->reference,
+                              &result->placement, task);
         }
         print_best(result, task);
         print_next(task, archive, result, args);

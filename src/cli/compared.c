@@ -117,13 +117,13 @@ static void print_doubts(const ak_compared *list, size_t count)
     }
 }
 
-static void speed_cells(ak_table *table, const ak_compared *c)
+static void speed_cells(ak_table *table, const ak_compared *c, bool is_reference)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], words[AK_VERDICT_WORDS];
     ak_table_cell(table, "%s", ak_show_ratio(a, c->ratio));
     if (c->median_ms <= 0) {
         ak_table_cell(table, "failed");
-    } else if (c->ratio_low == 1 && c->ratio_high == 1) { /* it is the reference itself */
+    } else if (is_reference) {
         ak_table_cell(table, "reference");
     } else if (c->ratio_high > 0) {
         ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, c->ratio_low),
@@ -166,7 +166,7 @@ static bool has_objective(const ak_task *task)
 /* The input of a comparison's table. */
 typedef struct compared_rows {
     const ak_compared *list;
-    size_t count;
+    size_t count, reference;
     const char *base; /* the default configuration; NULL: not known */
     bool bytes;       /* GB/s instead of TFLOP/s */
     const ak_task *task;
@@ -197,7 +197,7 @@ static void add_row(ak_table *table, const compared_rows *rows, const ak_compare
     ak_table_cell(table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
     ak_table_cell(table, "%s", ak_show_real(a, rows->bytes ? c->gbs : c->tflops));
     ak_table_cell(table, "%s", ak_show_percent(a, c->efficiency));
-    speed_cells(table, c);
+    speed_cells(table, c, c == &rows->list[rows->reference]);
     char *base = NULL;
     if (c->task != NULL) {
         default_text(&base, c->task);
@@ -229,15 +229,10 @@ static void add_rows(ak_table *table, const compared_rows *rows)
 }
 
 /* If a speed differs from the ratio of the times beside it, explains why. */
-static void print_paired(const ak_compared *list, size_t count)
+static void print_paired(const ak_compared *list, size_t count, const ak_compared *reference)
 {
-    const ak_compared *reference = NULL;
     bool apart = false;
-    for (size_t i = 0; i < count; i++) {
-        bool is = list[i].ratio_low == 1 && list[i].ratio_high == 1 && list[i].median_ms > 0;
-        reference = reference == NULL && is ? &list[i] : reference;
-    }
-    for (size_t i = 0; reference != NULL && i < count; i++) {
+    for (size_t i = 0; reference->median_ms > 0 && i < count; i++) {
         double of_times = list[i].median_ms > 0 ? reference->median_ms / list[i].median_ms : 0;
         apart = apart || (of_times > 0 && list[i].ratio > 0 &&
                           fabs(of_times / list[i].ratio - 1) > PAIRED_APART);
@@ -248,8 +243,8 @@ static void print_paired(const ak_compared *list, size_t count)
     }
 }
 
-void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
-                       const ak_task *task)
+void ak_compared_print(const ak_compared *list, size_t count, size_t reference,
+                       const ak_placement *placement, const ak_task *task)
 {
     char *base;
     default_text(&base, task);
@@ -267,7 +262,7 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
         ak_table_begin(&table, "measured", ">ms", "95 % interval", bytes ? ">GB/s" : ">TFLOP/s",
                        ">roofline", ">speed", "95 % interval", "_what it changes", NULL);
     }
-    const compared_rows rows = {list, count, base, bytes, task};
+    const compared_rows rows = {list, count, reference, base, bytes, task};
     add_rows(&table, &rows);
     ak_table_print(&table);
     ak_free(base);
@@ -280,7 +275,7 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
         ak_out("gain compares the %s of the same rounds; more is better\n",
                ak_task_objective(task));
     } else {
-        print_paired(list, count);
+        print_paired(list, count, &list[reference]);
     }
     print_doubts(list, count);
     print_overlap(list, count);

@@ -9,10 +9,10 @@
 #define AK_VERSION_BESIDE 32
 
 /* Prints a row for each candidate and library. A configuration has its rank and, below its row,
-   what it changes from the task's default. `placement` decides whether TFLOP/s or GB/s are
-   shown. */
-void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
-                       const ak_task *task);
+   what it changes from the task's default. `reference` is the index of the candidate that speeds
+   are relative to. `placement` decides whether TFLOP/s or GB/s are shown. */
+void ak_compared_print(const ak_compared *list, size_t count, size_t reference,
+                       const ak_placement *placement, const ak_task *task);
 /* Returns "  tie", "  not decided" or "". */
 const char *ak_verdict_word(ak_speed_verdict verdict);
 /* Writes and returns "  tie", "  not decided: REASON", or "". */

@@ -65,7 +65,12 @@ static void print_proposals(const json_t *call)
         } else {
             ak_table_cell(&table, "default");
         }
-        ak_table_cell(&table, "%+.1f %%", ak_json_number_at(proposal, "expected_gain") * 100);
+        const json_t *gain = json_object_get(proposal, "expected_gain");
+        if (json_is_number(gain)) {
+            ak_table_cell(&table, "%+.1f %%", json_number_value(gain) * 100);
+        } else {
+            ak_table_cell(&table, "-");
+        }
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "verdict"));
         ak_table_cell(&table, "%s", outcome);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "hypothesis"));
@@ -94,8 +99,24 @@ static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tok
                    ak_show_count(back, out_tokens), rest);
 }
 
+/* Prints a cost. That of a question whose tokens are not known is the most that it can have
+   cost. */
+static void show_cost(const char *before, const json_t *cost, bool uncounted)
+{
+    if (json_is_number(cost)) {
+        const double usd = json_number_value(cost);
+        ak_out("%s%s$%.4f", before, uncounted && usd > 0 ? "at most " : "", usd);
+    }
+}
+
 static void print_call(const json_t *call, bool first)
 {
+    static const struct {
+        const char *finish, *why;
+    } cuts[] = {{"enough", "it went on for long after the proposals that were asked for"},
+                {"length", "it reached the limit of its tokens"},
+                {"too_long", "it was larger than a reply may be"},
+                {"lost", "the connection was lost"}};
     char seconds[AK_NUMBER_BYTES], tokens[TOKENS_BYTES];
     const char *error = ak_json_text_at(call, "error");
     show_tokens(tokens, ak_json_number_at(call, "input_tokens"),
@@ -106,9 +127,8 @@ static void print_call(const json_t *call, bool first)
     ak_out(": %s, %s%s, %s", ak_json_text_at(call, "model"),
            ak_show_seconds(seconds, ak_json_number_at(call, "seconds")),
            json_is_true(json_object_get(call, "replayed")) ? " (replayed)" : "", tokens);
-    if (json_is_number(json_object_get(call, "cost_usd"))) {
-        ak_out(", $%.4f", ak_json_number_at(call, "cost_usd"));
-    }
+    show_cost(", ", json_object_get(call, "cost_usd"),
+              !json_is_number(json_object_get(call, "input_tokens")));
     ak_out("\n");
     if (first) { /* all generations have the same system text and brief */
         print_text("system", ak_json_text_at(call, "system"));
@@ -120,6 +140,11 @@ static void print_call(const json_t *call, bool first)
         ak_out("\n%s: %s\n", asked ? "no reply" : "not asked", error);
     } else {
         print_text("reply", ak_json_text_at(call, "reply"));
+        for (size_t i = 0; i < AK_COUNT(cuts); i++) {
+            if (strcmp(ak_json_text_at(call, "finish"), cuts[i].finish) == 0) {
+                ak_out("\nThe reply was cut: %s.\n", cuts[i].why);
+            }
+        }
         print_proposals(call);
     }
 }
@@ -277,7 +302,8 @@ void ak_llm_use_print(const ak_llm_use *use)
     ak_out("%s: %zu question%s, %zu failed; %s", use->model, use->calls, ak_plural(use->calls),
            use->failed, tokens);
     if (use->priced) {
-        ak_out("; $%.4f", use->cost_usd);
+        ak_out("; %s$%.4f", use->uncounted > 0 && use->cost_usd > 0 ? "at most " : "",
+               use->cost_usd);
     }
     ak_out("\n");
 }
@@ -296,9 +322,7 @@ void ak_llm_worth_print(const json_t *worth)
     ak_out("\n%.0f question%s, %.0f failed; %s", ak_json_number_at(calls, "calls"),
            ak_plural((size_t)ak_json_number_at(calls, "calls")), ak_json_number_at(calls, "failed"),
            tokens);
-    if (json_is_number(json_object_get(calls, "cost_usd"))) {
-        ak_out("; $%.4f", ak_json_number_at(calls, "cost_usd"));
-    }
+    show_cost("; ", json_object_get(calls, "cost_usd"), ak_json_number_at(calls, "uncounted") > 0);
     bool by_tokens = json_is_number(json_object_get(calls, "tokens_per_pct"));
     bool by_usd = json_is_number(json_object_get(calls, "usd_per_pct"));
     if (by_tokens) {

@@ -113,11 +113,14 @@ static void print_stability(const ak_sizes_result *r)
             }
         }
         ak_table_cell(&table, "%s", one->size);
-        ak_table_cell(&table, "%s", worst > 1 ? r->sizes[at].size : "every size");
+        ak_table_cell(&table, "%s",
+                      worst > 1                       ? r->sizes[at].size
+                      : unusable == 0                 ? "every size"
+                      : unusable + 1 == r->size_count ? "its own size"
+                                                      : "the sizes that it can serve");
         ak_table_cell(&table, "%s", show_loss(a, worst));
         if (unusable > 0) {
-            ak_table_cell(&table, "and cannot be used at %zu size%s", unusable,
-                          ak_plural(unusable));
+            ak_table_cell(&table, "cannot be used at %zu size%s", unusable, ak_plural(unusable));
         } else {
             ak_table_cell(&table, "%s", "");
         }

@@ -114,7 +114,8 @@ static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const jso
     return AK_OK;
 }
 
-/* Reads a row: id, started, kernel, device, dtype, choices, environment, result. */
+/* Reads a row: id, started, kernel, device, dtype, choices, environment, result,
+   AK_STORE_CHANGED. */
 static ak_status add_row(json_t *finishes, json_t *judged, sqlite3_stmt *row, ak_archive *archive,
                          ak_error *err)
 {
@@ -131,6 +132,7 @@ static ak_status add_row(json_t *finishes, json_t *judged, sqlite3_stmt *row, ak
                           .environment = texts[6],
                           .ok_only = true}};
     json_t *result = NULL;
+    AK_DO(ak_store_unchanged(row, 8, run.id, err));
     ak_status status = ak_json_parse_text(&result, texts[7], "result", err);
     if (status != AK_OK) { /* a result that is not JSON names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
@@ -148,7 +150,7 @@ ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err)
     AK_TRY(ak_stored(finishes != NULL && judged != NULL, err));
     AK_TRY(ak_store_prepare(&rows, archive,
                             "SELECT id, started, kernel, device, dtype, choices, environment, "
-                            "result FROM runs WHERE result IS NOT NULL "
+                            "result, " AK_STORE_CHANGED " FROM runs WHERE result IS NOT NULL "
                             "ORDER BY instr(size, ';') = 0, number",
                             err));
     while (ak_store_next(&status, archive, rows, err)) {
@@ -222,9 +224,10 @@ static ak_status store(ak_archive *archive, const char *run, const ak_trial *tri
     AK_TRY(ak_config_text_to_json(&config, trial->config, "configuration", err));
     result = result_of(trial, finish, config);
     AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
-    AK_TRY(ak_store_change(
-        archive, "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL",
-        (const char *const[]){run, text}, 2, err));
+    AK_TRY(ak_store_change(archive,
+                           "UPDATE runs SET result = ?2, result_checksum = " AK_STORE_CHECKSUM(
+                               "?2") " WHERE id = ?1 AND imported <> 0 AND result IS NULL",
+                           (const char *const[]){run, text}, 2, err));
 out:
     ak_free(text);
     json_decref(config);

@@ -368,7 +368,9 @@ static ak_status take_result(ak_trial *trial, const json_t *entry, const char *w
         return ak_trial_set_text(&trial->reason, "its time is not a number", err);
     }
     if (!json_is_number(time)) {
-        return ak_fail(err, AK_INVALID, "%s: \"time\" must be a number or the name of an error",
+        return ak_fail(err, AK_INVALID,
+                       time == NULL ? "%s: \"time\" is missing"
+                                    : "%s: \"time\" must be a number or the name of an error",
                        where);
     }
     trial->median_ms = json_number_value(time);

@@ -39,6 +39,49 @@ static ak_status check_success(const ak_trial *trial, const char *where, ak_erro
                : ak_fail(err, AK_INVALID, "%s: the status is ok, but \"config\" is missing", where);
 }
 
+/* Limit for the rounding of numbers that a person or another program wrote: a file contradicts
+   itself if a value is outside of what it says elsewhere by more than this share. */
+#define ROUNDING 0.01
+
+/* Refuses a value outside its own interval; an end that is 0 is not known. */
+static ak_status check_interval(const char *name, double value, double low, double high,
+                                const char *where, ak_error *err)
+{
+    if (value <= 0 ||
+        (value >= low * (1 - ROUNDING) && (high <= 0 || value <= high * (1 + ROUNDING)))) {
+        return AK_OK;
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%s contradicts itself: \"%s\" is %.6g, which its interval, %.6g to %.6g, does "
+                   "not contain",
+                   where, name, value, low, high);
+}
+
+/* Refuses a successful trial whose time, energy or cost is not in its interval, or whose time,
+   without an interval, is not among its samples. With one it may be that of a finish, for which
+   `best --json` gives the samples of the search. */
+static ak_status check_consistent(const ak_trial *t, const char *where, ak_error *err)
+{
+    if (t->status != AK_TRIAL_OK) {
+        return AK_OK;
+    }
+    AK_DO(check_interval("ms", t->median_ms, t->ci_low_ms, t->ci_high_ms, where, err));
+    AK_DO(check_interval("joules", t->joules, t->joules_low, t->joules_high, where, err));
+    AK_DO(check_interval("cost", t->cost, t->cost_low, t->cost_high, where, err));
+    double least = t->median_ms, most = t->median_ms;
+    for (size_t i = 0; i < t->sample_count && t->ci_high_ms <= 0; i++) {
+        const double one = t->samples_ms[i];
+        least = i == 0 || one < least ? one : least;
+        most = i == 0 || one > most ? one : most;
+    }
+    if (t->median_ms < least * (1 - ROUNDING) || t->median_ms > most * (1 + ROUNDING)) {
+        return ak_fail(err, AK_INVALID,
+                       "%s contradicts itself: \"ms\" is %.6g, and its samples are %.6g to %.6g",
+                       where, t->median_ms, least, most);
+    }
+    return AK_OK;
+}
+
 /* ---- what is there already ------------------------------------------------------------------- */
 
 /* Searches by configuration, because an archive has few trials of one configuration but may have
@@ -140,6 +183,7 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     AK_DO(ak_trial_validate(trial, where, err));
     AK_DO(check_config(trial, where, err));
     AK_DO(check_success(trial, where, err));
+    AK_DO(check_consistent(trial, where, err));
     AK_DO(add_new(import, trial, err));
     if (old_id != 0) {
         id_key(key, old_id);

@@ -48,7 +48,9 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
         return AK_OK;
     }
     if (!json_is_number(value)) {
-        return ak_fail(err, AK_INVALID, "%s: \"%.60s\" must be a number or the name of an error",
+        return ak_fail(err, AK_INVALID,
+                       value == NULL ? "%s: the objective \"%.60s\" is missing"
+                                     : "%s: \"%.60s\" must be a number or the name of an error",
                        where, draft->recording->objective);
     }
     record->value = json_number_value(value);

@@ -58,6 +58,31 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     return AK_OK;
 }
 
+/* A time may be other than the runtimes, such as without the first, but not by this factor. */
+#define TIME_FACTOR 10
+
+ak_status ak_t4_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
+                           ak_error *err)
+{
+    double least = 0, most = 0;
+    size_t i;
+    json_t *one;
+    json_array_foreach(runtimes, i, one)
+    {
+        const double runtime = json_number_value(one) * unit_ms;
+        least = i == 0 || runtime < least ? runtime : least;
+        most = runtime > most ? runtime : most;
+    }
+    if (ms <= 0 || most <= 0 || (ms * TIME_FACTOR >= least && ms <= most * TIME_FACTOR)) {
+        return AK_OK;
+    }
+    return ak_fail(
+        err, AK_INVALID,
+        "%s contradicts itself: the measurement \"time\" is %.6g ms, and the runtimes are "
+        "%.6g to %.6g ms; check \"unit\" and \"timeunit\"",
+        where, ms, least, most);
+}
+
 ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err)
 {
     const char *name = ak_fs_base(path);
@@ -89,6 +114,7 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
     json_t *measurements = NULL;
     ak_recording *recording = draft->recording;
     const bool is_timed = ak_recording_is_timed(recording);
+    const json_t *runtimes = json_object_get(json_object_get(result, "times"), "runtimes");
     bool failed = false;
     AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
@@ -109,6 +135,9 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
             AK_DO(ak_t4_unit(&ms, one, "unit", where, err));
             record->ms = json_number_value(value) * ms;
         }
+        AK_DO(is_time
+                  ? ak_t4_check_time(json_number_value(value) * ms, runtimes, unit_ms, where, err)
+                  : AK_OK);
     }
     if (failed && record->status == AK_TRIAL_OK) {
         record->status = AK_TRIAL_LAUNCH_ERROR;

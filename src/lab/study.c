@@ -313,7 +313,7 @@ static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, dou
 
 /* Sums over runs of an arm. */
 typedef struct sums {
-    size_t runs, evaluations, failed, calls, uncounted, optimal;
+    size_t runs, evaluations, failed, asked, calls, uncounted, optimal; /* asked: runs with calls */
     double seconds, usd, tokens;
 } sums;
 
@@ -323,6 +323,7 @@ static void add_run(sums *to, const ak_study_run *run, double reference)
     to->runs++;
     to->evaluations += run->count;
     to->failed += run->failed;
+    to->asked += run->calls > 0;
     to->calls += run->calls;
     to->tokens += (double)run->tokens;
     to->uncounted += run->uncounted;
@@ -342,7 +343,8 @@ static json_t *spent_json(const sums *all)
 {
     json_t *object = json_object();
     bool good =
-        object != NULL && ak_json_set(object, "calls", json_integer((json_int_t)all->calls)) &&
+        object != NULL && ak_json_set(object, "asked", json_integer((json_int_t)all->asked)) &&
+        ak_json_set(object, "calls", json_integer((json_int_t)all->calls)) &&
         ak_json_set(object, "tokens", all->uncounted > 0 ? json_null() : json_real(all->tokens)) &&
         ak_json_set_real(object, "usd", all->usd);
     return ak_json_whole(object, good);

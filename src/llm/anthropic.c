@@ -102,20 +102,21 @@ static void read_finish(ak_reply *out, const json_t *object)
 
 static void read_input(ak_reply *out, const json_t *usage)
 {
-    int64_t cached = ak_count_at(usage, "cache_read_input_tokens");
-    int64_t written = ak_count_at(usage, "cache_creation_input_tokens");
-    if (json_object_get(usage, "input_tokens") != NULL) {
+    int64_t plain, cached, written;
+    (void)ak_count_read(&cached, usage, "cache_read_input_tokens");
+    (void)ak_count_read(&written, usage, "cache_creation_input_tokens");
+    if (ak_count_read(&plain, usage, "input_tokens")) {
         out->usage.input_cached = cached;
         out->usage.input_written = written;
-        out->usage.input = ak_count_at(usage, "input_tokens") + cached + written;
+        out->usage.input = plain + cached + written;
     }
 }
 
 static void read_output(ak_reply *out, const json_t *usage)
 {
     if (json_object_get(usage, "output_tokens") != NULL) {
-        out->usage.output = ak_count_at(usage, "output_tokens");
-        out->usage.known = true;
+        out->usage.known = ak_count_read(&out->usage.output, usage, "output_tokens") &&
+                           out->usage.input > 0; /* a question has tokens */
     }
 }
 

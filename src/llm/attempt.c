@@ -33,11 +33,11 @@ typedef struct exchange {
     ak_stream stream;
     ak_buf whole; /* a whole reply or an error page */
     ak_reply reply;
-    bool last;               /* later events are ignored: after "[DONE]", or if `enough` */
-    bool enough;             /* the reply has all that was asked for; the rest is not read */
-    size_t looked, complete; /* length of the text at the last look, and its complete elements */
-    bool page;               /* the reply is a web page */
-    bool damaged;            /* true if an event was not JSON */
+    bool last;         /* later events are ignored: after "[DONE]", or if there is enough */
+    int64_t enough_ns; /* when the reply had all that was asked for; 0 before */
+    size_t looked;     /* length of the text at the last look */
+    bool page;         /* the reply is a web page */
+    bool damaged;      /* true if an event was not JSON */
     bool too_long;
     ak_status failed; /* a failure on this side: out of memory */
 } exchange;
@@ -77,14 +77,19 @@ static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
     return read_json(out, body->data, body->length, err);
 }
 
-/* Ends a stream that continues although it has all elements that were asked for. It does so if the
-   stream has more elements, or had as many at the last look already. The first look that finds as
-   many does not end it, because a model that keeps to its schema stops by itself and then reports
-   its usage. A stream that begins with words may be a draft, so it runs to its end. */
+/* Ends a stream that goes on for AK_LLM_REST_NS after all elements that were asked for. A stream
+   that begins with words may be a draft, so it runs to its end. */
 static ak_status end_if_enough(exchange *x, ak_error *err)
 {
     const ak_llm_chat *chat = x->call->chat;
     const ak_buf *text = &x->reply.text;
+    if (x->enough_ns != 0) {
+        if (ak_llm_now(x->call->llm) - x->enough_ns > AK_LLM_REST_NS) {
+            x->last = x->reply.ended = true;
+            x->reply.finish = AK_LLM_FINISH_ENOUGH;
+        }
+        return AK_OK;
+    }
     if (chat->elements_max <= 0 || chat->array == NULL ||
         text->length < x->looked + x->looked / 8 + LOOK_BYTES ||
         strchr("{[`", text->data[strspn(text->data, " \t\r\n")]) == NULL) {
@@ -92,15 +97,12 @@ static ak_status end_if_enough(exchange *x, ak_error *err)
     }
     ak_extract found;
     AK_DO(ak_extract_read(&found, text->data, text->length, chat->array, err));
-    size_t wanted = (size_t)chat->elements_max, complete = json_array_size(found.elements);
+    if (json_array_size(found.elements) >= (size_t)chat->elements_max) {
+        x->enough_ns = ak_llm_now(x->call->llm);
+    }
     json_decref(found.value);
     json_decref(found.elements);
-    if (complete > wanted || (complete == wanted && x->complete == wanted)) {
-        x->last = x->enough = x->reply.ended = true;
-        x->reply.finish = AK_LLM_FINISH_STOP;
-    }
     x->looked = text->length;
-    x->complete = complete;
     return AK_OK;
 }
 
@@ -288,7 +290,7 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
         ak_llm_answer_clear(&answer);
         return AK_OK;
     }
-    answer.cut = answer.cut && !x->enough;
+    answer.cut = answer.cut && answer.finish != AK_LLM_FINISH_ENOUGH;
     out->answer = answer;
     out->end = AK_ATTEMPT_ANSWERED;
     out->fault = AK_LLM_FAULT_NONE;
@@ -354,11 +356,14 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
     return AK_OK;
 }
 
-/* Returns true if the usage is final. Some servers report the usage in every piece of a stream, and
-   only the last report counts. */
-static bool usage_final(const ak_reply *reply)
+/* Hands over the usage that the reply reports. Some servers report it in every piece of a stream,
+   and only the report of a complete reply counts. */
+static void take_usage(ak_attempt *out, ak_reply *reply)
 {
-    return reply->usage.known && reply->ended;
+    bool final = reply->usage.known && reply->ended && reply->finish != AK_LLM_FINISH_ENOUGH;
+    reply->usage = final ? reply->usage : (ak_llm_usage){0};
+    out->usage = reply->usage;
+    out->uncertain = !final;
 }
 
 static ak_status judge_success(ak_attempt *out, exchange *x, const ak_http_reply *http,
@@ -371,8 +376,7 @@ static ak_status judge_success(ak_attempt *out, exchange *x, const ak_http_reply
     } else if (x->kind != STREAMED) {
         status = judge_whole(out, x, http, err);
     }
-    out->usage = x->reply.usage;
-    out->uncertain = !usage_final(&x->reply);
+    take_usage(out, &x->reply);
     if ((status != AK_OK && status != AK_LIMIT) || out->fault != AK_LLM_FAULT_NONE) {
         return status;
     }
@@ -516,8 +520,8 @@ ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *r
     } else if (http.fault == AK_LLM_FAULT_CANCELLED || http.fault == AK_LLM_FAULT_LOCAL ||
                (http.status == 0 && http.fault != AK_LLM_FAULT_NONE)) {
         end(out, http.fault, http.text);
-        out->usage = x.reply.usage;
-        out->uncertain = http.sent && !usage_final(&x.reply);
+        take_usage(out, &x.reply);
+        out->uncertain = out->uncertain && http.sent;
     } else if (http.status >= 200 && http.status <= 299) {
         status = judge_success(out, &x, &http, err);
     } else {

@@ -12,8 +12,9 @@
 #include "llm/price.h"
 #include "llm/tape.h"
 
-#define AK_LLM_URL_MAX     2048
-#define AK_LLM_PLACE_BYTES (AK_PATH_MAX + 400)
+#define AK_LLM_URL_MAX      2048
+#define AK_LLM_PLACE_BYTES  (AK_PATH_MAX + 400)
+#define AK_LLM_EXCESS_BYTES (AK_LLM_NAME_MAX + 300)
 
 struct ak_llm {
     char name[2 * AK_LLM_NAME_MAX]; /* "openai:gpt-5" */
@@ -67,6 +68,7 @@ struct ak_llm_call {
     pthread_t thread;
     char lost[AK_LLM_LOST_BYTES]; /* why the latest request failed that was sent again; "" if none
                                      was */
+    char excess[AK_LLM_EXCESS_BYTES]; /* says that an attempt used more than was reserved, or "" */
     /* Where a question that is answered by hand waits. Valid if `posted` is 1 or, after the user
        was told, 2. */
     char place[AK_LLM_PLACE_BYTES];

@@ -61,31 +61,47 @@ void ak_append_at(ak_buf *out, const json_t *object, const char *key)
     }
 }
 
-int64_t ak_count_at(const json_t *object, const char *key)
+bool ak_count_read(int64_t *out, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    double number = json_number_value(value); /* 0 if the value is not a number */
-    return number > 0 && number < 1e15 ? (int64_t)number : 0;
+    double number = json_number_value(value);
+    bool counted = json_is_number(value) && number >= 0 && number < 1e15;
+    *out = counted ? (int64_t)number : 0;
+    return counted;
 }
 
-/* Returns usage.NAME_tokens and sets *detail to usage.NAME_tokens_details.`key`. */
-static int64_t tokens_at(int64_t *detail, const json_t *usage, const char *name, const char *key)
+/* Reads usage.NAME_tokens into *out and usage.NAME_tokens_details.`key` into *part. A part that is
+   larger than the whole was counted beside it and is added. Returns false if the whole is no
+   count. */
+static bool read_tokens(int64_t *out, int64_t *part, const json_t *usage, const char *name,
+                        const char *key)
 {
     char member[64];
     (void)snprintf(member, sizeof member, "%s_tokens_details", name);
-    *detail = ak_count_at(json_object_get(usage, member), key);
+    (void)ak_count_read(part, json_object_get(usage, member), key);
     (void)snprintf(member, sizeof member, "%s_tokens", name);
-    return ak_count_at(usage, member);
+    bool counted = ak_count_read(out, usage, member);
+    *out += *part > *out ? *part : 0;
+    return counted;
 }
 
 void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, const char *output)
 {
     const json_t *usage = json_object_get(object, "usage");
-    if (json_is_object(usage)) {
-        out->input = tokens_at(&out->input_cached, usage, input, "cached_tokens");
-        out->output = tokens_at(&out->output_reasoning, usage, output, "reasoning_tokens");
-        out->known = out->input > 0 || out->output > 0; /* no question has no tokens */
+    ak_llm_usage read = {0};
+    int64_t total;
+    if (!json_is_object(usage)) {
+        return;
     }
+    read.known = read_tokens(&read.input, &read.input_cached, usage, input, "cached_tokens");
+    read.known &=
+        read_tokens(&read.output, &read.output_reasoning, usage, output, "reasoning_tokens");
+    /* some servers count reasoning in the total only */
+    if (ak_count_read(&total, usage, "total_tokens") && total > read.input + read.output) {
+        read.output = total - read.input;
+    }
+    read.known &= read.input + read.output > 0; /* no question has no tokens */
+    *out = read.known ? read : (ak_llm_usage){0};
 }
 
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key)

@@ -25,9 +25,11 @@ json_t *ak_schema_openai(const ak_request *request);
 bool ak_schema_strict(const json_t *schema);
 
 void ak_append_at(ak_buf *out, const json_t *object, const char *key);
-int64_t ak_count_at(const json_t *object, const char *key); /* 0 if it is not a count */
+/* Reads a count. Returns false, with 0 in *out, if there is none: a text, a negative number. */
+bool ak_count_read(int64_t *out, const json_t *object, const char *key);
 /* Reads "usage" of OpenAI's APIs, which count the same tokens under different names: `input`_tokens
-   and `output`_tokens, each with details. Leaves *out unchanged if there is none. */
+   and `output`_tokens, each with details. The usage is not known if one of the two is no count.
+   Leaves *out unchanged if there is no "usage". */
 void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, const char *output);
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key);
 /* Reads an error object that came inside a reply or stream. */

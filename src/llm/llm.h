@@ -19,8 +19,8 @@
  * that says whether asking again makes sense. A call never costs more than the budget allows:
  * before each attempt its worst-case cost is reserved. The reservation
  * assumes that all output tokens are used and, until earlier calls have shown the number of tokens
- * per byte, that each byte of the question is one token. An attempt that is lost after it was sent
- * is charged at its worst case.
+ * per byte, that each byte of the question is one token. If a server reports more, the user is
+ * told. An attempt that is lost after it was sent is charged at its worst case.
  *
  * ak_llm_start asks in a separate thread, so that the tuner can measure meanwhile. Any number of
  * calls may share an ak_llm; every other use of it is limited to one thread at a time.
@@ -39,6 +39,7 @@
 /* Output tokens if a chat does not set them: enough for 60 proposals with their hypotheses and some
    reasoning. */
 #define AK_LLM_OUTPUT_TOKENS 8192
+#define AK_LLM_REST_NS       (10 * AK_SECOND_NS)
 #define AK_LLM_NAME_MAX      128 /* bytes of a model name or request id; longer ones are cut */
 
 /* ---- question -------------------------------------------------------------------------------- */
@@ -63,8 +64,9 @@ typedef struct ak_llm_chat {
     const json_t *schema;
     const char *schema_name; /* letters, digits, _ and -, at most 64; NULL: "answer" */
     const char *array;       /* member that holds the wanted elements; NULL if none */
-    /* Most elements that are wanted; 0: no limit. The client ends a stream that continues after
-       them, because further output costs money and is not used. */
+    /* Most elements that are wanted; 0: no limit. The client ends a stream that goes on for
+       AK_LLM_REST_NS after them, because further output costs money and is not used. It waits so
+       long because the end of the stream says how many tokens were used. */
     int elements_max;
     int max_output_tokens; /* including reasoning; 0: AK_LLM_OUTPUT_TOKENS */
     /* Distinguishes equal questions on a tape. It is sent if the model takes a seed. */
@@ -85,6 +87,7 @@ typedef struct ak_llm_chat {
     X(FILTER, "filter")     /* a content filter acted; the text may be cut */                      \
     X(REFUSAL, "refusal")   /* the model declines */                                               \
     X(TOO_LONG, "too_long") /* over AK_LLM_REPLY_BYTES_MAX; the text is cut */                     \
+    X(ENOUGH, "enough")     /* it went on after all that was asked for; the text is cut */         \
     X(LOST, "lost")         /* the connection was lost; the text is cut */
 
 typedef enum ak_llm_finish {

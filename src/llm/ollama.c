@@ -72,9 +72,8 @@ static void reply(ak_reply *out, const json_t *body)
     if (json_is_true(json_object_get(body, "done"))) {
         out->ended = true;
         out->finish = strcmp(reason, "length") == 0 ? AK_LLM_FINISH_LENGTH : AK_LLM_FINISH_STOP;
-        out->usage.known = json_object_get(body, "eval_count") != NULL;
-        out->usage.input = ak_count_at(body, "prompt_eval_count");
-        out->usage.output = ak_count_at(body, "eval_count");
+        out->usage.known = ak_count_read(&out->usage.input, body, "prompt_eval_count");
+        out->usage.known &= ak_count_read(&out->usage.output, body, "eval_count");
     }
     if (json_object_get(body, "error") != NULL) {
         ak_reply_error(out, body);

@@ -66,7 +66,8 @@ static const char *verdict_of(double gain, double expected)
 bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t)
 {
     const ak_experience *parent = parent_of(v, t);
-    if (t->status != AK_TRIAL_OK || parent == NULL || ak_prompt_overlap(parent, t)) {
+    if (t->status != AK_TRIAL_OK || parent == NULL || ak_prompt_overlap(parent, t) ||
+        isnan(t->expected)) {
         return false;
     }
     double gain = parent->ms / t->ms - 1;
@@ -89,9 +90,13 @@ static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
     } else {
         ak_buf_print(out, "#%zu: ", t->parent);
     }
-    ak_buf_puts(out, "expected ");
-    put_gain(out, t->expected);
-    ak_buf_puts(out, ", ");
+    if (isnan(t->expected)) {
+        ak_buf_puts(out, "no expected_gain_pct, ");
+    } else {
+        ak_buf_puts(out, "expected ");
+        put_gain(out, t->expected);
+        ak_buf_puts(out, ", ");
+    }
     if (t->status != AK_TRIAL_OK) {
         ak_buf_print(out, "failed (%s)", ak_trial_status_text(t->status));
     } else if (parent == NULL) {
@@ -101,9 +106,11 @@ static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
         double gain = parent->ms / t->ms - 1;
         ak_buf_puts(out, "measured ");
         put_gain(out, gain);
-        ak_buf_print(out, ": %s",
-                     ak_prompt_overlap(parent, t) ? "not decided, the intervals overlap"
-                                                  : verdict_of(gain, t->expected));
+        if (ak_prompt_overlap(parent, t)) {
+            ak_buf_puts(out, ": not decided, the intervals overlap");
+        } else if (!isnan(t->expected)) {
+            ak_buf_print(out, ": %s", verdict_of(gain, t->expected));
+        }
     }
     if (t->hypothesis != NULL && t->hypothesis[0] != 0) {
         ak_buf_puts(out, ". ");
@@ -125,7 +132,7 @@ static void put_claims(ak_buf *out, const ak_prompt_view *v)
             continue;
         }
         made++;
-        if (t->status == AK_TRIAL_OK && parent != NULL) {
+        if (t->status == AK_TRIAL_OK && parent != NULL && !isnan(t->expected)) {
             double gain = parent->ms / t->ms - 1;
             judged++;
             hoped += t->expected > 0;

@@ -232,14 +232,16 @@ static void describe(ak_suggestion *out, const json_t *changes)
     ak_buf_free(&text);
 }
 
-/* Reads a percentage, even one in quotes ("15", "+15 %"). Returns 0 for anything else. */
-static double percents(const json_t *gain)
+/* Reads a percentage, even one in quotes ("15", "+15 %"), as a gain. Returns NaN for anything else,
+   and for a gain that there cannot be. */
+static double gain_of(const json_t *percents)
 {
-    const char *text = json_string_value(gain);
+    const char *text = json_string_value(percents);
     char *end = NULL;
-    double value = text == NULL ? json_number_value(gain) : ak_number_read(text, &end);
-    bool whole = end == NULL || (end != text && end[strspn(end, " %")] == 0);
-    return whole && isfinite(value) ? value : 0;
+    double gain = (text == NULL ? json_number_value(percents) : ak_number_read(text, &end)) / 100.0;
+    bool whole =
+        text == NULL ? json_is_number(percents) : end != text && end[strspn(end, " %")] == 0;
+    return whole && gain >= AK_EXPECTED_LOW && gain <= AK_EXPECTED_HIGH ? gain : (double)NAN;
 }
 
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
@@ -260,10 +262,7 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     describe(out, changes);
     copy_clean(out->hypothesis, sizeof out->hypothesis, hypothesis == NULL ? "" : hypothesis,
                AK_PROMPT_TEXT_MAX);
-    double expected = percents(gain) / 100.0;
-    out->expected = expected < AK_EXPECTED_LOW    ? AK_EXPECTED_LOW
-                    : expected > AK_EXPECTED_HIGH ? AK_EXPECTED_HIGH
-                                                  : expected;
+    out->expected = gain_of(gain);
     read_parent(out, element, space, trials, trial_count);
     if (!read_changes(out, changes, space)) {
         return;

@@ -44,15 +44,14 @@ typedef struct ak_suggestion {
     ak_suggestion_status status;
     ak_config config; /* valid if accepted or snapped */
     size_t parent;    /* number of a trial; 0 is the default */
-    /* expected gain of speed over the parent: 0.1 is 10 % */
-    double expected;
+    double expected;  /* expected gain of speed over the parent: 0.1 is 10 %; NaN if none is said */
     char hypothesis[AK_PROMPT_TEXT_MAX + 8]; /* printable ASCII */
     char text[AK_PROMPT_TEXT_MAX + 8];       /* proposed changes, cut to fit */
     /* why it was refused or what was changed; "" if neither */
     char note[AK_PROMPT_TEXT_MAX + 104];
 } ak_suggestion;
 
-/* Expected gains are clamped to this range. */
+/* An expected gain outside this range counts as none. */
 #define AK_EXPECTED_LOW  (-0.99)
 #define AK_EXPECTED_HIGH 100.0
 

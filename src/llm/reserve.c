@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "llm/answer.h"
 #include "llm/client.h"
@@ -18,6 +19,7 @@
 /* Generous allowances for the special tokens around a message and for what a provider adds for a
    schema. */
 #define MESSAGE_TOKENS 16
+#define ROUNDING       1e-9 /* a cost above its worst case by this share is equal to it */
 #define REQUEST_TOKENS 1024
 
 ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
@@ -69,12 +71,14 @@ void ak_call_request(ak_request *out, ak_llm_call *call)
 }
 
 /* Returns a bound on the input tokens of a call. Every byte counts as one token until earlier calls
-   have shown the number of tokens per byte; then the bound is that number times LEARNED_MARGIN. */
+   have shown the number of tokens per byte; then the bound is that number times LEARNED_MARGIN. It
+   is more than a token a byte only if a server has counted so. */
 static size_t input_tokens(ak_llm *llm, size_t prompt_tokens_max)
 {
-    double learned = llm->tokens_per_byte * LEARNED_MARGIN;
-    return learned > 0 && learned < 1 ? (size_t)((double)prompt_tokens_max * learned) + 1
-                                      : prompt_tokens_max;
+    double rate = llm->tokens_per_byte, learned = rate * LEARNED_MARGIN;
+    return (learned > 0 && learned < 1) || rate > 1
+               ? (size_t)((double)prompt_tokens_max * learned) + 1
+               : prompt_tokens_max;
 }
 
 static void learn(ak_llm *llm, size_t prompt_tokens_max, const ak_llm_usage *usage)
@@ -117,19 +121,19 @@ static void fit_output(ak_request *request, ak_llm_call *call, size_t input)
     }
 }
 
-/* Fails with the limit that refuses an attempt with this worst case. `dear` says that the prompt is
-   so long that it may cost more than the list price. */
-static ak_status refuse(ak_llm_call *call, const ak_reservation *worst, bool dear, ak_error *err)
+/* Fails with the limit that refuses an attempt with this worst case. `dear`: the tokens of a
+   prompt that is so long that it may cost more than the list price; 0 for others. */
+static ak_status refuse(ak_llm_call *call, const ak_reservation *worst, size_t dear, ak_error *err)
 {
     const ak_llm *llm = call->llm;
     ak_llm_answer *answer = &call->answer;
     double left = llm->budget_usd - llm->totals.cost_usd - llm->reserved_usd;
     int64_t tokens = llm->tokens_max - llm->tokens_used - llm->tokens_reserved;
-    if (dear) {
+    if (dear > 0) {
         return ak_answer_fail(answer, AK_LLM_FAULT_BUDGET, err,
-                              "%s: a question of %zu bytes may cost more than the list price, so "
-                              "the budget cannot be kept: shorten it",
-                              llm->name, call->prompt_tokens_max);
+                              "%s: a question that may have %zu tokens may cost more than the "
+                              "list price, so the budget cannot be kept: shorten it",
+                              llm->name, dear);
     }
     if (llm->budget_usd > 0 && worst->usd > left) {
         return ak_answer_fail(answer, AK_LLM_FAULT_BUDGET, err,
@@ -162,7 +166,7 @@ ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
     ak_status status = AK_OK;
     *out = (ak_reservation){0};
     if (dear || spent || used) {
-        status = refuse(call, &worst, dear, err);
+        status = refuse(call, &worst, dear ? input : 0, err);
     } else {
         *out = worst;
         llm->reserved_usd += worst.usd;
@@ -177,6 +181,29 @@ static void give_back(ak_llm *llm, const ak_reservation *reserved)
 {
     llm->reserved_usd -= reserved->usd;
     llm->tokens_reserved -= reserved->tokens;
+}
+
+/* Notes that an attempt has used more than was reserved for it: the server counts more tokens than
+   the question has bytes, or more than the reply may have. The caller holds the lock of the client,
+   which counts the attempt already. */
+static void note_excess(ak_llm_call *call, const ak_llm_usage *usage, double cost,
+                        const ak_reservation *reserved)
+{
+    const ak_llm *llm = call->llm;
+    char spent[80] = "";
+    if (llm->budget_usd > 0 && llm->totals.cost_usd > llm->budget_usd) {
+        (void)ak_number_print(spent, sizeof spent, "; the budget of $%.4g is exceeded",
+                              llm->budget_usd);
+    } else if (llm->tokens_max > 0 && llm->tokens_used > llm->tokens_max) {
+        (void)ak_number_print(spent, sizeof spent, "; the limit of %lld tokens is exceeded",
+                              (long long)llm->tokens_max);
+    }
+    (void)ak_number_print(
+        call->excess, sizeof call->excess,
+        "%s: the server counts %lld tokens in and %lld out ($%.4f) for a question for "
+        "which %lld tokens ($%.4f) were set aside%s",
+        llm->name, (long long)usage->input, (long long)usage->output, cost,
+        (long long)reserved->tokens, reserved->usd, spent);
 }
 
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved)
@@ -201,6 +228,10 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
     ak_usage_add(&llm->totals.usage, usage);
     llm->tokens_used += tokens;
     learn(llm, call->prompt_tokens_max, usage);
+    bool limited = llm->budget_usd > 0 || llm->tokens_max > 0;
+    if (limited && (tokens > reserved->tokens || cost > reserved->usd * (1 + ROUNDING))) {
+        note_excess(call, usage, cost, reserved);
+    }
     ak_llm_unlock(llm);
 }
 

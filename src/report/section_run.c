@@ -103,7 +103,9 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
                          ak_json_number_at(llm, "output_tokens"));
     }
     if (json_is_number(cost)) {
-        ak_section_pairf(b, "cost", "$%.4f", json_number_value(cost));
+        ak_section_pairf(b, "cost", "%s$%.4f",
+                         uncounted > 0 && json_number_value(cost) > 0 ? "at most " : "",
+                         json_number_value(cost));
     } else {
         ak_section_pair(b, "cost", "not known: the model has no price (--llm-prices gives one)");
     }

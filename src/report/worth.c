@@ -98,6 +98,9 @@ static void judge(worth *w, const json_t *result, const ak_trial *trial)
     const ak_trial *parent = ak_gathered_trial(&w->trials, trial->parent);
     double expected =
         trial->predicted_gain < 1 ? trial->predicted_gain / (1 - trial->predicted_gain) : 0;
+    if (trial->predicted_gain == 0) {
+        return; /* the model predicted nothing */
+    }
     w->predicted++;
     if (trial->status != AK_TRIAL_OK || parent == NULL || parent->status != AK_TRIAL_OK) {
         return;

@@ -2,6 +2,7 @@
    observations and rechecks share its state. */
 #include "strategy/advisor.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -362,7 +363,8 @@ static json_t *record(const ak_advisor *a, const ak_suggestion *s)
     json_t *object = json_object();
     bool good = ak_json_set_text(object, "verdict", ak_suggestion_status_text(s->status)) &&
                 ak_json_set_text(object, "hypothesis", s->hypothesis) &&
-                ak_json_set_real(object, "expected_gain", s->expected) &&
+                ak_json_set(object, "expected_gain",
+                            isnan(s->expected) ? json_null() : ak_json_real(s->expected)) &&
                 ak_json_set(object, "parent", json_integer((json_int_t)s->parent)) &&
                 ak_json_set_text(object, "changes", s->text) &&
                 ak_json_set_text(object, "config", valid ? text : NULL) &&
@@ -538,14 +540,14 @@ bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
         /* Another strategy may have proposed the same configuration while the reply was under
            way. */
         if (!ak_walk_seen(a->walk, &given->what.config)) {
-            *out =
-                (ak_proposal){.config = given->what.config,
-                              .parent = given->parent,
-                              .has_parent = true,
-                              .generation = given->generation,
-                              .predicted_gain = given->what.expected / (1 + given->what.expected),
-                              .model = a->options->model->name,
-                              .hypothesis = given->hypothesis};
+            const double expected = given->what.expected;
+            *out = (ak_proposal){.config = given->what.config,
+                                 .parent = given->parent,
+                                 .has_parent = true,
+                                 .generation = given->generation,
+                                 .predicted_gain = isnan(expected) ? 0 : expected / (1 + expected),
+                                 .model = a->options->model->name,
+                                 .hypothesis = given->hypothesis};
             return true;
         }
     }

@@ -1,4 +1,5 @@
 # An archive that cannot be used is refused in one line and left as it is.
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 try() { autokernel history --archive "$1"; echo "exit $?"; }
 echo 'no database' >text.db
 try text.db
@@ -10,6 +11,17 @@ try text.db/archive.db
 cp "$TESTS"/../data/recordings/tiny.json .
 AUTOKERNEL_ARCHIVE=good.db autokernel tune tiny.json --device sim --evals 3 --quiet >/dev/null
 AUTOKERNEL_ARCHIVE=good.db autokernel stats --device sim | head -n 1
+cp good.db altered.db
+python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("altered.db")
+db.execute("UPDATE runs SET result = json_set(result, '$.best.ms', 0.0001)")
+db.commit()
+PY
+for command in "history --runs" "best --device sim" report "import altered.db"; do
+    autokernel $command --archive $([ "$command" = "import altered.db" ] && echo other.db || echo altered.db) 2>&1 |
+        sed 's/[0-9a-f]\{16\}/RUN/g' | tail -n 1
+done
 head -c 6000 good.db >cut.db
 sum=$(md5sum <cut.db)
 try cut.db

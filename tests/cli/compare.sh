@@ -1,6 +1,7 @@
 # Compares configurations side by side: checks verdicts, and what tells noise from a difference, as text and
 # as JSON.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 autokernel new kernel mine >/dev/null
 compare="autokernel compare ./mine --size 64 --config default --config UNROLL=8 --time 0.3s"
 $compare >words
@@ -9,7 +10,7 @@ grep -c -E '^config 2: (a tie with|not decided|[0-9.]+ times) ?(default|the defa
 grep -v "^reference: " words | grep -c reference
 $compare --repeats 2 --json >lines
 echo "exit $?"
-wc -l <lines
+python3 -c 'import json, sys; print({k: len(v) for k, v in json.load(sys.stdin).items()})' <lines 2>&1 | tail -n 1
 grep -o -E '"(verdict|reference|summary|noise|control|deviation|pressure|before|during|after|rounds|disturbed|extended)":' lines | sort -u | tr '\n' ' '
 echo
 grep -o -E '"reference": ?"[^"]*"' lines | sort -u

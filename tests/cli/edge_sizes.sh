@@ -18,3 +18,11 @@ sed 's/host\.c/other.c/' mine/host.json >mine/host_other.json
 cp mine/host.c mine/other.c
 $check --archive none.db | grep right
 autokernel bench ./mine --size 64 --config COMPILER=gcc --archive none.db --json 2>/dev/null | grep -o '"status": *"ok"' | head -n 1
+echo "-- winners that serve their own size only"
+rm mine/host_other.json
+sed 's/"Conditions": \[/"Conditions": [{"Expression": "(n > 100) == (UNROLL == 8)", "EverySize": true},/; s/},\]/}]/' <host.json >mine/host.json
+autokernel tune ./mine --sizes '64;512' --dispatch 2 --evals 2 --libraries none --finish-time 0.1 --fix THREADS=1 --quiet --archive own.db >own.txt 2>&1
+grep 'its own size' own.txt || cat own.txt
+echo "-- an objective that is equal for all: one candidate is the reference"
+autokernel compare ./mine --size 64 --config UNROLL=1 --config UNROLL=2 --config UNROLL=4 --objective '1+0*ms' --time 0.1s 2>/dev/null |
+    grep -c '  reference'

@@ -31,8 +31,8 @@ static void check(const ak_suggestion *s, const ak_space *space)
 {
     bool taken = s->status == AK_SUGGESTION_ACCEPTED || s->status == AK_SUGGESTION_SNAPPED;
     if (s->status >= AK_SUGGESTION_COUNT || (taken && !ak_space_has(space, &s->config)) ||
-        (!taken && s->note[0] == 0) || !(s->expected >= AK_EXPECTED_LOW) ||
-        !(s->expected <= AK_EXPECTED_HIGH)) {
+        (!taken && s->note[0] == 0) || s->expected < AK_EXPECTED_LOW ||
+        s->expected > AK_EXPECTED_HIGH) {
         __builtin_trap();
     }
     const char *texts[] = {s->hypothesis, s->text, s->note};

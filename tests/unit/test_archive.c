@@ -1,5 +1,7 @@
 /* test_archive.c: tests that the archive keeps its promises: no acknowledged trial is lost, no
    file of another program is touched, and every text is read back as it was written. */
+#include "archive/overview.h"
+#include "archive/store.h"
 #include "archive_fixture.h"
 
 #include <signal.h>
@@ -811,7 +813,8 @@ static void test_read_only(void **state)
                     "DROP COLUMN code_bytes; ALTER TABLE trials DROP COLUMN cost; ALTER TABLE "
                     "trials DROP COLUMN cost_low; ALTER TABLE trials DROP COLUMN cost_high; "
                     "ALTER TABLE trials DROP COLUMN code_hash; ALTER TABLE trials DROP COLUMN "
-                    "same_code; ALTER TABLE environments DROP "
+                    "same_code; ALTER TABLE runs DROP COLUMN result_checksum; "
+                    "ALTER TABLE environments DROP "
                     "COLUMN same_as; PRAGMA user_version = 3");
         }
         assert_int_equal(chmod(f->path, 0444), 0);
@@ -838,6 +841,52 @@ static void test_read_only(void **state)
     assert_int_not_equal(access(wal, F_OK), 0); /* nothing was left beside it */
 }
 
+static bool count_run(void *context, const ak_overview_run *run)
+{
+    *(size_t *)context += run->has_result;
+    return true;
+}
+
+/* A result that was changed in the file is refused wherever it is read, also after a trial of the
+   run was removed. Results from before schema 11 have no checksum and are read. */
+static void changed_results_are_refused(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE runs SET result = replace(result, '0.5', '0.1')",
+        "UPDATE runs SET size = 'N=2'",
+        "UPDATE runs SET result = NULL",
+    };
+    fixture *f = fixture_of(state);
+    ak_run run = literal_run("r1");
+    ak_removal removal;
+    size_t count = 0;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=4", 2.0);
+    trial.run = (char *)"r1";
+    add_trial(f->archive, trial);
+    assert_ok(ak_archive_end_run(f->archive, "r1", "2026-11-21T11:00:00.000Z",
+                                 "{\"best\": {\"ms\": 0.5, \"trial\": 1}}", err));
+    assert_ok(ak_archive_remove(&removal, f->archive, "#1", true, err));
+    assert_ok(ak_archive_get_run(&run, f->archive, "r1", err));
+    assert_non_null(strstr(run.result_json, "0.5,\"trial\":null"));
+    ak_run_clear(&run);
+    assert_ok(ak_store_execute(f->archive, "CREATE TABLE kept AS SELECT * FROM runs", err));
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        assert_ok(ak_store_execute(f->archive, changes[i], err));
+        assert_refused(ak_archive_get_run(&run, f->archive, "r1", err), AK_CORRUPT,
+                       "the result of run r1 was changed");
+        assert_refused(ak_archive_runs_since(f->archive, 0, count_run, &count, err), AK_CORRUPT,
+                       "the result of run r1 was changed");
+        assert_ok(ak_store_execute(f->archive, "UPDATE runs SET result_checksum = NULL", err));
+        assert_ok(ak_archive_get_run(&run, f->archive, "r1", err));
+        ak_run_clear(&run);
+        assert_ok(ak_store_execute(f->archive,
+                                   "DELETE FROM runs; INSERT INTO runs SELECT * FROM kept", err));
+    }
+    assert_ok(ak_archive_runs_since(f->archive, 0, count_run, &count, err));
+    assert_int_equal(count, 1);
+}
+
 /* Gives the tables the form that they had in version 1 of the schema. */
 static void go_back_to_version_1(const char *path)
 {
@@ -862,6 +911,7 @@ static void go_back_to_version_1(const char *path)
                   "ALTER TABLE trials DROP COLUMN cost_high; "
                   "ALTER TABLE trials DROP COLUMN code_hash; "
                   "ALTER TABLE trials DROP COLUMN same_code; "
+                  "ALTER TABLE runs DROP COLUMN result_checksum; "
                   "ALTER TABLE environments DROP COLUMN same_as; "
                   "PRAGMA user_version = 1");
 }
@@ -1418,6 +1468,7 @@ int main(void)
         WITH_FOLDER(test_newer_schema),
         WITH_FOLDER(test_altered_rows),
         WITH_FOLDER(test_read_only),
+        WITH_ARCHIVE(changed_results_are_refused),
         WITH_FOLDER(test_migration),
         WITH_FOLDER(test_newer_schema_with_log),
         WITH_FOLDER(test_damaged),

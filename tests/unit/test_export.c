@@ -35,6 +35,8 @@ static void fill(ak_archive *archive)
     trial.config = (char *)"MR=8,KC=128,fast=False,alpha=1.0,compiler=clang";
     trial.timestamp = (char *)"2026-11-21T10:54:23.000Z";
     trial.median_ms = 0.25;
+    trial.ci_low_ms = 0.24;
+    trial.ci_high_ms = 0.26;
     trial.max_error = 0.5;
     (void)add_trial(archive, trial);
     trial.config = (char *)"MR=8,KC=256,fast=False,alpha=1.0,compiler=clang";
@@ -427,6 +429,12 @@ static void test_csv_refusals(void **state)
         {"name,config,status,ms\nk,A=1,ok,1\nk,A=1,ok,\n", ":3: the status is ok, but there is no"},
         {"name,config,status,ms\nk,A=1,ok,0\n", ":2: the status is ok, but there is no time"},
         {"name,config,status,ms\nk,,ok,1\n", ":2: the status is ok, but \"config\" is empty"},
+        {"name,config,status,ms,ci_low_ms,ci_high_ms\nk,A=1,ok,5,4.96,5.04\nk,A=1,ok,3,4,6\n",
+         ":3 contradicts itself: \"ms\" is 3, which its interval, 4 to 6, does not contain"},
+        {"name,config,status,ms,samples_ms\nk,A=1,ok,1,1.005\nk,A=1,ok,5,1 1 2\n",
+         ":3 contradicts itself: \"ms\" is 5, and its samples are 1 to 2"},
+        {"name,config,status,ms,joules,joules_low,joules_high\nk,A=1,ok,5,7,1,2\n",
+         ":2 contradicts itself: \"joules\" is 7"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_import_refused(f, "csv", cases[i][0], cases[i][1]);
@@ -704,6 +712,12 @@ static void test_t4_units(void **state)
     trial_list list = {0};
     assert_import_refused(f, "t4", "{\"metadata\": {\"timeunit\": \"foo\"}, \"results\": []}",
                           "\"timeunit\" is \"foo\"");
+    assert_import_refused(f, "t4",
+                          "{\"metadata\": {\"timeunit\": \"us\"}, \"results\": ["
+                          "{\"configuration\": {\"x\": 1}, \"invalidity\": \"correct\", "
+                          "\"times\": {\"runtimes\": [100]}, \"measurements\": "
+                          "[{\"name\": \"time\", \"value\": 100, \"unit\": \"ns\"}]}]}",
+                          "result 1 contradicts itself: the measurement \"time\" is 0.0001 ms");
     write_file(
         f->file,
         "{\"metadata\": {\"timeunit\": \"microseconds\"}, \"results\": ["

@@ -25,14 +25,16 @@
 typedef struct fake_time {
     atomic_llong now_ns, slept_ns;
     server *server;
-    int64_t step_ns; /* how far each look at the clock moves it once the server is silent */
+    int64_t step_ns; /* how far each look at the clock moves it once the server is silent; below 0:
+                        always, by -step_ns */
 } fake_time;
 
 static int64_t fake_now(void *context)
 {
     fake_time *time = context;
     bool silent = time->step_ns > 0 && atomic_load(&time->server->silent) != 0;
-    return atomic_fetch_add(&time->now_ns, silent ? time->step_ns : 0);
+    int64_t step = time->step_ns < 0 ? -time->step_ns : silent ? time->step_ns : 0;
+    return atomic_fetch_add(&time->now_ns, step);
 }
 
 static int64_t fake_utc(void *context)
@@ -544,7 +546,11 @@ static void lost_streams_keep_complete_elements(void **state)
     ak_llm_answer_clear(&out.answer);
 }
 
-/* The client does not wait for text that follows the elements it has asked for. */
+/* The client does not wait for long for text that follows the elements it has asked for. It then
+   does not know the tokens, which it does if the stream ends soon. */
+#define STOPPED                                                                                    \
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],"                              \
+    "\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":20}}\n\n"
 static void streams_end_when_enough_is_said(void **state)
 {
     (void)state;
@@ -557,22 +563,26 @@ static void streams_end_when_enough_is_said(void **state)
     } cases[] = {
         {two, more, 2, 3, 200}, /* it goes on with elements */
         {CHUNK("{\\\"proposals\\\": [{\\\"BM\\\": 1}]}"), words, 1, 1, 1}, /* with words */
-        {two, more, 0, 10002, 10002}, /* no limit: all of them */
+        {two, more, 0, 10002, 10002},  /* no limit: all of them */
+        {two, more, -2, 10002, 10002}, /* a stream that has ended soon: all of them, too */
         {CHUNK("Let me think. {\\\"proposals\\\": []} ") CHUNK("{\\\"proposals\\\": [{}"), more, 2,
          10001, 10001}, /* a draft, and then the answer */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[4096];
         outcome out;
-        (void)snprintf(body, sizeof body, "%s\1%s\1%s" DONE, cases[i].begin, cases[i].again,
+        const bool cut = cases[i].most <= 200;
+        const ak_llm_options options = {.model = chat_dialect->spec};
+        (void)snprintf(body, sizeof body, "%s\1%s\1%s" STOPPED DONE, cases[i].begin, cases[i].again,
                        strcmp(cases[i].again, words) == 0 ? CHUNK(".") : CHUNK("]}"));
         const server_reply reply = {200, sse, body, SERVER_WHOLE, 10000};
-        elements_max = cases[i].wanted;
-        call(&out, chat_dialect, &reply, 1);
+        elements_max = abs(cases[i].wanted);
+        call_with(&out, &options, &reply, 1, cases[i].wanted > 0 ? -AK_SECOND_NS : 0);
         elements_max = 0;
         size_t count = json_array_size(out.answer.elements);
         if (out.status != AK_OK || count < cases[i].least || count > cases[i].most ||
-            out.answer.cut || out.answer.finish != AK_LLM_FINISH_STOP) {
+            out.answer.cut || out.answer.usage.known == cut ||
+            out.answer.finish != (cut ? AK_LLM_FINISH_ENOUGH : AK_LLM_FINISH_STOP)) {
             fail_msg("case %zu: %zu elements, %s", i, count, out.err.text);
         }
         ak_llm_answer_clear(&out.answer);
@@ -829,6 +839,45 @@ static void budgets_are_never_exceeded(void **state)
     assert_true(totals.uncertain_usd > 3.9 * worst && totals.uncertain_usd < 4.1 * worst);
     assert_true(totals.cost_usd <= 0.1 && totals.cost_usd + worst > 0.1);
     assert_int_equal(server_asked(&s), 5);
+    ak_llm_close(llm);
+    server_stop(&s);
+}
+
+static void keep_notice(void *context, const char *text)
+{
+    (void)snprintf(context, 400, "%s", text);
+}
+
+/* A server that counts more tokens than a question can have exceeds a budget. The user is told, and
+   the next question is expected to cost as much. */
+static void more_tokens_than_bytes_are_told(void **state)
+{
+    (void)state;
+    server s;
+    ak_llm *llm = NULL;
+    ak_llm_chat chat = chat_of();
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    char said[400] = "";
+    const server_reply reply = {
+        200, NULL,
+        "{\"choices\":[{\"message\":{\"content\":\"{}\"},\"finish_reason\":\"stop\"}],"
+        "\"usage\":{\"prompt_tokens\":600000,\"completion_tokens\":50}}",
+        SERVER_WHOLE, 0};
+    assert_true(server_start(&s, &reply, 1));
+    ak_llm_options options = {.model = "openai-chat:gpt-5",
+                              .url = s.url,
+                              .budget_usd = 0.5,
+                              .notice = keep_notice,
+                              .notice_context = said};
+    assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
+    assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_OK);
+    assert_non_null(strstr(said, "counts 600000 tokens in and 50 out ($0.7505)"));
+    assert_non_null(strstr(said, "the budget of $0.5 is exceeded"));
+    assert_true(llm_worst_case(llm, &chat) > 0.75);
+    ak_llm_answer_clear(&answer);
+    assert_int_equal(ak_llm_ask(&answer, llm, &chat, &err), AK_LIMIT);
+    ak_llm_answer_clear(&answer);
     ak_llm_close(llm);
     server_stop(&s);
 }
@@ -1161,6 +1210,7 @@ int main(void)
         cmocka_unit_test(odd_texts_are_read),
         cmocka_unit_test(empty_and_refused_answers_say_why),
         cmocka_unit_test(budgets_are_never_exceeded),
+        cmocka_unit_test(more_tokens_than_bytes_are_told),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(lost_work_costs_its_worst_case),
         cmocka_unit_test(specifications_are_checked),

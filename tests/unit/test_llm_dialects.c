@@ -260,6 +260,58 @@ static void ends_are_told_apart(void **state)
     }
 }
 
+/* Tokens that a server counts beside those of a reply are added, and numbers that are no counts are
+   not known. */
+static void counts_that_contradict_each_other_are_not_cheap(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *provider, *body;
+        ak_llm_usage usage;
+    } cases[] = {
+        /* reasoning beside the output */
+        {"compatible",
+         "{\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":50,"
+         "\"completion_tokens_details\":{\"reasoning_tokens\":3000}}}",
+         {true, 1000, 0, 0, 3050, 3000}},
+        /* in the total only */
+        {"compatible",
+         "{\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":50,\"total_tokens\":5000}}",
+         {true, 1000, 0, 0, 4000, 0}},
+        {"openai-chat",
+         "{\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":50,\"total_tokens\":1050,"
+         "\"completion_tokens_details\":{\"reasoning_tokens\":30}}}",
+         {true, 1000, 0, 0, 50, 30}},
+        /* cached tokens beside the prompt */
+        {"compatible",
+         "{\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":50,"
+         "\"prompt_tokens_details\":{\"cached_tokens\":5000}}}",
+         {true, 6000, 5000, 0, 50, 0}},
+        {"compatible", "{\"usage\":{\"prompt_tokens\":1000.5,\"completion_tokens\":\"50\"}}", {0}},
+        {"compatible", "{\"usage\":{\"prompt_tokens\":-5,\"completion_tokens\":50}}", {0}},
+        {"compatible", "{\"usage\":{\"completion_tokens\":50}}", {0}},
+        {"openai", "{\"output\":[],\"usage\":{\"input_tokens\":null,\"output_tokens\":5}}", {0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const ak_provider *provider = NULL;
+        json_t *body = json_loads(cases[i].body, 0, NULL);
+        ak_reply reply;
+        ak_reply_init(&reply);
+        assert_int_equal(
+            ak_provider_find(&provider, cases[i].provider, strlen(cases[i].provider), NULL), AK_OK);
+        provider->reply(&reply, body);
+        const ak_llm_usage *got = &reply.usage, *want = &cases[i].usage;
+        if (got->known != want->known || got->input != want->input ||
+            got->input_cached != want->input_cached || got->output != want->output ||
+            got->output_reasoning != want->output_reasoning) {
+            fail_msg("case %zu: %lld in, %lld out", i, (long long)got->input,
+                     (long long)got->output);
+        }
+        ak_reply_free(&reply);
+        json_decref(body);
+    }
+}
+
 /* A parameter that a model does not take is not sent. A schema then becomes text. */
 /* For a provider that demands every property, optional properties become nullable. Others get the
    schema unchanged. */
@@ -346,6 +398,7 @@ int main(void)
         cmocka_unit_test(streams_are_read_in_any_pieces),
         cmocka_unit_test(wrong_types_are_survived),
         cmocka_unit_test(ends_are_told_apart),
+        cmocka_unit_test(counts_that_contradict_each_other_are_not_cheap),
         cmocka_unit_test(abilities_shape_the_request),
         cmocka_unit_test(optional_properties_become_nullable),
     };

@@ -230,6 +230,11 @@ static void test_refused(void **state)
     assert_ok(ak_store_execute(w.other, "UPDATE trials SET ms = 0.5 WHERE ms = 1", err));
     assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.path, err), AK_CORRUPT,
                    "was changed after it was archived");
+    assert_ok(ak_store_execute(w.other, "UPDATE trials SET ms = 1 WHERE ms = 0.5", err));
+    assert_ok(
+        ak_store_execute(w.other, "UPDATE runs SET result = replace(result, '1.0', '0.1')", err));
+    assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.path, err), AK_CORRUPT,
+                   "the result of run aaaaaaaaaaaaaaaa was changed after it was archived");
     assert_int_equal(ask(w.f->archive, COUNT("runs")), 0);
     assert_int_equal(ask(w.f->archive, COUNT("environments")), 0);
     ak_archive_close(w.other);

@@ -410,6 +410,7 @@ static void test_honest_bounds(void **state)
         {-0.05, 10 / 0.96, "measured -4 %: slower, as expected\n"},
         {0.30, 10 / 1.03, "measured +3 %: faster, but by less than expected\n"},
         {0.10, 10 / 0.999, "measured -0.1 %: little difference, where a gain was expected\n"},
+        {NAN, 8, "from the default: no expected_gain_pct, measured +25 %\n"},
         {0.10, 12.5, "measured -20 %: slower, where a gain was expected\n"}};
     static const struct {
         double least_ms;
@@ -1009,16 +1010,20 @@ static void test_predictions(void **state)
         const char *text;
         double expected;
     } rows[] = {{"{\"expected_gain_pct\": 25, \"changes\": {}}", 0.25},
-                {"{\"expected_gain_pct\": -300, \"changes\": {}}", AK_EXPECTED_LOW},
-                {"{\"expected_gain_pct\": 1e300, \"changes\": {}}", AK_EXPECTED_HIGH},
-                {"{\"expected_gain_pct\": \"lots\", \"changes\": {}}", 0},
-                {"{\"changes\": {}}", 0}};
+                {"{\"expected_gain_pct\": \"+15 %\", \"changes\": {}}", 0.15},
+                {"{\"expected_gain_pct\": 0, \"changes\": {}}", 0},
+                {"{\"expected_gain_pct\": -300, \"changes\": {}}", NAN},
+                {"{\"expected_gain_pct\": 1e300, \"changes\": {}}", NAN},
+                {"{\"expected_gain_pct\": \"lots\", \"changes\": {}}", NAN},
+                {"{\"expected_gain_pct\": null, \"changes\": {}}", NAN},
+                {"{\"changes\": {}}", NAN}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ak_suggestion s;
         json_t *element = json_loads(rows[i].text, 0, NULL);
         ak_suggestion_read(&s, element, f->task->space, NULL, 0);
         json_decref(element);
-        assert_true(fabs(s.expected - rows[i].expected) < 1e-12);
+        assert_true(isnan(rows[i].expected) ? isnan(s.expected)
+                                            : fabs(s.expected - rows[i].expected) < 1e-12);
     }
     /* Long texts are cut, bad bytes replaced. */
     ak_buf text = AK_BUF(1 << 20);

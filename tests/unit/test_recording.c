@@ -321,6 +321,9 @@ static void test_refused(void **state)
          "\"What\" is not a known error"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": true}}, \"tune_params_keys\": [\"n\"]}",
          "\"time\" must be a number or the name of an error"},
+        {"{\"cache\": {\"1\": {\"n\": 1, \"time\": 1}}, \"tune_params_keys\": [\"n\"], "
+         "\"objective\": \"GFLOP/s\"}",
+         "the objective \"GFLOP/s\" is missing"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": 0}}, \"tune_params_keys\": [\"n\"]}",
          "worked, but its time is not above 0"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": \"InvalidConfig\"}}, \"tune_params_keys\": "
@@ -337,6 +340,10 @@ static void test_refused(void **state)
         {"{\"results\": [3]}", "result 1 must be an object"},
         {"{\"results\": [{\"invalidity\": \"correct\"}]}", "\"configuration\" is missing"},
         {"{\"results\": [{\"invalidity\": \"odd\"}]}", "\"invalidity\" is \"odd\""},
+        {"{\"results\": [{\"invalidity\": \"correct\", \"configuration\": {\"x\": 1}, \"times\": "
+         "{\"runtimes\": [2, 3]}, \"measurements\": [{\"name\": \"time\", \"value\": 2.5, "
+         "\"unit\": \"us\"}]}]}",
+         "the measurement \"time\" is 0.0025 ms, and the runtimes are 2 to 3 ms"},
         {"{\"Results\": [], \"Metadata\": {\"TimeUnit\": \"Weeks\"}}", "\"TimeUnit\" is \"Weeks\""},
         {"{\"Results\": [{\"Status\": \"Ok\"}]}", "\"Configuration\" is missing"},
         {"{\"Results\": [{\"Status\": \"Odd\"}]}", "\"Status\" is \"Odd\""},

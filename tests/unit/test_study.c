@@ -346,6 +346,7 @@ static void test_dead_model(void **state)
         assert_true(json_is_null(json_object_get(arm, "usd_mean")));
         assert_true(json_is_null(json_object_get(arm, "calls_mean")));
         assert_true(number_of(json_object_get(arm, "spent"), "calls") >= 2);
+        assert_int_equal(number_of(json_object_get(arm, "spent"), "asked"), 2);
         /* As deployed these runs count, with what the fallback made of them. */
         const json_t *deployed = json_object_get(arm, "deployed");
         assert_true(number_of(deployed, "quality") > 0 && number_of(deployed, "low") > 0);

@@ -86,7 +86,7 @@ function draw_call(call, texts) {
         {name: "changes", value: (p) => p.changes || ""},
         {name: "because", value: (p) => p.hypothesis || ""},
         {name: "predicted", right: true, value: (p) => p.expected_gain,
-            cell: (p) => ak.percent(p.expected_gain)},
+            cell: (p) => typeof p.expected_gain === "number" ? ak.percent(p.expected_gain) : "-"},
         {name: "what came of it", value: (p) => outcome_words(p.outcome)},
     ];
     return ak.details(
