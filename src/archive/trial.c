@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "measure/stats.h"
 
 static const char *const status_texts[AK_TRIAL_STATUS_COUNT] = {
 #define TEXT(name, text) [AK_TRIAL_##name] = text,
@@ -240,10 +241,17 @@ static bool set_field(json_t *object, const ak_trial *trial, const ak_field *fie
     return false;
 }
 
+size_t ak_trial_few_samples(const ak_trial *trial)
+{
+    bool few = trial->sample_count < AK_STATS_INTERVAL_MIN && !(trial->search_ms > 0);
+    return few ? trial->sample_count : 0;
+}
+
 json_t *ak_trial_interval(const ak_trial *trial)
 {
-    return trial->ci_high_ms > 0 ? json_pack("[f, f]", trial->ci_low_ms, trial->ci_high_ms)
-                                 : json_null();
+    return trial->ci_high_ms > 0 && ak_trial_few_samples(trial) == 0
+               ? json_pack("[f, f]", trial->ci_low_ms, trial->ci_high_ms)
+               : json_null();
 }
 
 static bool is_interval(const ak_field *field)
@@ -263,7 +271,10 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
         if (!is_interval(field)) {
             good = set_field(object, trial, field);
         } else if (field->offset == offsetof(ak_trial, ci_low_ms)) {
-            good = ak_json_set(object, "ci_ms", ak_trial_interval(trial));
+            /* What an export holds is imported unchanged, so that the range of few samples stays;
+               samples_ms beside it shows their number. */
+            good =
+                ak_json_set(object, "ci_ms", ak_json_interval(trial->ci_low_ms, trial->ci_high_ms));
         }
     }
     return ak_json_give(out, object, good, err);

@@ -55,7 +55,7 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
     }
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
-    ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
+    ak_table_cell(table, "%s", ak_show_trial_interval(a, trial));
     ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     ak_config_cell(table, trial, many); /* with many sizes, print_config shows the configuration */

@@ -343,8 +343,10 @@ void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial)
     }
     ak_buf_print(out, "%s", ak_trial_status_text(trial->status));
     if (trial->status == AK_TRIAL_OK) {
-        ak_buf_print(out, " %s ms%s", ak_show_real(ms, trial->median_ms),
-                     ak_show_spread(interval, trial->ci_low_ms, trial->ci_high_ms));
+        ak_buf_print(out, " %s ms", ak_show_real(ms, trial->median_ms));
+        if (trial->ci_high_ms > trial->ci_low_ms) {
+            ak_buf_print(out, " (%s)", ak_show_trial_interval(interval, trial));
+        }
     }
     if (trial->status == AK_TRIAL_OK && trial->efficiency > 0) {
         ak_buf_print(out, ", %s of the roofline", ak_show_percent(share, trial->efficiency));

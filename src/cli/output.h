@@ -81,6 +81,8 @@ int ak_out_end(int code);
 /* Writes four significant digits without an exponent: 1365, 12.34, 0.001234; "-" for 0. */
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
+/* Writes the interval of a trial's time; "3 samples: no interval" if its samples are too few. */
+const char *ak_show_trial_interval(char out[AK_NUMBER_BYTES], const ak_trial *trial);
 /* Writes " (LOW .. HIGH)", to follow a figure; "" if there is no interval. */
 const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high);
 /* Writes "1.23x"; "-" for 0. */

@@ -75,7 +75,7 @@ void ak_best_row(ak_table *table, const ak_trial *trial)
     size_cell(table, trial);
     ak_table_cell(table, "%s", ak_or_empty(trial->dtype));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
-    ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
+    ak_table_cell(table, "%s", ak_show_trial_interval(a, trial));
     rate_cell(table, trial);
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     ak_table_cell(table, "%s", ak_or_empty(trial->config));

@@ -17,13 +17,12 @@
 #include "base/alloc.h"
 
 enum {
-    INTERVAL_MIN = 6, /* from 6 samples on 2 * 2^-n is below 5 % */
-    EXACT_MAX = 60    /* for more samples the normal approximation differs by at most one rank */
+    EXACT_MAX = 60 /* for more samples the normal approximation differs by at most one rank */
 };
 
 size_t ak_stats_interval_rank(size_t count)
 {
-    if (count < INTERVAL_MIN) {
+    if (count < AK_STATS_INTERVAL_MIN) {
         return 1;
     }
     if (count > EXACT_MAX) {

@@ -121,8 +121,7 @@ static json_t *top_item(const ak_report_model *model, size_t i)
     const ak_trial *trial = model->ranking[i];
     return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:b}", "trial",
                      (json_int_t)trial->id, "config", trial->config, "ms",
-                     ak_json_known(trial->median_ms), "ci_ms",
-                     ak_json_interval(trial->ci_low_ms, trial->ci_high_ms), "tflops",
+                     ak_json_known(trial->median_ms), "ci_ms", ak_trial_interval(trial), "tflops",
                      ak_json_known(trial->tflops), "gbs", ak_json_known(trial->gbs), "efficiency",
                      ak_json_known(trial->efficiency), "strategy", trial->strategy, "same_code",
                      trial->same_code != 0);

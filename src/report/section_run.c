@@ -351,7 +351,11 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
             ak_section_value(b, ak_trial_value(trial));
         }
         ak_section_value(b, trial->median_ms);
-        ak_section_interval(b, trial->ci_low_ms, trial->ci_high_ms);
+        if (ak_trial_few_samples(trial) > 0) {
+            ak_section_cellf(b, "%zu samples: no interval", ak_trial_few_samples(trial));
+        } else {
+            ak_section_interval(b, trial->ci_low_ms, trial->ci_high_ms);
+        }
         ak_section_value(b, memory ? trial->gbs : trial->tflops);
         ak_section_figure(b, "%.1f %%", trial->efficiency * 100);
         ak_section_cellf(b, "%s%s",

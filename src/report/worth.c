@@ -57,7 +57,7 @@ typedef struct worth {
     bool priced;
     double cost_usd, seconds;
     double gain_pct; /* sum over runs of the gain, in %, of the model's best relative to the
-                        default */
+                        default; only trials whose interval is above 1 count */
     size_t runs;     /* runs in which a model took part and the default has a time */
     ak_map *asked;   /* runs that asked a model; other runs are left out */
     ak_map *run_ids; /* the runs in `asked` that have selected trials */
@@ -184,7 +184,7 @@ static void count_run(worth *w, const json_t *result, const char *run)
         w->generations[g].trials++;
         w->generations[g].ok += t->status == AK_TRIAL_OK;
         best[g] = fmax(best[g], speed);
-        model_best = fmax(model_best, speed);
+        model_best = over.low > 1 ? fmax(model_best, speed) : model_best;
         last = g > last ? g : last;
     }
     double so_far = 0;

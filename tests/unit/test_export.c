@@ -782,7 +782,7 @@ static void test_best(void **state)
     assert_string_equal(json_string_value(json_object_get(environment, "hash")),
                         "ffeeddccbbaa99887766554433221100");
     assert_string_equal(json_string_value(json_object_get(environment, "cpu")), "a, b");
-    assert_int_equal(json_array_size(json_object_get(best, "ci_ms")), 2);
+    assert_true(json_is_null(json_object_get(best, "ci_ms"))); /* of three samples */
     assert_int_equal(json_integer_value(json_object_get(best, "trial")), 2);
     assert_string_equal(json_string_value(json_object_get(best, "autokernel")), AK_VERSION);
     json_decref(best);

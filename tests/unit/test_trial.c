@@ -70,6 +70,23 @@ static void test_json_round_trip(void **state)
     }
 }
 
+/* The range of three samples covers their median with 75 %, that of six with 97 %. The times of a
+   finish have their own interval. */
+static void test_few_samples_have_no_interval(void **state)
+{
+    (void)state;
+    static double samples[6] = {1, 1.1, 1.2, 1.3, 1.4, 1.5};
+    ak_trial trial = {.samples_ms = samples, .ci_low_ms = 1, .ci_high_ms = 1.5};
+    for (trial.sample_count = 1; trial.sample_count <= 6; trial.sample_count++) {
+        json_t *interval = ak_trial_interval(&trial);
+        assert_int_equal(json_is_null(interval), trial.sample_count < 6);
+        json_decref(interval);
+    }
+    trial.sample_count = 3;
+    trial.search_ms = 1;
+    assert_int_equal(ak_trial_few_samples(&trial), 0);
+}
+
 static void test_json_members(void **state)
 {
     (void)state;
@@ -115,7 +132,8 @@ static void test_json_refusals(void **state)
         {"{\"kernel\":\"k\",\"config\":\"\",\"status\":\"ok\",\"ci_ms\":[1]}", "ci_ms"},
         {"{\"kernel\":\"k\",\"config\":\"\",\"status\":\"ok\",\"ci_ms\":[1,true]}", "ci_ms"},
         {"{\"kernel\":\"k\",\"config\":\"\",\"status\":\"ok\",\"samples_ms\":[\"a\"]}", "samples"},
-        {"{\"kernel\":\"k\",\"config\":\"\",\"status\":\"ok\",\"samples_ms\":[-1]}", "sample 1"},
+        {"{\"kernel\":\"k\",\"config\":\"\",\"status\":\"ok\",\"ms\":1,\"samples_ms\":[-1]}",
+         "sample 1"},
         {"{\"kernel\":\"k\",\"config\":\"\",\"status\":\"ok\",\"samples_ms\":{}}", "samples"},
         {"{\"kernel\":\"k\",\"config\":\"\",\"status\":\"ok\",\"registers\":3000000000}",
          "registers"},
@@ -305,15 +323,11 @@ int main(void)
 {
     fixture_fail_json_too();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_json_round_trip),
-        cmocka_unit_test(test_json_members),
-        cmocka_unit_test(test_json_refusals),
-        cmocka_unit_test(test_config_text),
-        cmocka_unit_test(test_real),
-        cmocka_unit_test(test_timestamp),
-        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_status),          cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_json_round_trip), cmocka_unit_test(test_few_samples_have_no_interval),
+        cmocka_unit_test(test_json_members),    cmocka_unit_test(test_json_refusals),
+        cmocka_unit_test(test_config_text),     cmocka_unit_test(test_real),
+        cmocka_unit_test(test_timestamp),       cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,9 @@ static json_t *worth_of(fixture *f, const char *finish)
                     .system = (char[]){"s"},
                     .brief = (char[]){"b"},
                     .state = (char[]){"t"},
-                    .proposals = (char *)(uintptr_t)proposals};
+                    .proposals = (char *)(uintptr_t)proposals,
+                    .input_tokens = 1000,
+                    .output_tokens = 50};
     assert_ok(ak_archive_add_run(f->archive, &run, err));
     assert_ok(ak_archive_add_call(f->archive, &call, err));
     int64_t first = add(f, "A=1", "default", NULL, 0, 0, 1463, 1.02);
@@ -132,6 +134,28 @@ static void without_a_finish_trials_count(void **state)
     json_decref(worth);
 }
 
+/* Nothing is paid for a gain whose interval reaches 1, because it may be none. */
+static void undecided_gains_have_no_price(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *finish;
+        double gained, tokens; /* 0 tokens: null */
+    } cases[] = {{result, 50, 21}, {interrupted, 0, 0}};
+    for (size_t i = 0; i < AK_COUNT(cases); i++) {
+        void *own = NULL;
+        assert_int_equal(fixture_open_archive(&own), 0);
+        json_t *worth = worth_of(fixture_of(&own), cases[i].finish);
+        const json_t *calls = json_object_get(worth, "calls");
+        assert_true(fabs(ak_json_number_at(calls, "gained_pct") - cases[i].gained) < 1e-6);
+        assert_int_equal(json_is_null(json_object_get(calls, "tokens_per_pct")),
+                         cases[i].tokens == 0);
+        assert_true(fabs(ak_json_number_at(calls, "tokens_per_pct") - cases[i].tokens) < 1e-6);
+        json_decref(worth);
+        assert_int_equal(fixture_close(&own), 0);
+    }
+}
+
 /* `llm show` uses the same times as `stats`. It says where they come from and what is not
    decided. */
 static void conversations_say_the_same(void **state)
@@ -181,6 +205,7 @@ int main(void)
                                         fixture_close),
         cmocka_unit_test_setup_teardown(older_trials_change_nothing, fixture_open_archive,
                                         fixture_close),
+        cmocka_unit_test(undecided_gains_have_no_price),
         cmocka_unit_test(conversations_say_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
