@@ -1,12 +1,13 @@
 /* versions.c: see versions.h. */
 #include "report/versions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "archive/config_text.h"
 #include "archive/field.h"
 #include "base/alloc.h"
-#include "measure/verdict.h"
+#include "report/apart.h"
 #include "report/line_diff.h"
 #include "report/page.h"
 #include "report/section_builder.h"
@@ -65,6 +66,8 @@ static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t
     v->ms = ms;
     v->low_ms = ak_json_number_in(best, "ci_ms", 0);
     v->high_ms = ak_json_number_in(best, "ci_ms", 1);
+    json_decref(v->noise);
+    v->noise = json_incref(json_object_get(result, "noise"));
     AK_DO(ak_trial_set_text(&v->run, run->id, err));
     return ak_trial_set_text(&v->config, ak_json_text_at(best, "config"), err);
 }
@@ -131,6 +134,7 @@ void ak_versions_clear(ak_versions *versions)
         ak_free(v->run);
         ak_free(v->config);
         json_decref(v->environment);
+        json_decref(v->noise);
         ak_pack_clear(&v->sources);
     }
     ak_free(versions->list);
@@ -141,18 +145,20 @@ void ak_versions_clear(ak_versions *versions)
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-static void add_verdict(ak_section_builder *b, double ratio, double low, double high)
+static void add_speed(ak_section_builder *b, const ak_kernel_version *before,
+                      const ak_kernel_version *one)
 {
-    if (!(ratio > 0)) {
-        ak_section_cell(b, "-");
-        return;
-    }
-    const ak_stats speed = {.low = low, .high = high};
-    ak_speed_verdict verdict = ak_verdict_of(&speed, NULL, true);
-    ak_section_ratio(b, ratio,
-                     verdict == AK_SPEED_TIE         ? "x (tie)"
-                     : verdict == AK_SPEED_UNDECIDED ? "x (not decided: times vary)"
-                                                     : "x");
+    const ak_speed s =
+        ak_apart_speed(&(ak_apart){before->ms, before->low_ms, before->high_ms, before->noise},
+                       &(ak_apart){one->ms, one->low_ms, one->high_ms, one->noise});
+    const bool undecided = s.verdict == AK_SPEED_UNDECIDED;
+    char end[64];
+    (void)snprintf(end, sizeof end, "x%s%s%s",
+                   undecided                   ? " (not decided: "
+                   : s.verdict == AK_SPEED_TIE ? " (tie)"
+                                               : "",
+                   undecided ? ak_speed_doubt_text(s.doubt) : "", undecided ? ")" : "");
+    ak_section_ratio(b, s.ratio, end);
 }
 
 static void add_versions(ak_section_builder *b, const ak_versions *v)
@@ -166,9 +172,7 @@ static void add_versions(ak_section_builder *b, const ak_versions *v)
                      v->run.kernel, v->run.size, v->run.dtype, v->run.choices[0] == 0 ? "" : " ",
                      v->run.choices, v->run.device, v->run.id, v->at + 1);
     for (size_t i = 0; i < v->count; i++) {
-        const ak_kernel_version *one = &v->list[i], *before = i > 0 ? one - 1 : NULL;
-        bool known = before != NULL && one->ms > 0 && before->ms > 0;
-        bool sure = known && one->high_ms > one->low_ms && before->high_ms > before->low_ms;
+        const ak_kernel_version *one = &v->list[i];
         ak_section_cellf(b, "%zu (%.8s)", i + 1, one->hash);
         ak_section_cellf(b, "%.10s %.5s", one->since,
                          strlen(one->since) > 16 ? one->since + 11 : "");
@@ -176,8 +180,11 @@ static void add_versions(ak_section_builder *b, const ak_versions *v)
         ak_section_cellf(b, "%zu", one->trials);
         ak_section_value(b, one->ms);
         ak_section_interval(b, one->low_ms, one->high_ms);
-        add_verdict(b, known ? before->ms / one->ms : 0, sure ? before->low_ms / one->high_ms : 0,
-                    sure ? before->high_ms / one->low_ms : 0);
+        if (i > 0) {
+            add_speed(b, one - 1, one);
+        } else {
+            ak_section_cell(b, "-");
+        }
         ak_section_cell(b, one->config == NULL ? "-" : one->config);
     }
 }

@@ -16,6 +16,7 @@ typedef struct ak_kernel_version {
     size_t runs, trials;
     double ms, low_ms, high_ms; /* time of its best and its interval; 0: no trial was successful, or
                                    there is no interval */
+    json_t *noise;              /* of the run of its best: how sure its time is */
     double same_ms;      /* its fastest trial of the best configuration of the run; 0: none */
     json_t *environment; /* of its latest run */
     ak_pack sources;     /* empty: the archive does not have them */

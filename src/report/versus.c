@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/value_json.h"
-#include "measure/verdict.h"
+#include "report/apart.h"
 #include "report/page.h"
 #include "report/section_builder.h"
 
@@ -57,6 +57,20 @@ out:
     return status;
 }
 
+/* Returns whether the best of both runs have one configuration, of which both archived the same
+   machine code. */
+static bool is_same_code(const ak_versus *v)
+{
+    for (size_t i = 0; i < v->common_count; i++) {
+        const ak_versus_common *c = &v->common[i];
+        if (ak_text_same(c->a->config, v->a.best.config) &&
+            ak_text_same(c->b->config, v->b.best.config)) {
+            return c->a->code_hash != NULL && ak_text_same(c->a->code_hash, c->b->code_hash);
+        }
+    }
+    return false;
+}
+
 ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,
                            ak_error *err)
 {
@@ -66,13 +80,11 @@ ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, c
     AK_TRY(ak_report_gather(&v.b, archive, b, err));
     AK_TRY(find_common(&v, err));
     const ak_report_best *x = &v.a.best, *y = &v.b.best;
-    if (x->found && y->found && x->ms > 0 && y->ms > 0) {
-        v.ratio = x->ms / y->ms;
-        /* Recorded times have no intervals, so their ratio has none either. */
-        bool sure =
-            x->low_ms > 0 && x->high_ms > x->low_ms && y->low_ms > 0 && y->high_ms > y->low_ms;
-        v.low = sure ? x->low_ms / y->high_ms : 0;
-        v.high = sure ? x->high_ms / y->low_ms : 0;
+    if (x->found && y->found) {
+        v.speed = ak_apart_speed(
+            &(ak_apart){x->ms, x->low_ms, x->high_ms, json_object_get(v.a.result, "noise")},
+            &(ak_apart){y->ms, y->low_ms, y->high_ms, json_object_get(v.b.result, "noise")});
+        v.same_code = is_same_code(&v);
     }
     *out = v;
     v = (ak_versus){0};
@@ -170,26 +182,28 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     char ratio[AK_REAL_BYTES], low[AK_REAL_BYTES], high[AK_REAL_BYTES];
     const ak_report_best *x = &v->a.best, *y = &v->b.best;
     begin(b, "What each found", "", true);
-    const ak_stats speed = {.low = v->low, .high = v->high};
-    ak_speed_verdict verdict = ak_verdict_of(&speed, NULL, true);
+    const ak_speed *speed = &v->speed;
     if (!same_task(v)) {
         ak_section_notef(b, "The runs solve different tasks (%s): their times do not compare.",
                          difference(v));
-    } else if (v->ratio > 0 && v->low > 0) {
-        ak_section_notef(b,
-                         "The best of B has %s times the speed of the best of A (%s to %s)%s. "
-                         "They were not measured beside each other.",
-                         ak_number_ratio(ratio, v->ratio), ak_number_ratio(low, v->low),
-                         ak_number_ratio(high, v->high),
-                         verdict == AK_SPEED_UNDECIDED ? ", which decides nothing, as times vary"
-                         : verdict == AK_SPEED_TIE     ? ", a tie"
-                                                       : "");
-    } else if (v->ratio > 0) {
+    } else if (speed->low > 0) {
+        ak_section_notef(
+            b,
+            "The best of B has %s times the speed of the best of A (%s to %s)%s%s. They were not "
+            "measured beside each other.",
+            ak_number_ratio(ratio, speed->ratio), ak_number_ratio(low, speed->low),
+            ak_number_ratio(high, speed->high),
+            v->same_code                           ? ", which is no gain: both are the same code"
+            : speed->verdict == AK_SPEED_UNDECIDED ? ", which decides nothing: "
+            : speed->verdict == AK_SPEED_TIE       ? ", a tie"
+                                                   : "",
+            v->same_code ? "" : ak_speed_doubt_sentence(speed->doubt));
+    } else if (speed->ratio > 0) {
         ak_section_notef(
             b,
             "The best of B has %s times the speed of the best of A. Recorded times have "
             "no interval.",
-            ak_number_ratio(ratio, v->ratio));
+            ak_number_ratio(ratio, speed->ratio));
     }
     values(b, "best, ms", x->ms, y->ms);
     ak_section_cell(b, "95 % interval, ms");
@@ -393,10 +407,16 @@ ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *
                            ak_error *err)
 {
     const bool same = same_task(v);
-    *out = json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}", "schema", 1, "kind", "versus", "a",
-        side_json(&v->a), "b", side_json(&v->b), "ratio", ak_json_known(same ? v->ratio : 0),
-        "ratio_ci", same ? ak_json_interval(v->low, v->high) : json_null(), "why_not",
-        difference(v), "common", common_json(v), "sections", ak_page_sections(sections));
+    const ak_speed *speed = &v->speed;
+    const char *doubt = v->same_code ? "same code" : ak_speed_doubt_text(speed->doubt);
+    const ak_speed_verdict verdict = v->same_code ? AK_SPEED_UNDECIDED : speed->verdict;
+    *out = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:s?, s:s?, s:s?, s:o, s:o}", "schema", 1,
+                     "kind", "versus", "a", side_json(&v->a), "b", side_json(&v->b), "ratio",
+                     ak_json_known(same ? speed->ratio : 0), "ratio_ci",
+                     same ? ak_json_interval(speed->low, speed->high) : json_null(), "verdict",
+                     same && speed->low > 0 ? ak_speed_verdict_text(verdict) : NULL,
+                     "undecided_because", same && verdict == AK_SPEED_UNDECIDED ? doubt : NULL,
+                     "why_not", difference(v), "common", common_json(v), "sections",
+                     ak_page_sections(sections));
     return ak_made(*out, err);
 }

@@ -21,8 +21,8 @@ typedef struct ak_versus {
     ak_report_model a, b;
     ak_versus_common *common; /* in the order of the ratio, the greatest first */
     size_t common_count;
-    double ratio, low, high; /* speed of the best of B relative to the best of A, and its interval,
-                                from the intervals of both times; 0: not known */
+    ak_speed speed; /* of the best of B relative to the best of A (apart.h) */
+    bool same_code; /* the best of both have one configuration and the same machine code */
 } ak_versus;
 
 ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,

@@ -4,6 +4,7 @@
 
 #include "archive/overview.h"
 #include "archive/store.h"
+#include "report/apart.h"
 #include "report/page.h"
 
 static const char *const formats[] = {"text", "csv", "json", "md", "html"};
@@ -694,6 +695,42 @@ static void test_failed_later(void **state)
 }
 
 /* Two runs can be compared in every format. */
+/* A ratio of two runs is no surer than either of them: their controls and disturbed rounds count.
+ */
+static void test_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *of_a, *of_b;
+        ak_speed_verdict verdict;
+        ak_speed_doubt doubt;
+    } cases[] = {
+        {"{\"rounds\": 18, \"disturbed\": 0}", "null", AK_SPEED_FASTER, AK_DOUBT_NONE},
+        {"{\"control\": {\"ratio\": 1.01, \"ratio_ci\": [0.995, 1.02]}}", "null", AK_SPEED_FASTER,
+         AK_DOUBT_NONE},
+        {"{\"control\": {\"ratio\": 1.076, \"ratio_ci\": [0.936, 1.236]}}", "null",
+         AK_SPEED_UNDECIDED, AK_DOUBT_CONTROL},
+        {"null", "{\"control\": {\"ratio\": 1.076, \"ratio_ci\": [0.936, 1.236]}}",
+         AK_SPEED_UNDECIDED, AK_DOUBT_CONTROL},
+        {"null", "{\"rounds\": 18, \"disturbed\": 17}", AK_SPEED_UNDECIDED, AK_DOUBT_BUSY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        json_t *a = json_loads(cases[i].of_a, JSON_DECODE_ANY, NULL),
+               *b = json_loads(cases[i].of_b, JSON_DECODE_ANY, NULL);
+        const ak_speed s =
+            ak_apart_speed(&(ak_apart){1.06, 1.05, 1.07, a}, &(ak_apart){1.0, 0.995, 1.005, b});
+        assert_true(s.low > 1.04 && s.ratio > 1.059 && s.high < 1.08);
+        assert_int_equal(s.verdict, cases[i].verdict);
+        assert_int_equal(s.doubt, cases[i].doubt);
+        json_decref(a);
+        json_decref(b);
+    }
+    const ak_speed recorded =
+        ak_apart_speed(&(ak_apart){2, 0, 0, NULL}, &(ak_apart){1, 0, 0, NULL});
+    assert_true(recorded.ratio == 2 && recorded.low == 0);
+    assert_int_equal(recorded.verdict, AK_SPEED_NONE);
+}
+
 static void test_versus(void **state)
 {
     fixture *f = fixture_of(state);
@@ -1115,6 +1152,7 @@ int main(void)
         WITH_ARCHIVE(test_control_in_words),
         WITH_ARCHIVE(test_decided_in_words),
         WITH_ARCHIVE(test_failed_later),
+        cmocka_unit_test(test_apart),
         WITH_ARCHIVE(test_versus),
         WITH_ARCHIVE(test_command_quoting),
         WITH_ARCHIVE(test_devices),

@@ -1,0 +1,43 @@
+/* apart.c: see apart.h. */
+#include "report/apart.h"
+
+#include <math.h>
+
+#include "measure/verdict.h"
+#include "report/finish_order.h"
+
+/* Returns by how much a control may differ from itself, in either direction; 0: there was none. */
+static double reach(const ak_speed *control)
+{
+    return control->ratio > 0
+               ? fmax(ak_verdict_deviation(control->low), ak_verdict_deviation(control->high))
+               : 0;
+}
+
+static bool is_clean(const json_t *noise)
+{
+    return 2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
+}
+
+ak_speed ak_apart_speed(const ak_apart *before, const ak_apart *after)
+{
+    ak_speed s = {0};
+    if (!(before->ms > 0 && after->ms > 0)) {
+        return s;
+    }
+    s.ratio = before->ms / after->ms;
+    if (!(before->low_ms > 0 && before->high_ms > before->low_ms && after->low_ms > 0 &&
+          after->high_ms > after->low_ms)) {
+        return s;
+    }
+    s.low = before->low_ms / after->high_ms;
+    s.high = before->high_ms / after->low_ms;
+    const ak_speed of_before = ak_speed_read(json_object_get(before->noise, "control")),
+                   of_after = ak_speed_read(json_object_get(after->noise, "control"));
+    const ak_speed *worse = reach(&of_before) > reach(&of_after) ? &of_before : &of_after;
+    const ak_stats control = {.median = worse->ratio, .low = worse->low, .high = worse->high};
+    const ak_stats ratio = {.median = s.ratio, .low = s.low, .high = s.high};
+    s.verdict = ak_verdict_doubt(&s.doubt, &ratio, worse->ratio > 0 ? &control : NULL,
+                                 is_clean(before->noise) && is_clean(after->noise));
+    return s;
+}
