@@ -88,9 +88,10 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
 }
 
 /* The score is defined so that random search gets 0. It is computed from ranks, which are whole
-   numbers and so are coarse in a recording of few configurations. With fewer than
-   FEW_CONFIGURATIONS, random search is therefore simulated CONTROL_REPEATS times, and its mean
-   score is reported if it is further than CONTROL_FAR from 0. */
+   numbers and so are coarse in a recording of few configurations, and as if all configurations took
+   the same time to try. So random search is simulated CONTROL_REPEATS times, and its mean score is
+   reported if it is further than CONTROL_FAR from 0; below FEW_CONFIGURATIONS their number is the
+   reason. */
 #define FEW_CONFIGURATIONS 1000
 #define CONTROL_REPEATS    100
 #define CONTROL_FAR        0.1
@@ -111,11 +112,9 @@ static ak_status control(board *b, const ak_args *args, ak_error *err)
     };
     for (size_t i = 0; i < b->recording_count; i++) {
         ak_simulation result = {0};
-        if (ak_recording_describe(b->recordings[i])->ok < FEW_CONFIGURATIONS) {
-            AK_DO(ak_simulate(&result, b->recordings[i], &options, err));
-            b->control[i] = result.scored ? result.score : 0;
-            ak_simulation_clear(&result);
-        }
+        AK_DO(ak_simulate(&result, b->recordings[i], &options, err));
+        b->control[i] = result.scored ? result.score : 0;
+        ak_simulation_clear(&result);
     }
     return AK_OK;
 }
@@ -334,10 +333,15 @@ static void print_text(const board *b, const ak_args *args)
     for (size_t i = 0; i < b->recording_count; i++) {
         const ak_recording_facts *f = ak_recording_describe(b->recordings[i]);
         if (is_far(b->control[i])) {
-            ak_out(
-                "%s: random search itself scores %.2f there, not 0, as %s configurations are too "
-                "few for this score: compare strategies with that\n",
-                args->operand[i], b->control[i], ak_show_count(count, (double)f->ok));
+            ak_out("%s: random search itself scores %.2f there, not 0, as ", args->operand[i],
+                   b->control[i]);
+            if (f->ok < FEW_CONFIGURATIONS) {
+                ak_out("%s configurations are too few for this score",
+                       ak_show_count(count, (double)f->ok));
+            } else {
+                ak_out("the score assumes that all configurations take the same time to try");
+            }
+            ak_out(": compare strategies with that\n");
         }
     }
 }
