@@ -108,7 +108,8 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
                 copy_member(object, "loss", one, "loss") &&
                 copy_member(object, "loss_ci", one, "loss_ci") &&
                 copy_member(object, "loss_verdict", one, "loss_verdict") &&
-                copy_member(object, "best_ms", one, "ms");
+                copy_member(object, "best_ms", one, "ms") &&
+                copy_member(object, "best_ci_ms", one, "ci_ms");
     AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
