@@ -855,8 +855,11 @@ typedef struct ak_size_result {
     double loss;   /* cost of `config` relative to the winner's, paired and measured again; 1 if it
                       is the winner */
     double loss_low, loss_high;   /* 95 % interval of `loss` */
-    ak_speed_verdict verdict;     /* of `config` against the winner; NONE if it is the winner */
+    /* Of `config` against the winner. If it is the winner: NONE, or UNDECIDED if the comparison was
+       too uncertain to tell which configuration is the best; then the interval is 0. */
+    ak_speed_verdict verdict;
     ak_speed config_over_library; /* speed of `config` relative to the library */
+    ak_noise noise;               /* of the comparison that found the winner */
 } ak_size_result;
 
 /* What a set of configurations loses over all sizes, if each size uses the best of the set. */
@@ -865,6 +868,7 @@ typedef struct ak_sizes_loss {
     double geomean, worst; /* 0: the set does not serve every size, or nothing was decided */
     size_t worst_size;     /* index in `sizes` */
     size_t open;           /* number of sizes whose loss is not decided; no figure counts them */
+    size_t unusable;       /* number of sizes that the set cannot serve; no figure counts them */
 } ak_sizes_loss;
 
 typedef struct ak_sizes_result {
@@ -876,6 +880,9 @@ typedef struct ak_sizes_result {
     size_t config_count;
     double *ms;             /* ms[config * size_count + size], interleaved; 0: it failed there */
     double *costs;          /* the costs, which decide the choice: by default the times */
+    /* speeds[config * size_count + size] is relative to the winner of the size; ratio 0 as in ms */
+    ak_speed *speeds;
+    ak_sizes_loss *alone;   /* for each configuration, what it loses if all sizes use it */
     char *objective, *unit; /* as those of a task: "time", "ms" */
     size_t *table;          /* the chosen indices into `configs`; none if the run ended early */
     size_t table_count;
@@ -887,6 +894,8 @@ typedef struct ak_sizes_result {
     size_t evaluated;
     ak_llm_use llm; /* over all sizes */
     double seconds;
+    char **warnings; /* what made the comparisons at a size less certain, with the size in front */
+    size_t warning_count;
     const char *stopped_by; /* "done", "cancelled", or "nothing" if no configuration works at some
                                size */
 } ak_sizes_result;

@@ -123,6 +123,28 @@ static bool is_blank(const unsigned char *element, ak_dtype dtype)
     return bytes > 1 && ak_dtype_is_float(dtype) && memcmp(element, ones, bytes) == 0;
 }
 
+static bool is_poison(double value, ak_dtype dtype)
+{
+    unsigned char bytes[sizeof value];
+    ak_inputs_encode(bytes, &value, 1, dtype);
+    return ak_guard_is_poison(bytes, dtype);
+}
+
+/* Returns how many whole numbers of the reference are the poison, if the one at the first bad
+   element is. A configuration that serves as the reference leaves it where it does not write. */
+static size_t count_missing(const ak_compare_result *r, const ak_compare_with *with)
+{
+    size_t count = 0;
+    const bool wide = r->whole && ak_dtype_bytes(with->dtype) >= sizeof(uint32_t);
+    if (r->bad == 0 || !wide || !is_poison(r->want, with->dtype)) {
+        return 0;
+    }
+    for (size_t i = 0; i < with->count; i++) {
+        count += is_poison(with->reference[i], with->dtype) ? 1 : 0;
+    }
+    return count;
+}
+
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with)
 {
     const size_t count = with->count, element = ak_dtype_bytes(with->dtype);
@@ -157,6 +179,7 @@ void ak_compare_output(ak_compare_result *out, const void *output, const ak_comp
             }
         }
     }
+    out->missing = count_missing(out, with);
     /* Wrong numbers of 8 or 16 bits can equal the poison by chance, but hardly several, and all. */
     if (whole && element < sizeof(uint32_t) && (out->unwritten < out->bad || out->bad < SURE_MIN)) {
         out->unwritten = 0;
@@ -196,6 +219,14 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, c
         char number[48];
         print_number(number, sizeof number, result->got, result->whole);
         (void)snprintf(got, sizeof got, "got %s", number);
+    }
+    if (result->missing > 0) {
+        (void)snprintf(out, bytes,
+                       "%s[%zu]: %s; %zu of %zu element%s wrong; the reference writes only %zu of "
+                       "them: is the shape of %s right?",
+                       argument, result->first, got, result->bad, result->count,
+                       ak_plural(result->count), result->count - result->missing, argument);
+        return;
     }
     print_number(want, sizeof want, result->want, result->whole);
     (void)snprintf(out, bytes, "%s[%zu]: %s, expected %s; %zu of %zu element%s wrong%s%s", argument,

@@ -30,6 +30,7 @@ typedef struct ak_compare_result {
     size_t first;     /* index of the first bad element; `count` if there is none */
     double got, want; /* the output and the reference at `first` */
     bool whole;       /* both are whole numbers */
+    size_t missing; /* elements of the reference that hold the poison: its program left them out */
 } ak_compare_result;
 
 /* What an output should be, and how far from that it may be. */

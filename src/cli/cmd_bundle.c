@@ -57,12 +57,22 @@ static void print_size(ak_buf *out, const json_t *file, const json_t *size)
     }
 }
 
+/* Adds the time that 'bundle verify' repeats, if it is another one: that of the search, as a
+   comparison without a finish, which is that of a table, cannot be repeated. */
+static void search_cell(ak_table *table, const json_t *m)
+{
+    char number[AK_NUMBER_BYTES];
+    const double ms = ak_json_number_at(json_object_get(m, "search"), "ms");
+    const bool repeated = ms > 0 && !json_is_object(json_object_get(m, "finish"));
+    ak_table_cell(table, "%s", repeated ? ak_show_real(number, ms) : "-");
+}
+
 static void show_measured(const json_t *file)
 {
     const json_t *list = json_object_get(file, "measured");
     ak_table table;
-    ak_table_begin(&table, "size", ">variant", ">ms", ">TFLOP/s", ">GB/s", ">threads", ">workspace",
-                   "fastest library", "measured", NULL);
+    ak_table_begin(&table, "size", ">variant", ">ms", ">ms in the search", ">TFLOP/s", ">GB/s",
+                   ">threads", ">workspace", "fastest library", "measured", NULL);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
         const json_t *baseline = json_object_get(m, "baseline");
@@ -72,6 +82,7 @@ static void show_measured(const json_t *file)
         ak_table_cell(&table, "%s", size.data);
         ak_table_cell(&table, "%lld", (long long)json_integer_value(json_object_get(m, "variant")));
         ak_table_cell(&table, "%s", ak_show_real(number, ak_json_number_at(m, "ms")));
+        search_cell(&table, m);
         ak_table_cell(&table, "%s", ak_show_real(number, ak_json_number_at(m, "tflops")));
         ak_table_cell(&table, "%s", ak_show_real(number, ak_json_number_at(m, "gbs")));
         ak_table_cell(&table, "%lld", (long long)json_integer_value(json_object_get(m, "threads")));
@@ -96,6 +107,10 @@ static void show_measured(const json_t *file)
 static void show_warnings(const json_t *file)
 {
     const json_t *list = json_object_get(file, "measured");
+    const json_t *of_table = json_object_get(file, "warnings");
+    for (size_t i = 0; i < json_array_size(of_table); i++) {
+        ak_out("measured with a warning, %s\n", json_string_value(json_array_get(of_table, i)));
+    }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
         const json_t *warnings = json_object_get(json_object_get(m, "baseline"), "warnings");

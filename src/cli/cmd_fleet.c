@@ -135,6 +135,7 @@ static void add_options(ak_buf *out, const ak_args *args)
 /* Adds a line for each srun option in --launcher slurm:OPTIONS; sbatch takes the same options. */
 static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *err)
 {
+    static const char *const written[] = {"--array", "-a", "--job-name", "-J"};
     const char *launcher = args->text[AK_OPTION_LAUNCHER];
     const char *at = launcher == NULL ? "slurm" : launcher;
     if (strncmp(at, "slurm", 5) != 0 || (at[5] != 0 && at[5] != ':')) {
@@ -144,6 +145,14 @@ static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *e
     }
     for (at += at[5] == ':' ? 6 : 5; *at != 0; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
+        for (size_t i = 0; i < AK_COUNT(written); i++) {
+            const size_t name = strlen(written[i]);
+            if (strncmp(at, written[i], name) == 0 && (at[name] == '=' || name >= length)) {
+                return ak_fail(err, AK_INVALID,
+                               "fleet batch: the job has its own %s: leave it out of --launcher",
+                               written[i]);
+            }
+        }
         ak_buf_print(out, "#SBATCH %.*s\n", (int)length, at);
         at += length;
     }
@@ -157,6 +166,8 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
     ak_buf_puts(out, "#!/bin/bash\n"
                      "# Tunes one size on each node. Submit it with sbatch; afterwards:\n"
                      "#   autokernel import autokernel-jobs/*.db\n"
+                     "# A table for all sizes needs one more run, which measures their best:\n"
+                     "#   autokernel tune KERNEL --sizes ... --dispatch N --resume\n"
                      "#SBATCH --job-name=autokernel\n");
     ak_buf_print(out, "#SBATCH --array=0-%zu%s%s\n", list->count - 1, workers == NULL ? "" : "%",
                  ak_or_empty(workers));
@@ -172,11 +183,14 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
         ak_shell_quote(out, list->items[i]);
         ak_buf_putc(out, '\n');
     }
-    ak_buf_puts(out, ")\n"
-                     "folder=${AUTOKERNEL_JOBS:-autokernel-jobs}\n"
-                     "mkdir -p \"$folder\" || exit 1\n"
-                     "# --resume: a job that Slurm starts again goes on where it was.\n"
-                     "exec ");
+    ak_buf_puts(out,
+                ")\n"
+                "folder=${AUTOKERNEL_JOBS:-autokernel-jobs}\n"
+                "mkdir -p \"$folder\" || exit 1\n"
+                ": \"${SLURM_ARRAY_TASK_ID:?is not set: submit this job with sbatch, or set it "
+                "to the number of a size, from 0}\"\n"
+                "# --resume: a job that Slurm starts again goes on where it was.\n"
+                "exec ");
     ak_shell_quote(out, program == NULL ? "autokernel" : program);
     ak_buf_puts(out, " tune ");
     ak_shell_quote(out, args->operand[1]);
@@ -192,19 +206,26 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
 static ak_status check_sizes(const ak_size_list *list, const ak_args *args, ak_error *err)
 {
     ak_problem *problem = NULL;
+    ak_task *tasks[AK_TUNE_SIZES_MAX] = {NULL};
     ak_status status = ak_problem_open(&problem, args->operand[1], err);
     ak_problem_close(problem);
     for (size_t i = 0; i < list->count && status == AK_OK; i++) {
-        ak_task *task = NULL;
         ak_args one = *args;
         one.operand[0] = args->operand[1];
         one.text[AK_OPTION_SIZE] = list->items[i];
-        status = ak_args_task(&task, &one, err);
-        ak_task_close(task);
+        status = ak_args_task(&tasks[i], &one, err);
+        for (size_t j = 0; j < i && status == AK_OK; j++) {
+            if (tasks[j] != NULL && strcmp(ak_task_size(tasks[j]), ak_task_size(tasks[i])) == 0) {
+                status = ak_fail(err, AK_INVALID, "size %s is given twice", ak_task_size(tasks[i]));
+            }
+        }
         if (status == AK_UNAVAILABLE ||
             (status == AK_NOT_FOUND && ak_args_has(args, AK_OPTION_DEVICE))) {
             status = AK_OK;
         }
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        ak_task_close(tasks[i]);
     }
     return status;
 }

@@ -85,48 +85,56 @@ static void print_sizes(const ak_sizes_result *r)
             ak_table_cell(&table, "%s .. %s%s", show_loss(b, one->loss_low),
                           show_loss(c, one->loss_high), ak_verdict_word(one->verdict));
         } else {
-            ak_table_cell(&table, "its winner");
+            ak_table_cell(&table, "its winner%s", ak_verdict_word(one->verdict));
         }
     }
     ak_table_print(&table);
 }
 
-/* Prints the largest loss of each size's winner at the other sizes. */
+/* Adds the cell that says at how many sizes a set of configurations is not decided or unusable. */
+static void doubt_cell(ak_table *table, const ak_sizes_loss *loss)
+{
+    char open[64] = "", unusable[64] = "";
+    if (loss->open > 0) {
+        (void)snprintf(open, sizeof open, "not decided at %zu size%s", loss->open,
+                       ak_plural(loss->open));
+    }
+    if (loss->unusable > 0) {
+        (void)snprintf(unusable, sizeof unusable, "%scannot be used at %zu size%s",
+                       loss->open > 0 ? "; " : "", loss->unusable, ak_plural(loss->unusable));
+    }
+    ak_table_cell(table, "%s%s", open, unusable);
+}
+
+/* Prints the largest loss of each size's winner at the other sizes, where it is decided. */
 static void print_stability(const ak_sizes_result *r)
 {
     ak_table table;
-    char a[AK_NUMBER_BYTES];
-    size_t rows = 0;
-    ak_table_begin(&table, "the winner of", ">at", timed(r) ? ">is slower by" : ">is worse by", "",
-                   NULL);
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], c[AK_NUMBER_BYTES];
+    ak_table_begin(&table, "the winner of", ">at", timed(r) ? ">is slower by" : ">is worse by",
+                   "95 % interval", "", NULL);
     for (size_t s = 0; s < r->size_count; s++) {
         const ak_size_result *one = &r->sizes[s];
-        double worst = 0;
-        size_t at = 0, unusable = 0;
-        for (size_t o = 0; o < r->size_count; o++) {
-            double cost = r->costs[one->winner * r->size_count + o];
-            double loss = cost / r->sizes[o].cost;
-            unusable += cost > 0 ? 0 : 1;
-            if (cost > 0 && loss > worst) {
-                worst = loss;
-                at = o;
-            }
-        }
+        const ak_sizes_loss *loss = &r->alone[one->winner];
+        const ak_speed *speed = &r->speeds[one->winner * r->size_count + loss->worst_size];
+        const bool whole = loss->open + loss->unusable == 0;
         ak_table_cell(&table, "%s", one->size);
         ak_table_cell(&table, "%s",
-                      worst > 1                       ? r->sizes[at].size
-                      : unusable == 0                 ? "every size"
-                      : unusable + 1 == r->size_count ? "its own size"
-                                                      : "the sizes that it can serve");
-        ak_table_cell(&table, "%s", show_loss(a, worst));
-        if (unusable > 0) {
-            ak_table_cell(&table, "cannot be used at %zu size%s", unusable, ak_plural(unusable));
+                      loss->worst > 1                       ? r->sizes[loss->worst_size].size
+                      : whole                               ? "every size"
+                      : loss->unusable + 1 == r->size_count ? "its own size"
+                      : loss->open == 0                     ? "the sizes that it can serve"
+                                                            : "");
+        ak_table_cell(&table, "%s", show_loss(a, loss->worst));
+        if (loss->worst > 1) {
+            ak_table_cell(&table, "%s .. %s", show_loss(b, speed->high > 0 ? 1 / speed->high : 0),
+                          show_loss(c, speed->low > 0 ? 1 / speed->low : 0));
         } else {
             ak_table_cell(&table, "%s", "");
         }
-        rows++;
+        doubt_cell(&table, loss);
     }
-    if (rows > 1) {
+    if (r->size_count > 1) {
         ak_out("\nhow stable the winners are, at their worst size:\n");
     }
     ak_table_print(&table);
@@ -137,16 +145,18 @@ static void print_tradeoff(const ak_sizes_result *r)
     ak_table table;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
     ak_table_begin(&table, ">configurations", timed(r) ? ">slower by" : ">worse by", ">at worst",
-                   "at", NULL);
+                   "at", "", NULL);
     for (size_t i = 0; i < r->tradeoff_count; i++) {
         const ak_sizes_loss *loss = &r->tradeoff[i];
         ak_table_cell(&table, "%zu", loss->configs);
         ak_table_cell(&table, "%s", show_loss(a, loss->geomean));
         ak_table_cell(&table, "%s", show_loss(b, loss->worst));
-        ak_table_cell(&table, "%s",
-                      loss->worst <= 0  ? "do not serve every size"
-                      : loss->worst > 1 ? r->sizes[loss->worst_size].size
-                                        : "");
+        ak_table_cell(&table, "%s", loss->worst > 1 ? r->sizes[loss->worst_size].size : "");
+        if (loss->unusable > 0) {
+            ak_table_cell(&table, "do not serve every size");
+        } else {
+            doubt_cell(&table, loss);
+        }
     }
     ak_out("\nhow many configurations it takes (by the measurement that they are chosen by):\n");
     ak_table_print(&table);
@@ -185,6 +195,9 @@ static void print_table(const ak_sizes_result *r)
     print_loss(r);
     for (size_t i = 0; i < r->table_count; i++) {
         ak_out("  #%zu  %s\n", i + 1, r->configs[r->table[i]]);
+    }
+    for (size_t i = 0; i < r->warning_count; i++) {
+        ak_out("warning: %s\n", r->warnings[i]);
     }
 }
 

@@ -107,7 +107,9 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
                 ak_json_set(object, "config", json_integer(at)) &&
                 copy_member(object, "loss", one, "loss") &&
                 copy_member(object, "loss_ci", one, "loss_ci") &&
-                copy_member(object, "best_ms", one, "ms");
+                copy_member(object, "loss_verdict", one, "loss_verdict") &&
+                copy_member(object, "best_ms", one, "ms") &&
+                copy_member(object, "best_ci_ms", one, "ci_ms");
     AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:
@@ -154,6 +156,7 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
     bool good = copy_member(loss, "geomean", table, "geomean") &&
                 copy_member(loss, "worst", table, "worst") &&
                 copy_member(loss, "worst_size", table, "worst_size") &&
+                copy_member(loss, "undecided", table, "undecided") &&
                 ak_json_set(object, "schema", json_integer(1)) &&
                 ak_json_set_text(object, "kind", "dispatch") &&
                 ak_json_set_text(object, "kernel", kernel) &&
@@ -165,6 +168,7 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
                 json_object_set(object, "sizes", sizes) == 0 &&
                 copy_member(object, "method", table, "method") &&
                 json_object_set(object, "loss", loss) == 0 &&
+                copy_member(object, "warnings", from->result, "warnings") &&
                 json_object_set(object, "environment", environment) == 0 &&
                 ak_json_set_text(object, "run", from->run.id) &&
                 ak_json_set_text(object, "created", now) &&

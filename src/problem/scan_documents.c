@@ -384,12 +384,33 @@ static void note_numbers(ak_scan *s)
     }
 }
 
+/* Notes the whole numbers that are taken for sizes, of which some may be values, such as a radius.
+ */
+static void note_sizes(ak_scan *s)
+{
+    char what[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < s->argument_count && used < sizeof what; i++) {
+        if (ak_scan_is_size(&s->arguments[i])) {
+            used += (size_t)snprintf(what + used, sizeof what - used, "%s%s", used == 0 ? "" : ", ",
+                                     s->arguments[i].name);
+        }
+    }
+    if (count_sizes(s) > 1) {
+        ak_scan_note(
+            s, what,
+            "taken for sizes; if one is a value, such as a radius, take it out of \"sizes\" "
+            "of problem.json and write the value into \"Launch\" of the space file");
+    }
+}
+
 void ak_scan_notes(ak_scan *s)
 {
     char what[256];
     note_rest(s);
     note_parameters(s);
     size_t sizes = count_sizes(s);
+    note_sizes(s);
     ak_scan_note(
         s, "shapes of the arrays",
         sizes == 0   ? "no argument is a whole number, so all have n elements; write them into "

@@ -42,6 +42,17 @@ static void loss_cell(ak_section_builder *b, const json_t *object, const char *k
     }
 }
 
+/* Adds the cell that says at how many sizes a loss was not decided. */
+static void undecided_cell(ak_section_builder *b, const json_t *object)
+{
+    const double open = ak_json_number_at(object, "undecided");
+    if (open > 0) {
+        ak_section_cellf(b, open == 1 ? "%.0f size" : "%.0f sizes", open);
+    } else {
+        ak_section_cell(b, "-");
+    }
+}
+
 /* Returns the number of a configuration in the table, from 1; 0 if it is not in it. */
 static size_t place_of(const json_t *table, const json_t *config)
 {
@@ -145,7 +156,7 @@ static void add_stability(ak_section_builder *b, const json_t *result)
         return;
     }
     ak_section_table(b, "Stability of the winners", "the winner of", ">loses", ">at worst", "at",
-                     ">cannot be used at", NULL);
+                     ">not decided at", ">cannot be used at", NULL);
     b->section->note = "What one size's winner would lose if all sizes used it.";
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
@@ -159,6 +170,7 @@ static void add_stability(ak_section_builder *b, const json_t *result)
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");
         ak_section_cell(b, text_of(one, "worst_size"));
+        undecided_cell(b, one);
         const double unusable = ak_json_number_at(one, "unusable");
         ak_section_figure(b, unusable == 1 ? "%.0f size" : "%.0f sizes", unusable);
         ak_buf_free(&names);
@@ -172,7 +184,7 @@ static void add_tradeoff(ak_section_builder *b, const json_t *result)
         return;
     }
     ak_section_table(b, "How many configurations it takes", ">configurations", ">loss", ">at worst",
-                     "at", NULL);
+                     "at", ">not decided at", NULL);
     b->section->note = "Figures of the measurement that chose them.";
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
@@ -180,6 +192,7 @@ static void add_tradeoff(ak_section_builder *b, const json_t *result)
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");
         ak_section_cell(b, text_of(one, "worst_size"));
+        undecided_cell(b, one);
     }
 }
 

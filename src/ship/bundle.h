@@ -65,6 +65,7 @@ typedef struct ak_bundle_build {
     json_t *environment; /* environment of the trials, in words, with its hash */
     char *fix; /* --fix of the run, on which its default configuration depends; NULL: not given */
     json_t *needs; /* what the code requires of a machine */
+    json_t *warnings; /* of the run over many sizes that made the table; NULL if there is none */
     char *created;
     ak_fs_owned folder; /* for compiling */
     /* Sources from the archive; used only if the kernel has changed or is not found. */

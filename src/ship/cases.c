@@ -121,6 +121,11 @@ static void take_time(ak_trial *trial, const char *choices, const json_t *entry)
         trial->efficiency *= faster;
         trial->median_ms = ms;
         trial->ci_low_ms = trial->ci_high_ms = trial->sm_clock_mhz = trial->finish_seconds = 0;
+        if (ms == best) {
+            const json_t *interval = json_object_get(entry, "best_ci_ms");
+            trial->ci_low_ms = json_number_value(json_array_get(interval, 0));
+            trial->ci_high_ms = json_number_value(json_array_get(interval, 1));
+        }
     }
 }
 
@@ -176,6 +181,7 @@ static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request
     AK_TRY(ak_format_dispatch_table(&file, b->archive, request->filter, err));
     AK_TRY(ak_archive_get_run(&run, b->archive, ak_json_text_at(file, "run"), err));
     const json_t *sizes = json_object_get(file, "sizes");
+    b->warnings = json_incref(json_object_get(file, "warnings"));
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         AK_TRY(take_entry(b, file, json_array_get(sizes, i), &run, err));
     }

@@ -221,6 +221,8 @@ static json_t *search_of(const ak_trial *t)
                             : json_null();
 }
 
+static const char *const of_table[] = {"loss", "loss_ci", "loss_verdict", NULL};
+
 static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_case *c)
 {
     const ak_trial *t = &c->trial;
@@ -235,9 +237,7 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set(one, "conditions", ak_bundle_conditions(t)) &&
            ak_json_set(one, "finish", finish_of(t)) && ak_json_set(one, "search", search_of(t)) &&
            ak_json_set(one, "baseline", ak_format_baseline(b->archive, t)) &&
-           (c->table == NULL ||
-            (ak_json_set(one, "loss", json_incref(json_object_get(c->table, "loss"))) &&
-             ak_json_set(one, "loss_ci", json_incref(json_object_get(c->table, "loss_ci")))));
+           (c->table == NULL || (ak_json_copy(one, c->table, of_table)));
 }
 
 json_t *ak_bundle_tolerances(const ak_task *task)
@@ -325,6 +325,7 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
     AK_TRY(ak_stored(json_object_update(file, interface) == 0, err));
     AK_TRY(set_variants(file, b, err));
     good = ak_json_set(file, "measured", measured_of(b)) &&
+           (b->warnings == NULL || ak_json_set(file, "warnings", json_incref(b->warnings))) &&
            ak_json_set(file, "requires", json_incref(b->needs)) &&
            ak_json_set(file, "environment", json_incref(b->environment)) &&
            ak_json_set_text(file, "fix", b->fix) && add_files(files, &b->code) &&

@@ -36,6 +36,7 @@ static void build_clear(ak_bundle_build *b)
     }
     ak_free(b->variants);
     ak_free(b->cases);
+    json_decref(b->warnings);
     ak_free(b->created);
     ak_free(b->fix);
     json_decref(b->environment);

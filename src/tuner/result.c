@@ -70,7 +70,7 @@ static json_t *pressure_json(double part)
     return part < 0 ? json_null() : json_real(part);
 }
 
-static json_t *noise_json(const ak_noise *noise)
+json_t *ak_noise_json(const ak_noise *noise)
 {
     const ak_speed *control = &noise->control;
     json_t *pressure = json_object(), *object = json_object();
@@ -276,7 +276,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
                     verdict_of(result->candidates, result->candidate_count, result->tuned)) &&
         ak_json_set_text(object, "summary", result->summary) &&
         ak_json_set(object, "noise",
-                    result->candidate_count > 0 ? noise_json(&result->noise) : json_null()) &&
+                    result->candidate_count > 0 ? ak_noise_json(&result->noise) : json_null()) &&
         ak_json_set(object, "warnings",
                     ak_json_texts((const char *const *)result->warnings, result->warning_count)) &&
         (result->sanitizers == NULL ||
@@ -302,7 +302,7 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
                                 ? json_string(comparison->candidates[comparison->reference].name)
                                 : json_null()) &&
                 ak_json_set_text(object, "summary", comparison->summary) &&
-                ak_json_set(object, "noise", noise_json(&comparison->noise)) &&
+                ak_json_set(object, "noise", ak_noise_json(&comparison->noise)) &&
                 ak_json_set(object, "warnings",
                             ak_json_texts((const char *const *)comparison->warnings,
                                           comparison->warning_count));

@@ -369,6 +369,19 @@ static ak_status judge_candidate(ak_compared *c, const comparison *d, size_t i, 
     return judge(&c->over_default, d, i, d->spec->fallback, err);
 }
 
+/* Finds the best configuration and, if that is wanted, judges all candidates against it. */
+static ak_status judge_best(comparison *d, ak_error *err)
+{
+    const size_t count = d->spec->count;
+    ak_compared *list = d->out->list;
+    size_t order[AK_COMPARED_MAX];
+    d->out->best = ak_compared_order(order, list, count) > 0 ? order[0] : count;
+    for (size_t i = 0; i < count && d->spec->over_best; i++) {
+        AK_DO(judge(&list[i].over_default, d, i, d->out->best, err));
+    }
+    return AK_OK;
+}
+
 static ak_status judge_all(comparison *d, const ak_session *session, ak_error *err)
 {
     const ak_comparison_spec *spec = d->spec;
@@ -384,7 +397,7 @@ static ak_status judge_all(comparison *d, const ak_session *session, ak_error *e
     for (size_t i = 0; i < spec->count; i++) {
         AK_DO(judge_candidate(&list[i], d, i, err));
     }
-    return AK_OK;
+    return judge_best(d, err);
 }
 
 /* Rejects candidates and libraries that are implausibly fast, as is done for trials. The baseline

@@ -18,6 +18,7 @@ typedef struct ak_comparison_spec {
     bool control;                /* one candidate takes part twice, which makes verdicts possible */
     size_t twice;                /* index of the candidate that takes part twice */
     size_t fallback;             /* index of the default; `count` if it does not take part */
+    bool over_best; /* in the result, over_default is the speed relative to the best candidate */
     /* (out) lost[i] is true if candidate i lost the device and was left out; may be NULL */
     bool *lost;
 } ak_comparison_spec;
@@ -27,6 +28,7 @@ typedef struct ak_comparison_result {
     size_t fallback;  /* index of the default; `count` if it did not take part */
     size_t library;   /* index of the fastest library; `count` if there is none */
     size_t reference; /* index of the reference of ratios; `count` if nothing worked */
+    size_t best;      /* index of the best configuration; `count` if none worked */
     ak_noise noise;
 } ak_comparison_result;
 /* Lists the installed libraries, at most `most`, and returns their number. */

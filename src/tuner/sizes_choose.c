@@ -15,7 +15,60 @@
 /* Largest number of configurations for which the loss is computed. */
 #define TRADEOFF_MAX 8
 
-static ak_status work_out_tradeoff(ak_many *m, ak_error *err)
+/* Returns the loss of a configuration at a size relative to the size's winner, 1 or more; 0 if it
+   cannot be used there. */
+static double loss_at(const ak_sizes_result *result, size_t config, size_t size)
+{
+    const size_t at = config * result->size_count + size;
+    const ak_speed *speed = &result->speeds[at];
+    double loss = speed->ratio > 0        ? 1 / speed->ratio
+                  : result->costs[at] > 0 ? result->costs[at] / result->sizes[size].cost
+                                          : 0;
+    return loss > 0 && loss < 1 ? 1 : loss;
+}
+
+/* Adds the loss of one size. What is not decided is in no figure, and a tie is no loss. */
+static void add_loss(ak_sizes_loss *sum, double loss, ak_speed_verdict verdict, size_t size)
+{
+    if (verdict == AK_SPEED_UNDECIDED) {
+        sum->open++;
+        return;
+    }
+    loss = verdict == AK_SPEED_SLOWER ? loss : 1;
+    sum->geomean += log(loss); /* until mean_of() */
+    sum->worst_size = loss > sum->worst ? size : sum->worst_size;
+    sum->worst = loss > sum->worst ? loss : sum->worst;
+}
+
+static void mean_of(ak_sizes_loss *sum, size_t sizes)
+{
+    const size_t decided = sizes - sum->open - sum->unusable;
+    sum->geomean = decided > 0 ? exp(sum->geomean / (double)decided) : 0;
+}
+
+/* Computes the loss if each size is served by the best of some configurations. */
+static ak_sizes_loss loss_of(const ak_sizes_result *result, const size_t *chosen, size_t count)
+{
+    ak_sizes_loss sum = {.configs = count};
+    for (size_t s = 0; s < result->size_count; s++) {
+        double least = 0;
+        size_t best = 0;
+        for (size_t i = 0; i < count; i++) {
+            double loss = loss_at(result, chosen[i], s);
+            best = loss > 0 && (least <= 0 || loss < least) ? chosen[i] : best;
+            least = loss > 0 && (least <= 0 || loss < least) ? loss : least;
+        }
+        if (least > 0) {
+            add_loss(&sum, least, result->speeds[best * result->size_count + s].verdict, s);
+        } else {
+            sum.unusable++;
+        }
+    }
+    mean_of(&sum, result->size_count);
+    return sum;
+}
+
+static ak_status work_out_tradeoff(ak_many *m, const double *losses, ak_error *err)
 {
     ak_sizes_result *result = m->result;
     size_t most = result->config_count < TRADEOFF_MAX ? result->config_count : TRADEOFF_MAX;
@@ -24,7 +77,7 @@ static ak_status work_out_tradeoff(ak_many *m, ak_error *err)
     for (size_t k = 1; k <= most; k++) {
         ak_cover p = {0};
         ak_status status =
-            ak_cover_choose(&p, result->costs, result->config_count, result->size_count, k, err);
+            ak_cover_choose(&p, losses, result->config_count, result->size_count, k, err);
         if (status != AK_OK && status != AK_NOT_FOUND) {
             return status;
         }
@@ -32,10 +85,8 @@ static ak_status work_out_tradeoff(ak_many *m, ak_error *err)
             ak_cover_clear(&p);
             break; /* more configurations would not help */
         }
-        result->tradeoff[result->tradeoff_count++] = (ak_sizes_loss){.configs = k,
-                                                                     .geomean = p.loss.geomean,
-                                                                     .worst = p.loss.worst,
-                                                                     .worst_size = p.loss.worst_at};
+        result->tradeoff[result->tradeoff_count] = loss_of(result, p.chosen, p.count);
+        result->tradeoff[result->tradeoff_count++].configs = k;
         ak_cover_clear(&p);
     }
     return AK_OK;
@@ -46,10 +97,20 @@ ak_status ak_many_choose(ak_many *m, ak_error *err)
     ak_sizes_result *result = m->result;
     ak_cover p = {0};
     ak_status status = AK_OK;
-    AK_TRY(work_out_tradeoff(m, err));
-    AK_TRY(ak_cover_choose(&p, result->costs, result->config_count, result->size_count,
-                           m->request->table, err));
+    double *losses = ak_alloc(result->config_count * result->size_count, sizeof *losses);
+    AK_TRY(ak_made(losses, err));
+    AK_TRY(AK_NEW(result->alone, result->config_count, err));
+    for (size_t c = 0; c < result->config_count; c++) {
+        for (size_t s = 0; s < result->size_count; s++) {
+            losses[c * result->size_count + s] = loss_at(result, c, s);
+        }
+        result->alone[c] = loss_of(result, &c, 1);
+    }
+    AK_TRY(work_out_tradeoff(m, losses, err));
+    AK_TRY(ak_cover_choose(&p, losses, result->config_count, result->size_count, m->request->table,
+                           err));
 out:
+    ak_free(losses);
     if (status != AK_OK) {
         return status == AK_NOT_FOUND ? AK_OK : status;
     }
@@ -57,8 +118,9 @@ out:
         ak_size_result *one = &result->sizes[s];
         assert(one->measured); /* holds because the choice serves every size */
         one->config = p.chosen[p.serves[s]];
-        one->loss = result->costs[one->config * result->size_count + s] / one->cost;
-        one->loss_low = one->loss_high = one->loss;
+        one->verdict = result->speeds[one->config * result->size_count + s].verdict;
+        one->loss = loss_at(result, one->config, s);
+        one->loss_low = one->loss_high = one->verdict == AK_SPEED_UNDECIDED ? 0 : one->loss;
     }
     result->exact = p.exact;
     result->table = p.chosen;
@@ -85,25 +147,27 @@ static void take_loss(ak_size_result *one, const ak_comparison_result *compariso
     }
 }
 
-static ak_status measure_loss(ak_size_result *one, ak_session *session, const ak_config configs[2],
-                              double seconds, ak_error *err)
+static ak_status measure_loss(ak_many *m, size_t size, ak_session *session,
+                              const ak_config configs[2], ak_error *err)
 {
+    ak_size_result *one = &m->result->sizes[size];
     const char *const names[] = {"winner", "chosen", one->library};
     const ak_comparison_candidate candidates[] = {
         {.config = &configs[0]}, {.config = &configs[1]}, {.baseline = one->library_name}};
-    const ak_comparison_spec spec = {.candidates = candidates,
-                                     .names = names,
-                                     .count = one->library == NULL ? 2 : 3,
-                                     .control = true,
-                                     .twice = 0,
-                                     .fallback = 0,
-                                     .seconds = seconds};
+    ak_comparison_spec spec = {.candidates = candidates,
+                               .names = names,
+                               .count = one->library == NULL ? 2 : 3,
+                               .control = true,
+                               .twice = 0,
+                               .fallback = 0};
     ak_comparison_result comparison;
     one->verdict = AK_SPEED_UNDECIDED; /* until it was measured */
+    ak_many_plan(&spec, m, 2 * ak_many_each(m), m->result->size_count - size);
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
     take_loss(one, &comparison);
+    ak_status status = ak_many_warn(m, size, &comparison, err);
     ak_compared_free(comparison.list, spec.count);
-    return AK_OK;
+    return status;
 }
 
 /* Makes the chosen configuration the winner of a size if it has turned out to be faster than the
@@ -114,6 +178,13 @@ static ak_status crown(ak_many *m, size_t size, ak_session *session, ak_error *e
     if (one->verdict != AK_SPEED_FASTER) {
         return AK_OK;
     }
+    const ak_speed over_old = {
+        .ratio = 1 / one->loss, .low = 1 / one->loss_high, .high = 1 / one->loss_low};
+    for (size_t c = 0; c < m->result->config_count; c++) {
+        ak_many_rebase(&m->result->speeds[c * m->result->size_count + size], &over_old);
+    }
+    m->result->speeds[one->config * m->result->size_count + size] =
+        (ak_speed){.ratio = 1, .low = 1, .high = 1};
     ak_many_set_winner(m, size, one->config);
     one->loss = one->loss_low = one->loss_high = 1;
     one->verdict = AK_SPEED_NONE;
@@ -133,34 +204,21 @@ static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
     AK_TRY(ak_session_open(&session, task, &options, err));
     AK_TRY(ak_config_parse(&configs[0], task->space, m->result->configs[one->winner], err));
     AK_TRY(ak_config_parse(&configs[1], task->space, m->result->configs[one->config], err));
-    double seconds = ak_many_seconds(m, 2, 2 * ak_many_each(m), m->result->size_count - size);
-    AK_TRY(measure_loss(one, &session, configs, seconds, err));
+    AK_TRY(measure_loss(m, size, &session, configs, err));
     AK_TRY(crown(m, size, &session, err));
 out:
     ak_session_close(&session);
     return status;
 }
 
-/* Computes the loss of the table over the sizes whose verdict is decided. A tie is no loss. */
+/* Computes the loss of the table over the sizes whose verdict is decided. */
 static void sum_up(ak_sizes_result *result)
 {
-    double sum = 0;
-    ak_sizes_loss *loss = &result->loss;
-    *loss = (ak_sizes_loss){.configs = result->table_count};
+    result->loss = (ak_sizes_loss){.configs = result->table_count};
     for (size_t s = 0; s < result->size_count; s++) {
-        const ak_size_result *one = &result->sizes[s];
-        double its = one->verdict == AK_SPEED_SLOWER ? one->loss : 1;
-        if (one->verdict == AK_SPEED_UNDECIDED) {
-            loss->open++;
-            continue;
-        }
-        sum += log(its);
-        loss->worst_size = its > loss->worst ? s : loss->worst_size;
-        loss->worst = its > loss->worst ? its : loss->worst;
+        add_loss(&result->loss, result->sizes[s].loss, result->sizes[s].verdict, s);
     }
-    if (loss->open < result->size_count) {
-        loss->geomean = exp(sum / (double)(result->size_count - loss->open));
-    }
+    mean_of(&result->loss, result->size_count);
 }
 
 ak_status ak_many_confirm(ak_many *m, ak_error *err)

@@ -7,7 +7,6 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
-#include "measure/cover.h"
 #include "tuner/result.h"
 
 static json_t *index_of(size_t index)
@@ -59,18 +58,21 @@ static json_t *size_json(const ak_sizes_result *r, size_t i)
         ak_json_set(object, "config", table ? index_of(one->config) : json_null()) &&
         ak_json_set_real(object, "loss", table ? one->loss : NAN) &&
         ak_json_set(object, "loss_ci",
-                    table ? json_pack("[f,f]", one->loss_low, one->loss_high) : json_null()) &&
+                    table && one->loss_low > 0 ? json_pack("[f,f]", one->loss_low, one->loss_high)
+                                               : json_null()) &&
         ak_json_set_text(object, "loss_verdict", ak_speed_verdict_text(one->verdict)) &&
-        ak_json_set(object, "config_over_library", ak_speed_json(&one->config_over_library));
+        ak_json_set(object, "config_over_library", ak_speed_json(&one->config_over_library)) &&
+        ak_json_set(object, "noise", one->measured ? ak_noise_json(&one->noise) : json_null());
     return ak_json_whole(object, good);
 }
 
-static bool set_loss(json_t *object, const ak_sizes_result *r, double geomean, double worst,
-                     size_t at)
+static bool set_loss(json_t *object, const ak_sizes_result *r, const ak_sizes_loss *loss)
 {
-    return ak_json_set_known(object, "geomean", geomean) &&
-           ak_json_set_known(object, "worst", worst) &&
-           ak_json_set_text(object, "worst_size", worst > 1 ? r->sizes[at].size : NULL);
+    return ak_json_set_known(object, "geomean", loss->geomean) &&
+           ak_json_set_known(object, "worst", loss->worst) &&
+           ak_json_set_text(object, "worst_size",
+                            loss->worst > 1 ? r->sizes[loss->worst_size].size : NULL) &&
+           ak_json_set_count(object, "undecided", loss->open);
 }
 
 static json_t *table_entry(const ak_sizes_result *r, size_t i)
@@ -83,8 +85,7 @@ static json_t *table_json(const ak_sizes_result *r)
     json_t *object = json_object();
     bool good = ak_json_set(object, "configs", list_of(r, r->table_count, table_entry)) &&
                 ak_json_set_text(object, "method", r->exact ? "exact" : "greedy") &&
-                set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size) &&
-                ak_json_set_count(object, "undecided", r->loss.open);
+                set_loss(object, r, &r->loss);
     return ak_json_whole(object, good);
 }
 
@@ -92,8 +93,8 @@ static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
 {
     const ak_sizes_loss *loss = &r->tradeoff[i];
     json_t *object = json_object();
-    bool good = ak_json_set_count(object, "configs", loss->configs) &&
-                set_loss(object, r, loss->geomean, loss->worst, loss->worst_size);
+    bool good = ak_json_set_count(object, "configs", loss->configs) && set_loss(object, r, loss) &&
+                ak_json_set_count(object, "unusable", loss->unusable);
     return ak_json_whole(object, good);
 }
 
@@ -101,25 +102,23 @@ static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
 static json_t *stability_json(const ak_sizes_result *r, size_t config)
 {
     json_t *sizes = json_array(), *object = json_object();
-    ak_loss loss;
     bool good = sizes != NULL;
     for (size_t s = 0; s < r->size_count && good; s++) {
         if (r->sizes[s].measured && r->sizes[s].winner == config) {
             good = ak_json_append(sizes, json_string(r->sizes[s].size));
         }
     }
-    ak_cover_loss(&loss, r->costs, r->config_count, r->size_count, &config, 1);
     good = good && ak_json_set_count(object, "config", config);
     good = ak_json_set(object, "winner_of", ak_json_whole(sizes, good)) &&
-           set_loss(object, r, loss.geomean, loss.worst, loss.worst_at) &&
-           ak_json_set_count(object, "unusable", loss.unserved);
+           set_loss(object, r, &r->alone[config]) &&
+           ak_json_set_count(object, "unusable", r->alone[config].unusable);
     return ak_json_whole(object, good);
 }
 
 static json_t *winners_json(const ak_sizes_result *r)
 {
     json_t *array = json_array();
-    for (size_t c = 0; c < r->config_count && r->ms != NULL; c++) {
+    for (size_t c = 0; c < r->config_count && r->alone != NULL; c++) {
         bool wins = false;
         for (size_t s = 0; s < r->size_count; s++) {
             wins = wins || (r->sizes[s].measured && r->sizes[s].winner == c);
@@ -130,6 +129,22 @@ static json_t *winners_json(const ak_sizes_result *r)
         }
     }
     return array;
+}
+
+static json_t *speeds_json(const ak_sizes_result *r, size_t i)
+{
+    json_t *row = json_array();
+    bool good = row != NULL;
+    for (size_t s = 0; s < r->size_count && good; s++) {
+        const ak_speed *speed = &r->speeds[i * r->size_count + s];
+        good = ak_json_append(row, speed->ratio > 0 ? ak_speed_json(speed) : json_null());
+    }
+    return ak_json_whole(row, good);
+}
+
+static json_t *warning_json(const ak_sizes_result *r, size_t i)
+{
+    return json_string(r->warnings[i]);
 }
 
 static json_t *config_json(const ak_sizes_result *r, size_t i)
@@ -169,9 +184,12 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
                 ak_json_set(object, "sizes", list_of(r, r->size_count, size_json)) &&
                 ak_json_set(object, "configs", list_of(r, r->config_count, config_json)) &&
                 ak_json_set(object, "ms", matrix_json(r, r->ms)) &&
+                ak_json_set(object, "speeds",
+                            list_of(r, r->speeds == NULL ? 0 : r->config_count, speeds_json)) &&
                 ak_json_set(object, "table", r->table_count > 0 ? table_json(r) : json_null()) &&
                 ak_json_set(object, "tradeoff", list_of(r, r->tradeoff_count, tradeoff_json)) &&
                 ak_json_set(object, "stability", winners_json(r)) &&
+                ak_json_set(object, "warnings", list_of(r, r->warning_count, warning_json)) &&
                 ak_json_set_count(object, "evaluated", r->evaluated) &&
                 ak_json_set(object, "llm", ak_llm_use_json(&r->llm)) &&
                 ak_json_set_real(object, "seconds", r->seconds) &&

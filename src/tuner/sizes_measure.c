@@ -4,6 +4,7 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "measure/verdict.h"
 #include "tuner/scale.h"
 #include "tuner/sizes_run.h"
 
@@ -55,16 +56,18 @@ ak_status ak_many_gather_elites(ak_many *m, ak_error *err)
 
 /* ---- measurement ----------------------------------------------------------------------------- */
 
-double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t left)
+void ak_many_plan(ak_comparison_spec *spec, const ak_many *m, double per, size_t left)
 {
-    double wanted = per * (double)candidates;
+    spec->seconds = spec->extra = per * (double)spec->count;
     if (m->options->seconds > 0) {
+        double least = 0.05 * (double)spec->count;
         double rest =
             (m->options->seconds - ak_many_elapsed(m)) / (double)left - AK_MANY_OPEN_SECONDS / 2;
-        rest = rest > 0.05 * (double)candidates ? rest : 0.05 * (double)candidates;
-        wanted = wanted < rest ? wanted : rest;
+        rest = rest > least ? rest : least;
+        spec->seconds = spec->seconds < rest ? spec->seconds : rest;
+        rest -= spec->seconds;
+        spec->extra = spec->extra < rest ? spec->extra : rest;
     }
-    return wanted;
 }
 
 /* A comparison at one size: up to CHUNK elites, the best elite of the earlier comparisons, and the
@@ -83,7 +86,7 @@ static void enter(chunk *c, const ak_task *task, const char *config, size_t elit
        cannot be used. */
     if (ak_config_parse(&c->configs[c->count], task->space, config, NULL) == AK_OK) {
         c->candidates[c->count] = (ak_comparison_candidate){.config = &c->configs[c->count]};
-        c->names[c->count] = "elite";
+        c->names[c->count] = config; /* warnings name it */
         c->elite[c->count++] = elite;
     }
 }
@@ -105,6 +108,7 @@ static void enter_libraries(chunk *c, const ak_session *session, const ak_size_r
 typedef struct column {
     double *ms, *costs; /* the costs are the times unless there is another objective */
     double *low, *high; /* 95 % intervals of `ms` */
+    ak_speed *speeds;   /* relative to the winner */
     size_t winner;      /* the best so far; the number of elites if none has worked */
 } column;
 
@@ -118,12 +122,56 @@ static ak_status take_library(ak_size_result *one, const ak_task *task, const ak
     return ak_copy_text(&one->library, library->name, err);
 }
 
+void ak_many_rebase(ak_speed *speed, const ak_speed *over_old)
+{
+    if (speed->ratio > 0 && over_old->ratio > 0) {
+        /* What is slower than the old winner is slower than the new one, too. */
+        bool slower = speed->verdict == AK_SPEED_SLOWER;
+        *speed = (ak_speed){.ratio = speed->ratio / over_old->ratio,
+                            .low = over_old->high > 0 ? speed->low / over_old->high : 0,
+                            .high = over_old->low > 0 ? speed->high / over_old->low : 0,
+                            .verdict = slower ? AK_SPEED_SLOWER : AK_SPEED_UNDECIDED,
+                            .doubt = slower ? AK_DOUBT_NONE : AK_DOUBT_VARIES};
+    }
+}
+
+/* Takes the speeds relative to the winner of this comparison, which may be a new one. The old
+   winner took part. */
+static void take_speeds(column *known, const chunk *c, const ak_comparison_result *comparison,
+                        size_t elites)
+{
+    const size_t winner = c->elite[comparison->best];
+    const ak_speed *control = &comparison->noise.control;
+    for (size_t i = 0; i < c->count && known->winner != winner; i++) {
+        const ak_speed *old = &comparison->list[i].over_default;
+        if (c->elite[i] == known->winner && old->ratio > 0) {
+            const ak_speed over_old = {.ratio = 1 / old->ratio,
+                                       .low = old->high > 0 ? 1 / old->high : 0,
+                                       .high = old->low > 0 ? 1 / old->low : 0};
+            for (size_t e = 0; e < elites; e++) {
+                ak_many_rebase(&known->speeds[e], &over_old);
+            }
+            known->speeds[known->winner] = *old;
+        }
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        if (!(known->speeds[c->elite[i]].ratio > 0)) {
+            known->speeds[c->elite[i]] = comparison->list[i].over_default;
+        }
+    }
+    known->winner = winner;
+    if (c->count > 1 && !ak_verdict_decides(control->low, control->high)) {
+        known->speeds[winner].verdict = AK_SPEED_UNDECIDED;
+        known->speeds[winner].doubt = AK_DOUBT_CONTROL;
+    }
+}
+
 /* Adds the results of one comparison to the known results of this size. */
 static ak_status take_results(column *known, ak_size_result *one, const ak_task *task,
-                              const chunk *c, const ak_comparison_result *comparison, ak_error *err)
+                              const chunk *c, const ak_comparison_result *comparison, size_t elites,
+                              ak_error *err)
 {
     double ms[CHUNK + 1], costs[CHUNK + 1];
-    size_t order[AK_COMPARED_MAX];
     for (size_t i = 0; i < c->count; i++) {
         ms[i] = comparison->list[i].median_ms;
         costs[i] = ak_compared_cost(&comparison->list[i]);
@@ -137,31 +185,49 @@ static ak_status take_results(column *known, ak_size_result *one, const ak_task 
     }
     ak_scale_take(known->costs, c->elite, costs, c->count);
     bool library = comparison->library < c->count + c->libraries;
-    if (ak_compared_order(order, comparison->list, c->count) > 0) {
-        known->winner = c->elite[order[0]];
+    if (comparison->best < c->count) {
+        take_speeds(known, c, comparison, elites);
+        one->noise = comparison->noise;
         one->over_library =
-            library ? ak_compared_speed(&comparison->list[order[0]]) : one->over_library;
+            library ? ak_compared_speed(&comparison->list[comparison->best]) : one->over_library;
     }
     return library && one->library == NULL
                ? take_library(one, task, &comparison->list[comparison->library], err)
                : AK_OK;
 }
 
+/* Returns the index of the candidate that the others must beat: the best of the size's own run. It
+   is the number of candidates if that does not take part. */
+static size_t best_of_run(const ak_many *m, const chunk *c, size_t size)
+{
+    const ak_tune_result *tuned = &m->tuned[size];
+    for (size_t i = 0; i < c->count && tuned->found; i++) {
+        if (strcmp(m->result->configs[c->elite[i]], tuned->best.config) == 0) {
+            return i;
+        }
+    }
+    return c->count + c->libraries;
+}
+
 static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_session *session,
                                const chunk *c, ak_error *err)
 {
-    size_t all = c->count + c->libraries, left = 2 * (m->result->size_count - size);
+    const size_t all = c->count + c->libraries;
+    ak_status status = AK_OK;
     ak_comparison_spec spec = {.candidates = c->candidates,
                                .names = c->names,
                                .count = all,
                                .control = true,
                                .twice = 0,
-                               .fallback = all,
-                               .seconds = ak_many_seconds(m, all, ak_many_each(m), left)};
+                               .fallback = best_of_run(m, c, size),
+                               .over_best = true};
     ak_comparison_result comparison;
+    ak_many_plan(&spec, m, ak_many_each(m), 2 * (m->result->size_count - size));
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
-    ak_status status =
-        take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison, err);
+    AK_TRY(ak_many_warn(m, size, &comparison, err));
+    AK_TRY(take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison,
+                        m->result->config_count, err));
+out:
     ak_compared_free(comparison.list, all);
     return status;
 }
@@ -196,10 +262,6 @@ void ak_many_set_winner(ak_many *m, size_t size, size_t config)
     one->high_ms = m->high_ms[config * result->size_count + size];
     one->cost = result->costs[config * result->size_count + size];
     one->value = ak_task_objective_value(m->tasks[size], one->cost);
-    for (size_t c = 0; c < result->config_count; c++) {
-        double *cost = &result->costs[c * result->size_count + size];
-        *cost = *cost > 0 && *cost < one->cost ? one->cost : *cost;
-    }
 }
 
 /* Measures a configuration as a search does, but with the code for all sizes, so that the trial
@@ -267,10 +329,11 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
                     .costs = ak_alloc(result->config_count, sizeof(double)),
                     .low = ak_alloc(result->config_count, sizeof(double)),
                     .high = ak_alloc(result->config_count, sizeof(double)),
+                    .speeds = ak_alloc(result->config_count, sizeof(ak_speed)),
                     .winner = result->config_count};
     ak_many_announce_phase(m, "cross", size);
     AK_TRY(ak_stored(c != NULL && known.ms != NULL && known.costs != NULL && known.low != NULL &&
-                         known.high != NULL,
+                         known.high != NULL && known.speeds != NULL,
                      err));
     AK_TRY(ak_session_open(&session, m->tasks[size], &options, err));
     AK_TRY(ak_session_survey(&session, err));
@@ -279,6 +342,7 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     for (size_t i = 0; i < result->config_count; i++) {
         result->ms[i * result->size_count + size] = known.ms[i];
         result->costs[i * result->size_count + size] = known.costs[i];
+        result->speeds[i * result->size_count + size] = known.speeds[i];
         m->low_ms[i * result->size_count + size] = known.low[i];
         m->high_ms[i * result->size_count + size] = known.high[i];
     }
@@ -292,6 +356,7 @@ out:
     ak_free(known.costs);
     ak_free(known.low);
     ak_free(known.high);
+    ak_free(known.speeds);
     ak_free(c);
     return status;
 }
@@ -301,6 +366,7 @@ ak_status ak_many_measure(ak_many *m, ak_error *err)
     ak_sizes_result *result = m->result;
     AK_DO(AK_NEW(result->ms, result->config_count * result->size_count, err));
     AK_DO(AK_NEW(result->costs, result->config_count * result->size_count, err));
+    AK_DO(AK_NEW(result->speeds, result->config_count * result->size_count, err));
     AK_DO(AK_NEW(m->low_ms, result->config_count * result->size_count, err));
     AK_DO(AK_NEW(m->high_ms, result->config_count * result->size_count, err));
     for (size_t i = 0; i < result->size_count; i++) {

@@ -5,6 +5,7 @@
 #include "tuner/run_advisor.h"
 #include "tuner/sizes.h"
 #include "tuner/sizes_run.h"
+#include "tuner/warning.h"
 
 void ak_many_announce(const ak_many *m)
 {
@@ -28,6 +29,39 @@ void ak_many_announce_phase(const ak_many *m, const char *name, size_t size)
            ak_json_set_count(fields, "n", size + 1) &&
            ak_json_set_count(fields, "of", m->result->size_count));
     ak_event_send(&m->events, "phase", fields);
+}
+
+static ak_status keep_warning(ak_many *m, size_t size, const char *warning, ak_error *err)
+{
+    ak_sizes_result *result = m->result;
+    ak_buf text = AK_BUF(4096);
+    ak_status status = AK_OK;
+    ak_event_send(&m->events, "warning", json_pack("{s:s}", "text", warning));
+    ak_buf_print(&text, "%s: %s", result->sizes[size].size, warning);
+    AK_TRY(ak_buf_status(&text, err));
+    AK_TRY(AK_GROW(result->warnings, &m->warning_room, result->warning_count + 1, err));
+    AK_TRY(ak_copy_text(&result->warnings[result->warning_count], text.data, err));
+    result->warning_count++;
+out:
+    ak_buf_free(&text);
+    return status;
+}
+
+ak_status ak_many_warn(ak_many *m, size_t size, const ak_comparison_result *comparison,
+                       ak_error *err)
+{
+    const ak_compared *list = comparison->list;
+    ak_status status = AK_OK;
+    ak_warnings warnings = {0};
+    AK_TRY(ak_warn_notes(&warnings, list, comparison->count, err));
+    AK_TRY(ak_warn_conditions(&warnings, list, comparison->count, err));
+    AK_TRY(ak_warn_noise(&warnings, &comparison->noise, list, comparison->count, err));
+    for (size_t i = 0; i < warnings.count; i++) {
+        AK_TRY(keep_warning(m, size, warnings.texts[i], err));
+    }
+out:
+    ak_warnings_free(&warnings);
+    return status;
 }
 
 /* Returns the options of the run as JSON, which the caller frees with ak_free. */

@@ -40,6 +40,8 @@ typedef struct ak_many {
 
     bool recorded; /* the run is in the archive (sizes_record.c) */
 
+    size_t warning_room; /* capacity of result->warnings */
+
     double *low_ms, *high_ms; /* 95 % intervals of result->ms; filled by sizes_measure.c */
 
     ak_sizes_result *result; /* every part adds its results */
@@ -56,14 +58,21 @@ ak_status ak_many_tune_each(ak_many *m, ak_error *err);
 /* Collects the elites, then measures them at every size. */
 ak_status ak_many_gather_elites(ak_many *m, ak_error *err);
 ak_status ak_many_measure(ak_many *m, ak_error *err);
-/* Makes a configuration the winner of a size. Raises lower costs of the others to its cost, because
-   a lower median does not outweigh a verdict (measure/contest.h). */
+/* Makes a configuration the winner of a size. */
 void ak_many_set_winner(ak_many *m, size_t size, size_t config);
 /* Archives a size's winner unless it is the configuration that the size's own run found best. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err);
-/* Returns the seconds of a comparison in which each candidate gets `per` seconds, or fewer if the
-   time budget does not allow that for each of `left` such comparisons. */
-double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t left);
+/* Makes the speed of a configuration, known relative to a size's old winner, one relative to the
+   new winner. `over_old` is the speed of the new winner relative to the old one. */
+void ak_many_rebase(ak_speed *speed, const ak_speed *over_old);
+/* Sets the seconds of a comparison in which each candidate gets `per` seconds, or fewer if the time
+   budget does not allow that for each of `left` such comparisons, and the extra ones for a busy
+   machine. */
+void ak_many_plan(ak_comparison_spec *spec, const ak_many *m, double per, size_t left);
+/* Warns, as the finish of a run does, of what makes a comparison at a size less certain: sends the
+   warnings as events and keeps them in the result. */
+ak_status ak_many_warn(ak_many *m, size_t size, const ak_comparison_result *comparison,
+                       ak_error *err);
 
 /* Chooses the table. Returns AK_OK with an empty table if no choice serves every size. */
 ak_status ak_many_choose(ak_many *m, ak_error *err);

@@ -50,7 +50,8 @@ python3 - <<'END'
 import json
 table = json.load(open("table.json"))["sizes"]
 for entry, measured in zip(table, json.load(open("table/bundle.json"))["measured"]):
-    print(abs(measured["ms"] / (entry["best_ms"] * (entry["loss"] or 1)) - 1) < 1e-9, measured["ci_ms"])
+    print(abs(measured["ms"] / (entry["best_ms"] * (entry["loss"] or 1)) - 1) < 1e-9,
+          measured["ci_ms"] == (entry["best_ci_ms"] if measured["ms"] == entry["best_ms"] else None))
 END
 autokernel export "$kernel" --format bundle --config '#3' --output third.akb
 tar xOf third.akb bundle.json | grep '"trial"'
@@ -61,6 +62,17 @@ for id in $(autokernel history --size n=100 --archive gone.db --json | grep -o '
     autokernel history --remove "#$id" --yes --archive gone.db >/dev/null
 done
 autokernel export "$kernel" --table --format bundle --output gone.akb --archive gone.db 2>&1
+# What verify repeats is shown beside it, with the doubts of the run.
+python3 - <<'END'
+import json, subprocess
+bundle, table = json.load(open("table/bundle.json")), json.load(open("table.json"))
+shown = subprocess.run(["autokernel", "bundle", "show", "table"], capture_output=True, text=True).stdout
+row = next(line.split() for line in shown.splitlines() if line.startswith("n=200000 "))
+measured = bundle["measured"][1]
+print(abs(float(row[2]) / measured["ms"] - 1) < 1e-3, abs(float(row[3]) / measured["search"]["ms"] - 1) < 1e-3)
+print(bundle["warnings"] == table["warnings"], shown.count("measured with a warning") == len(table["warnings"]))
+print([one["loss_verdict"] for one in bundle["measured"]] == [one["loss_verdict"] for one in table["sizes"]])
+END
 echo "-- shown and verified"
 autokernel bundle show matmul_f32.akb
 autokernel bundle show matmul_f32.akb --json | grep -o '"kind":"autokernel bundle"'

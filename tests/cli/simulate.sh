@@ -80,15 +80,17 @@ awk 'BEGIN {
     srand(7); line = ""
     printf "{\"device_name\":\"D\",\"kernel_name\":\"toy\",\"problem_size\":\"(64,)\",\"tune_params_keys\":[\"a\",\"b\"],\"tune_params\":{"
     for (p = 0; p < 2; p++) {
-        printf "%s\"%s\":[", p ? "," : "", p ? "b" : "a"
-        for (i = 1; i <= 40; i++) printf "%s%d", i > 1 ? "," : "", i
+        printf (p ? ",\"b\":[" : "\"a\":[")
+        for (i = 1; i <= 40; i++) printf (i == 1 ? "%d" : ",%d"), i
         printf "]"
     }
     printf "},\"objective\":\"time\",\"cache\":{"
     for (a = 1; a <= 40; a++)
         for (b = 1; b <= 40; b++) {
             t = 1 + 9 * rand()
-            printf "%s\"%d,%d\":{\"a\":%d,\"b\":%d,\"time\":%.6f,\"times\":[%.6f],\"compile_time\":%d}", a * b > 1 ? "," : "", a, b, a, b, t, t, rand() < 0.05 ? 20000 : 100
+            cost = (rand() < 0.05) ? 20000 : 100
+            comma = (a * b > 1) ? "," : ""
+            printf "%s\"%d,%d\":{\"a\":%d,\"b\":%d,\"time\":%.6f,\"times\":[%.6f],\"compile_time\":%d}", comma, a, b, a, b, t, t, cost
         }
     print "}}"
 }' >uneven.json

@@ -8,13 +8,14 @@ cat tuned
 sed -n 's/.*"event": *"\(sizes\|start\|end\|table\)".*/\1/p' events.jsonl | tr '\n' ' '
 echo
 echo "-- the report"
-autokernel report | grep -E '^[A-Z][a-z]|^  trials'
+autokernel report | grep -E '^[A-Z][a-z]|^  trials' | grep -v '^Warnings'
 autokernel report --json | grep -c '"stability"'
 echo "-- the table"
 autokernel export "$kernel" --format dispatch
 echo "exit $?"
 grep -E '^  "(schema|kind|kernel|implementation|device|dtype|method)":' dispatch.json
 grep -c '"loss_ci"' dispatch.json
+grep -o '"\(loss_verdict\|undecided\|warnings\)":' dispatch.json | sort | uniq -c
 echo "-- the run stands for those of its sizes"
 run=$(grep '"event": *"sizes"' events.jsonl | sed 's/.*"run": *"\([0-9a-f]*\)".*/\1/')
 autokernel history --run $run | grep -c '  double  '
@@ -52,6 +53,11 @@ result = json.load(open(sys.argv[1]))
 print(all("over_library" in one and "config_over_library" in one for one in result["sizes"]))
 open = sum(one["loss_verdict"] == "undecided" for one in result["sizes"])
 print(result["table"]["undecided"] == open, (result["table"]["geomean"] is None) == (open == 2))
+winners = [(one, result["speeds"][one["winner"]][i]["verdict"]) for i, one in enumerate(result["sizes"])]
+print(all((one["loss_verdict"] == "undecided") == (verdict == "undecided") and
+          (one["loss_ci"] is None) == (verdict == "undecided")
+          for one, verdict in winners if one["winner"] == one["config"]))
+print(all(one["noise"]["control"]["ratio"] > 0 for one in result["sizes"]), isinstance(result["warnings"], list))
 print(all(one["loss_verdict"] != "faster" for one in result["sizes"]))
 print(all(loss is None or loss >= 1 for loss in (result["table"]["geomean"], result["table"]["worst"])))
 END

@@ -469,9 +469,33 @@ static void test_selftest_without_memory(void **state)
     }
 }
 
+/* A configuration that is the reference and does not write its whole array leaves the poison. */
+static void test_a_reference_that_leaves_elements_out(void **state)
+{
+    (void)state;
+    char text[300];
+    uint32_t filled[100], got[100];
+    double want[100];
+    ak_compare_result r;
+    ak_guard_poison(filled, sizeof filled, AK_DTYPE_U32, 3);
+    ak_guard_poison(got, sizeof got, AK_DTYPE_U32, 4);
+    for (size_t i = 0; i < 100; i++) {
+        want[i] = i < 25 ? (double)i : (double)filled[i];
+        got[i] = i < 25 ? (uint32_t)i : got[i];
+    }
+    const ak_compare_with with = {.dtype = AK_DTYPE_U32, .reference = want, .count = 100};
+    ak_compare_output(&r, got, &with);
+    assert_false(r.ok);
+    ak_compare_text(text, sizeof text, &r, "h");
+    assert_string_equal(text,
+                        "h[25]: was not written; 75 of 100 elements wrong; the reference writes "
+                        "only 25 of them: is the shape of h right?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_reference_that_leaves_elements_out),
         cmocka_unit_test(test_rounded_reference_passes),
         cmocka_unit_test(test_error_is_relative_to_the_limit),
         cmocka_unit_test(test_first_and_bad_are_counted),

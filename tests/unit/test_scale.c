@@ -1,5 +1,6 @@
 /* test_scale.c: tests that times of more configurations than one comparison can take are brought
-   to one scale. */
+   to one scale, and that losses of runs over many sizes count
+   what is decided only. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "tuner/scale.h"
 #include "tuner/sizes_run.h"
 
@@ -71,9 +73,8 @@ static void what_does_not_work_is_no_scale(void **state)
     assert_int_equal(ak_scale_next(list, &next, 1, 3, MOST), 0);
 }
 
-/* If verdicts make the second configuration the winner of the second size, lower costs of others at
-   that size are raised to its cost, so that no table can look faster than the winner. */
-static void nothing_costs_less_than_the_winner(void **state)
+/* The winner of a size is the configuration that the verdicts name, whatever the medians are. */
+static void a_winner_is_taken_as_it_was_measured(void **state)
 {
     (void)state;
     double ms[] = {1, 2.0, 1, 2.5, 1, 0}, costs[] = {1, 2.0, 1, 2.5, 1, 0};
@@ -87,10 +88,54 @@ static void nothing_costs_less_than_the_winner(void **state)
     assert_true(sizes[1].measured && sizes[1].winner == 1);
     assert_true(sizes[1].ms == 2.5 && sizes[1].cost == 2.5);
     assert_true(sizes[1].low_ms == 2.4 && sizes[1].high_ms == 2.6);
-    assert_true(costs[1] == 2.5 && costs[3] == 2.5);
-    assert_true(costs[5] == 0); /* what cannot be used stays so */
-    assert_true(costs[0] == 1 && ms[1] == 2.0);
     assert_false(sizes[0].measured);
+}
+
+/* The first size is decided; at the second a busy machine made the control too uncertain. */
+static void what_is_not_decided_is_in_no_loss(void **state)
+{
+    (void)state;
+    double costs[] = {1, 1, 2, 4};
+    ak_speed speeds[] = {
+        {1, 1, 1, AK_SPEED_NONE, AK_DOUBT_NONE},
+        {1, 1, 1, AK_SPEED_UNDECIDED, AK_DOUBT_CONTROL},
+        {0.5, 0.4, 0.6, AK_SPEED_SLOWER, AK_DOUBT_NONE},
+        {0.25, 0.1, 2, AK_SPEED_UNDECIDED, AK_DOUBT_CONTROL},
+    };
+    ak_size_result sizes[] = {{.measured = true, .cost = 1}, {.measured = true, .cost = 1}};
+    ak_sizes_result result = {
+        .sizes = sizes, .size_count = 2, .config_count = 2, .costs = costs, .speeds = speeds};
+    const ak_sizes_request request = {.table = 1};
+    ak_many m = {.result = &result, .request = &request};
+    assert_int_equal(ak_many_choose(&m, NULL), AK_OK);
+    assert_true(result.table_count == 1 && result.table[0] == 0);
+    assert_true(result.alone[0].open == 1 && result.alone[0].worst == 1);
+    assert_true(result.alone[1].open == 1 && result.alone[1].worst == 2);
+    assert_true(fabs(result.alone[1].geomean - 2) < 1e-9 && result.alone[1].worst_size == 0);
+    assert_int_equal(result.tradeoff[0].open, 1);
+    assert_true(sizes[0].verdict == AK_SPEED_NONE && sizes[0].loss_high == 1);
+    assert_true(sizes[1].verdict == AK_SPEED_UNDECIDED && sizes[1].loss_high == 0);
+    assert_int_equal(ak_many_confirm(&m, NULL), AK_OK);
+    assert_true(result.loss.open == 1 && result.loss.geomean == 1);
+    ak_free(result.table);
+    ak_free(result.tradeoff);
+    ak_free(result.alone);
+}
+
+/* A new winner is as far from slower ones as the old one was, or farther; about the others nothing
+   was decided. */
+static void a_new_winner_keeps_what_was_decided(void **state)
+{
+    (void)state;
+    const ak_speed over_old = {2, 1.6, 2.5, AK_SPEED_FASTER, AK_DOUBT_NONE};
+    ak_speed slow = {0.8, 0.75, 0.85, AK_SPEED_SLOWER, AK_DOUBT_NONE};
+    ak_speed tie = {1, 0.99, 1.01, AK_SPEED_TIE, AK_DOUBT_NONE}, failed = {0};
+    ak_many_rebase(&slow, &over_old);
+    ak_many_rebase(&tie, &over_old);
+    ak_many_rebase(&failed, &over_old);
+    assert_true(slow.verdict == AK_SPEED_SLOWER && slow.ratio == 0.4 && slow.low == 0.3);
+    assert_true(tie.verdict == AK_SPEED_UNDECIDED && tie.ratio == 0.5 && tie.high < 0.64);
+    assert_true(failed.ratio == 0 && failed.verdict == AK_SPEED_NONE);
 }
 
 int main(void)
@@ -98,7 +143,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_winner_is_brought_to_one_scale),
         cmocka_unit_test(what_does_not_work_is_no_scale),
-        cmocka_unit_test(nothing_costs_less_than_the_winner),
+        cmocka_unit_test(a_winner_is_taken_as_it_was_measured),
+        cmocka_unit_test(what_is_not_decided_is_in_no_loss),
+        cmocka_unit_test(a_new_winner_keeps_what_was_decided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
