@@ -479,18 +479,6 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
     }
 }
 
-/* Measures the energy of a trial's batches. If the times of calls on unseen inputs count,
-   multiplies the energy of a call by the same factor. */
-static ak_status weigh(ak_trial *out, ak_loaded *r, ak_error *err)
-{
-    const double times = r->unseen_times > 0 ? r->unseen_times : 1;
-    AK_DO(ak_weigh_trial(out, r, out->median_ms / times, err));
-    out->joules *= times;
-    out->joules_low *= times;
-    out->joules_high *= times;
-    return AK_OK;
-}
-
 int64_t ak_evaluate_limit(const ak_timer_plan *plan, int64_t most)
 {
     double limit = HUNG_TIMES * plan->give_up_ms * 1e6 + (double)HUNG_LEAST_NS;
@@ -529,7 +517,7 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluat
     }
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK &&
         ak_objective_weighs(e->task->objective)) {
-        status = weigh(out, &r, err);
+        status = ak_weigh_trial(out, &r, r.unseen_times > 0 ? r.unseen_times : 1, err);
     }
     int64_t measured = ak_clock_ns();
     if (status == AK_OK) {

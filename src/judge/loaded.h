@@ -176,10 +176,11 @@ ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
    weighing_ns; it fails with one line if there is no counter that this process may read. `tick`
    waits until the counter moves and gives its value, so that two ticks enclose whole steps. `trial`
-   weighs a few batches of a candidate whose calls take `each_ms`. */
+   weighs a few batches after the times of the trial are known, which are `times` as long as those
+   of its batches (unseen_times), and takes the energy to grow like the time. */
 ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err);
-ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *err);
+ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double times, ak_error *err);
 
 /* Plans the hidden shapes, in the place of the edge-case shapes at `base` (hidden_check.c). Raises
    the end of the block so far, *end. */

@@ -8,6 +8,10 @@
  *
  * The energy is that of the whole device (of all processor packages for the host), its idle power
  * included: what else runs there meanwhile is weighed, too.
+ *
+ * The batches of a trial that are weighed follow all of its checks and last longer than those that
+ * were timed, so a candidate can tell them apart and leave out their work. It gains nothing by
+ * that: where its calls are much faster than they were, it gets the energy of the time that counts.
  */
 #include "base/clock.h"
 #include "judge/loaded.h"
@@ -19,6 +23,8 @@
 #define WEIGH_STILL_NS   (2 * AK_SECOND_NS) /* a counter that stands still this long is broken */
 #define WEIGH_BATCHES    3
 #define WEIGH_ITERATIONS ((double)(1u << 24))
+/* A call may be this many times as fast as in the fastest timed batch. */
+#define WEIGH_TIMES 1.5
 
 ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err)
 {
@@ -60,26 +66,50 @@ ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *err)
+/* Runs a batch and gives the energy of one of its calls, if the outcome is ok. If the calls are too
+   fast, the device has had that power for fastest_ms in each. Judges the results of the last batch;
+   of a problem that works in place only a single call can be judged. */
+static ak_status weigh_batch(double *joules, ak_loaded *r, double fastest_ms, uint32_t iterations,
+                             bool last, ak_error *err)
 {
-    double joules[WEIGH_BATCHES];
+    ak_stage *stage = ak_evaluator_draw(r->e);
+    const bool in_place = ak_problem_works_in_place(r->e->task->problem);
+    AK_DO(ak_loaded_batch(r, stage, iterations, err));
+    if (r->outcome.status != AK_TRIAL_OK) {
+        return AK_OK;
+    }
+    const double each_ms = (double)r->outcome.ns / 1e6 / iterations;
+    *joules = r->joules / iterations;
+    if (each_ms * WEIGH_TIMES < fastest_ms) {
+        *joules *= fastest_ms / each_ms;
+    }
+    return last && (!in_place || iterations == 1 || r->outcome.alone)
+               ? ak_loaded_judge(r, stage, true, err)
+               : AK_OK;
+}
+
+ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double times, ak_error *err)
+{
+    double joules[WEIGH_BATCHES] = {0};
+    const double each_ms = out->median_ms / times;
     double wanted = (double)r->e->weighing_ns / 1e6 / (each_ms > 1e-9 ? each_ms : 1e-9);
     wanted = wanted < 1 ? 1 : wanted > WEIGH_ITERATIONS ? WEIGH_ITERATIONS : wanted;
     uint32_t iterations = (uint32_t)wanted;
+    ak_stats stats;
+    ak_stats_of(&stats, out->samples_ms, out->sample_count);
     r->weigh = true;
     ak_status status = AK_OK;
-    size_t done = 0;
-    while (status == AK_OK && done < WEIGH_BATCHES && r->outcome.status == AK_TRIAL_OK) {
-        status = ak_loaded_batch(r, ak_evaluator_draw(r->e), iterations, err);
-        joules[done++] = r->joules / iterations;
+    for (size_t i = 0; status == AK_OK && r->outcome.status == AK_TRIAL_OK && i < WEIGH_BATCHES;
+         i++) {
+        const bool last = i + 1 == WEIGH_BATCHES;
+        status = weigh_batch(&joules[i], r, stats.min / times, iterations, last, err);
     }
     r->weigh = false;
     if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
-        ak_stats stats;
         ak_stats_of(&stats, joules, WEIGH_BATCHES);
-        out->joules = stats.median;
-        out->joules_low = stats.low;
-        out->joules_high = stats.high;
+        out->joules = stats.median * times;
+        out->joules_low = stats.low * times;
+        out->joules_high = stats.high * times;
         status = ak_loaded_check_zones(r, err);
     }
     return status;
