@@ -307,7 +307,8 @@ class Pages(unittest.TestCase):
             db.execute("INSERT INTO environments VALUES ('e2', ?, '', NULL)",
                        (words.replace(first, "other"),))
             names = [row[1] for row in db.execute("PRAGMA table_info(runs)")][2:]
-            chosen = ", ".join("'e2'" if n == "environment" else n for n in names)
+            other = {"environment": "'e2'", "result_checksum": "NULL"}
+            chosen = ", ".join(other.get(n, n) for n in names)
             db.execute(f"INSERT INTO runs (id, {', '.join(names)}) SELECT '00000000000000ab', {chosen}"
                        " FROM runs")
         path = os.path.join(self.folder.name, "versions.html")
