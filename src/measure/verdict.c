@@ -193,9 +193,3 @@ ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
     }
     return ratio->low > least ? AK_SPEED_FASTER : AK_SPEED_SLOWER;
 }
-
-ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean)
-{
-    ak_speed_doubt unused;
-    return ak_verdict_doubt(&unused, ratio, control, clean);
-}

@@ -50,9 +50,8 @@ bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *deno
    comes from here. A difference that is beyond the control's ratio, but not beyond its interval, is
    undecided: identical code may differ by as much. If the rounds were not `clean` (ak_verdict_ratio
    returned false), the result is a tie or undecided: a scheduler can favour one of two processes
-   with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). */
-ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean);
-/* Decides as ak_verdict_of does, and gives the reason if the verdict is undecided. */
+   with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). Gives the reason if the
+   verdict is undecided. */
 ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean);
 /* Returns true if an interval is narrow enough (AK_VERDICT_WIDEST) to decide anything. */

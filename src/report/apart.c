@@ -14,11 +14,6 @@ static double reach(const ak_speed *control)
                : 0;
 }
 
-static bool is_clean(const json_t *noise)
-{
-    return 2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
-}
-
 ak_speed ak_apart_speed(const ak_apart *before, const ak_apart *after)
 {
     ak_speed s = {0};
@@ -34,10 +29,7 @@ ak_speed ak_apart_speed(const ak_apart *before, const ak_apart *after)
     s.high = before->high_ms / after->low_ms;
     const ak_speed of_before = ak_speed_read(json_object_get(before->noise, "control")),
                    of_after = ak_speed_read(json_object_get(after->noise, "control"));
-    const ak_speed *worse = reach(&of_before) > reach(&of_after) ? &of_before : &of_after;
-    const ak_stats control = {.median = worse->ratio, .low = worse->low, .high = worse->high};
-    const ak_stats ratio = {.median = s.ratio, .low = s.low, .high = s.high};
-    s.verdict = ak_verdict_doubt(&s.doubt, &ratio, worse->ratio > 0 ? &control : NULL,
-                                 is_clean(before->noise) && is_clean(after->noise));
+    ak_speed_judge(&s, reach(&of_before) > reach(&of_after) ? &of_before : &of_after,
+                   ak_noise_is_clean(before->noise) && ak_noise_is_clean(after->noise));
     return s;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "measure/verdict.h"
+
 static bool is_config(const json_t *one)
 {
     return json_is_string(json_object_get(one, "config"));
@@ -40,6 +42,18 @@ ak_speed ak_speed_read(const json_t *object)
                       .high = ak_json_number_in(object, "ratio_ci", 1),
                       .verdict = verdict_at(object),
                       .doubt = doubt_at(object)};
+}
+
+bool ak_noise_is_clean(const json_t *noise)
+{
+    return 2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
+}
+
+void ak_speed_judge(ak_speed *s, const ak_speed *control, bool clean)
+{
+    const ak_stats ratio = {.low = s->low, .high = s->high};
+    const ak_stats same = {.median = control->ratio, .low = control->low, .high = control->high};
+    s->verdict = ak_verdict_doubt(&s->doubt, &ratio, control->ratio > 0 ? &same : NULL, clean);
 }
 
 static ak_contender contender_of(const json_t *one)

@@ -17,6 +17,13 @@ typedef struct ak_finish_order {
 /* Reads a recorded speed; ratio 0 if there is none. An unknown verdict becomes AK_SPEED_NONE,
    an unknown doubt AK_DOUBT_NONE. */
 ak_speed ak_speed_read(const json_t *object);
+/* Returns whether the rounds that a recorded "noise" counts are clean (measure/verdict.h). Which
+   rounds were disturbed is not recorded; if half of them were not, at least half of the groups have
+   an undisturbed round, as a comparison requires. */
+bool ak_noise_is_clean(const json_t *noise);
+/* Sets verdict and doubt of a speed by its interval, as a comparison does. A control with ratio 0
+   is none. */
+void ak_speed_judge(ak_speed *s, const ak_speed *control, bool clean);
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
 
 #endif

@@ -92,19 +92,12 @@ static bool was_decided(const json_t *candidate)
     return verdict == AK_SPEED_FASTER || verdict == AK_SPEED_SLOWER;
 }
 
-/* Decides as the finish did, by its control and by how many rounds were disturbed. Which rounds
-   these were is not recorded. If half of the rounds were undisturbed, at least half of the groups
-   have an undisturbed round, as the finish requires (measure/verdict.h). The rounds also count as
-   clean if the finish `decided` on both candidates. */
+/* Decides as the finish did. The rounds also count as clean if it `decided` on both candidates. */
 static void set_verdict(ak_speed *s, const json_t *result, bool decided)
 {
     const json_t *noise = json_object_get(result, "noise");
-    const ak_speed same = ak_speed_read(json_object_get(noise, "control"));
-    const ak_stats control = {.median = same.ratio, .low = same.low, .high = same.high};
-    const bool clean =
-        decided || 2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
-    const ak_stats ratio = {.low = s->low, .high = s->high};
-    s->verdict = ak_verdict_doubt(&s->doubt, &ratio, same.ratio > 0 ? &control : NULL, clean);
+    const ak_speed control = ak_speed_read(json_object_get(noise, "control"));
+    ak_speed_judge(s, &control, decided || ak_noise_is_clean(noise));
 }
 
 /* Returns the speed of the best relative to another candidate. Ratios of the finish are relative to

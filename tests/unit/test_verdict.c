@@ -24,6 +24,12 @@ typedef struct machine {
     double hits; /* part of the groups in which something else runs on the core of one candidate */
 } machine;
 
+static ak_speed_verdict verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean)
+{
+    ak_speed_doubt doubt;
+    return ak_verdict_doubt(&doubt, ratio, control, clean);
+}
+
 static double normal(ak_rng *rng)
 {
     double sum = 0;
@@ -85,7 +91,7 @@ static counts study(const machine *m, double speed, bool told)
             ak_stats_of(&naive, ratios, ROUNDS);
             out.naive += naive.low > 1 || naive.high < 1;
         }
-        out.of[ak_verdict_of(&ratio, &control, clean)]++;
+        out.of[verdict_of(&ratio, &control, clean)]++;
     }
     return out;
 }
@@ -139,10 +145,10 @@ static void nothing_is_won_among_disturbed_rounds(void **state)
     ak_stats ratio, control;
     bool clean = ak_verdict_ratio(&ratio, slow, fast, disturbed, ROUNDS, GROUP);
     assert_true(!clean && ak_verdict_ratio(&control, slow, slow, NULL, ROUNDS, GROUP));
-    assert_int_equal(ak_verdict_of(&ratio, &control, clean), AK_SPEED_UNDECIDED);
-    assert_int_equal(ak_verdict_of(&control, &control, clean), AK_SPEED_TIE);
-    assert_int_equal(ak_verdict_of(&ratio, &control, true), AK_SPEED_FASTER);
-    assert_int_equal(ak_verdict_of(&ratio, &ratio, true), AK_SPEED_UNDECIDED); /* twice itself */
+    assert_int_equal(verdict_of(&ratio, &control, clean), AK_SPEED_UNDECIDED);
+    assert_int_equal(verdict_of(&control, &control, clean), AK_SPEED_TIE);
+    assert_int_equal(verdict_of(&ratio, &control, true), AK_SPEED_FASTER);
+    assert_int_equal(verdict_of(&ratio, &ratio, true), AK_SPEED_UNDECIDED); /* twice itself */
     disturbed[0] = false; /* one group of many is not enough */
     assert_false(ak_verdict_ratio(&ratio, slow, fast, disturbed, ROUNDS, GROUP));
     assert_true(ak_verdict_ratio(&ratio, slow, fast, NULL, 3, GROUP)); /* few, all undisturbed */
@@ -162,17 +168,16 @@ static void verdicts_have_their_limits(void **state)
     const ak_stats unsure = {.median = 1.0, .low = 0.85, .high = 1.15};
     ak_stats a = of(1.04, 1.02, 1.06), b = of(1.5, 1.3, 1.7), c = of(1.008, 1.005, 1.009),
              d = of(0.9, 0.88, 0.92), nothing = of((double)NAN, (double)NAN, (double)NAN);
-    assert_int_equal(ak_verdict_of(&a, &same, true), AK_SPEED_FASTER);
-    assert_int_equal(ak_verdict_of(&a, &off, true),
-                     AK_SPEED_TIE); /* the same code differs as much */
-    assert_int_equal(ak_verdict_of(&a, &wide, true), AK_SPEED_UNDECIDED); /* it may */
-    assert_int_equal(ak_verdict_of(&d, &wide, true), AK_SPEED_SLOWER);
-    assert_int_equal(ak_verdict_of(&a, &unsure, true), AK_SPEED_UNDECIDED);
-    assert_int_equal(ak_verdict_of(&b, &same, true), AK_SPEED_UNDECIDED); /* wider than a fifth */
-    assert_int_equal(ak_verdict_of(&c, &same, true), AK_SPEED_TIE); /* too small to be believed */
-    assert_int_equal(ak_verdict_of(&d, &same, true), AK_SPEED_SLOWER);
-    assert_int_equal(ak_verdict_of(&nothing, &same, true), AK_SPEED_UNDECIDED);
-    assert_int_equal(ak_verdict_of(&a, &nothing, true), AK_SPEED_UNDECIDED);
+    assert_int_equal(verdict_of(&a, &same, true), AK_SPEED_FASTER);
+    assert_int_equal(verdict_of(&a, &off, true), AK_SPEED_TIE); /* the same code differs as much */
+    assert_int_equal(verdict_of(&a, &wide, true), AK_SPEED_UNDECIDED); /* it may */
+    assert_int_equal(verdict_of(&d, &wide, true), AK_SPEED_SLOWER);
+    assert_int_equal(verdict_of(&a, &unsure, true), AK_SPEED_UNDECIDED);
+    assert_int_equal(verdict_of(&b, &same, true), AK_SPEED_UNDECIDED); /* wider than a fifth */
+    assert_int_equal(verdict_of(&c, &same, true), AK_SPEED_TIE); /* too small to be believed */
+    assert_int_equal(verdict_of(&d, &same, true), AK_SPEED_SLOWER);
+    assert_int_equal(verdict_of(&nothing, &same, true), AK_SPEED_UNDECIDED);
+    assert_int_equal(verdict_of(&a, &nothing, true), AK_SPEED_UNDECIDED);
 
     /* Why: an interval far from 1 looks like a decision. */
     const ak_stats far = {.median = 8.4, .low = 7.4, .high = 9.5};
