@@ -1,6 +1,7 @@
 /* compile_cache.c: see compile_cache.h. */
 #include "backend/compile_cache.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,6 +15,7 @@
 #define ARTIFACT_MAX (64u << 20)
 #define READ_MAX     (4u << 20) /* a longer file counts as having each word */
 #define WORD_MAX     16         /* letters of a word that is looked for */
+#define WORDS_MAX    4          /* such words */
 #define SYSTEM       "/usr/"
 /* The cache has 256 folders of at most this many files: some hundred MB if artifacts have 20 KB. */
 #define FOLDER_MAX 128
@@ -96,7 +98,7 @@ static bool add_rule(ak_buf *out, const char *rule, const char *source)
 /* Of a word, the parts that are words of some text: bit n of element i stands for the n letters
    from the ith on. */
 typedef struct word_parts {
-    const char *word;
+    const char *word; /* NULL ends a list */
     uint32_t from[WORD_MAX];
 } word_parts;
 
@@ -137,34 +139,41 @@ static bool may_continue(const char *line, const char *end)
            memmem(line, (size_t)(end - line), "?\?/", 3) != NULL;
 }
 
-/* Notes which parts of the word a line has, but for those in strings if `skips`. A longer word that
-   contains it counts as the word. */
-static void note_line(word_parts *out, const char *at, const char *end, bool skips)
+/* Notes of which parts of the wanted words `n` letters are one. A longer word that contains a
+   wanted one counts as that. */
+static void note_word(word_parts *list, const char *at, size_t n)
 {
-    const size_t all = strlen(out->word);
+    for (; list->word != NULL; list++) {
+        const size_t all = strlen(list->word);
+        for (size_t i = 0; n > 0 && i + n <= all; i++) {
+            list->from[i] |= memcmp(list->word + i, at, n) == 0 ? 1u << n : 0;
+        }
+        list->from[0] |= n > all && memmem(at, n, list->word, all) != NULL ? 1u << all : 0;
+    }
+}
+
+/* Notes the words of a line, but for those in strings if `skips`. */
+static void note_line(word_parts *list, const char *at, const char *end, bool skips)
+{
     while (at < end) {
         size_t n = 0;
         while (at + n < end && ak_ascii_is_word(at[n])) {
             n++;
         }
-        for (size_t i = 0; n > 0 && i + n <= all; i++) {
-            out->from[i] |= memcmp(out->word + i, at, n) == 0 ? 1u << n : 0;
-        }
-        out->from[0] |= n > all && memmem(at, n, out->word, all) != NULL ? 1u << all : 0;
+        note_word(list, at, n);
         at = skips && *at == '"' ? string_end(at, end) : at + (n == 0 ? 1 : n);
     }
 }
 
-/* Notes which parts of the word a text has. Strings are left out where it is certain that they are
-   some. */
-static void note_parts(word_parts *out, const char *text, size_t length)
+/* Notes the words of a text. Strings are left out where it is certain that they are some. */
+static void note_text(word_parts *list, const char *text, size_t length)
 {
     bool certain = true;
     for (const char *line = text; line < text + length;) {
         const char *end = memchr(line, '\n', length - (size_t)(line - text));
         end = end == NULL ? text + length : end;
         const bool plain = has_plain_quotes(line, end);
-        note_line(out, line, end, certain && plain);
+        note_line(list, line, end, certain && plain);
         certain = certain && (plain || !may_continue(line, end));
         line = end + 1;
     }
@@ -181,43 +190,47 @@ static bool makes_word(const word_parts *parts)
     return (reached >> all & 1) != 0;
 }
 
-/* Notes the parts that a file has. Returns false if it cannot be read. */
-static bool note_file(word_parts *out, const char *path)
+/* Notes the words of a file. Returns false if it cannot be read. */
+static bool note_file(word_parts *list, const char *path)
 {
     char *text = NULL;
     size_t length = 0;
     const bool good = ak_fs_read(&text, &length, path, READ_MAX, NULL) == AK_OK;
-    note_parts(out, good ? text : "", length);
+    note_text(list, good ? text : "", length);
     ak_free(text);
     return good;
 }
 
-/* Returns whether one word may be made of what the source, the options and the files of a rule
-   have. */
-static bool may_have(const char *word, const char *rule, const ak_compile_job *job)
+/* Notes the words of the source, the options and the files of a rule. Returns false if a file
+   cannot be read. */
+static bool note_job(word_parts *list, const char *rule, const ak_compile_job *job)
 {
-    word_parts parts = {.word = word};
     char path[AK_PATH_MAX];
-    bool good = note_file(&parts, job->source_path);
+    bool good = note_file(list, job->source_path);
     for (size_t i = 0; i < job->argc; i++) {
-        note_parts(&parts, job->argv[i], strlen(job->argv[i]));
+        note_text(list, job->argv[i], strlen(job->argv[i]));
     }
     const char *at = strstr(rule, ": ");
     for (at = at == NULL ? "" : at + 2; good && next_path(path, &at);) {
-        good = strncmp(path, SYSTEM, strlen(SYSTEM)) == 0 || note_file(&parts, path);
+        good = strncmp(path, SYSTEM, strlen(SYSTEM)) == 0 || note_file(list, path);
     }
-    return !good || makes_word(&parts);
+    return good;
 }
 
 bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job, const char *const *words)
 {
+    word_parts list[WORDS_MAX + 1] = {{.word = NULL}};
     char *text = NULL;
-    bool may = false;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        assert(i < WORDS_MAX && strlen(words[i]) < WORD_MAX);
+        list[i].word = words[i];
+    }
     if (rule != NULL) {
         (void)ak_fs_read(&text, NULL, rule, RULE_MAX, NULL); /* without a rule, nothing is kept */
     }
-    for (size_t i = 0; !may && words[i] != NULL; i++) {
-        may = may_have(words[i], text == NULL ? "" : text, job);
+    bool may = !note_job(list, text == NULL ? "" : text, job);
+    for (size_t i = 0; !may && list[i].word != NULL; i++) {
+        may = makes_word(&list[i]);
     }
     ak_free(text);
     return may;

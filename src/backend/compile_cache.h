@@ -34,9 +34,10 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
    no rule in the file, or if a file that it names is gone. */
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source);
-/* Returns whether one of the words, of at most 15 letters, is in the job's source or options, or in
-   a file outside of /usr that the rule names (NULL: these are not looked at), or can be put
-   together of words there, as the preprocessor does for ##. A list of words ends with NULL. */
+/* Returns whether one of the words, at most four of at most 15 letters, is in the job's source or
+   options, or in a file outside of /usr that the rule names (NULL: these are not looked at), or can
+   be put together of words there, as the preprocessor does for ##. A list of words ends with NULL.
+ */
 bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job,
                               const char *const *words);
 /* Returns whether the assembler's list of what it has read has a file that the rule lacks, or one
