@@ -854,7 +854,7 @@ typedef struct ak_size_result {
     size_t config; /* the configuration that the table assigns to this size */
     double loss;   /* cost of `config` relative to the winner's, paired and measured again; 1 if it
                       is the winner */
-    double loss_low, loss_high;   /* 95 % interval of `loss` */
+    double loss_low, loss_high; /* 95 % interval of `loss` */
     /* Of `config` against the winner. If it is the winner: NONE, or UNDECIDED if the comparison was
        too uncertain to tell which configuration is the best; then the interval is 0. */
     ak_speed_verdict verdict;
@@ -878,8 +878,8 @@ typedef struct ak_sizes_result {
     size_t size_count;
     char **configs; /* the configurations measured at every size, as text */
     size_t config_count;
-    double *ms;             /* ms[config * size_count + size], interleaved; 0: it failed there */
-    double *costs;          /* the costs, which decide the choice: by default the times */
+    double *ms;    /* ms[config * size_count + size], interleaved; 0: it failed there */
+    double *costs; /* the costs, which decide the choice: by default the times */
     /* speeds[config * size_count + size] is relative to the winner of the size; ratio 0 as in ms */
     ak_speed *speeds;
     ak_sizes_loss *alone;   /* for each configuration, what it loses if all sizes use it */
@@ -1048,7 +1048,11 @@ typedef struct ak_llm_options {
        lies and where its reply is awaited. NULL: nobody is told. A run sends it as the event
        "waiting" instead. */
     void (*notice)(void *context, const char *text);
-    void *notice_context;
+    /* Takes a line for the user about what went wrong with a question that was answered: the server
+       counts more tokens than were set aside for it. NULL: nobody is told. A run sends it as the
+       event "warning" instead. */
+    void (*warning)(void *context, const char *text);
+    void *notice_context; /* of both */
 } ak_llm_options;
 
 /* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one

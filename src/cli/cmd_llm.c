@@ -77,7 +77,7 @@ static int run_check(const ak_args *args)
     ak_status status = AK_OK;
     AK_TRY(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
     ak_llm_args(&options, args, &ak_interrupted);
-    options.notice = tell;
+    options.notice = options.warning = tell;
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
         ak_tell("asking %s; a model may think for minutes, Ctrl-C ends it", model);

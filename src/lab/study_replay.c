@@ -52,11 +52,20 @@ static void notice(void *context, const char *text)
     }
 }
 
+static void send_text(const ak_study *study, const char *event, const char *text)
+{
+    const ak_events events = {.sink = study->options.sink, .context = study->options.sink_context};
+    ak_event_send(&events, event, json_pack("{s:s}", "text", text));
+}
+
 static void waiting(void *context, const char *text)
 {
-    const ak_study *study = context;
-    const ak_events events = {.sink = study->options.sink, .context = study->options.sink_context};
-    ak_event_send(&events, "waiting", json_pack("{s:s}", "text", text));
+    send_text(context, "waiting", text);
+}
+
+static void overspent(void *context, const char *text)
+{
+    send_text(context, "warning", text);
 }
 
 static ak_status try_one(replayed *r, const ak_config *config, ak_error *err)
@@ -196,6 +205,7 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
         ak_llm_options client = *options->llm;
         client.cancel = options->cancel;
         client.notice = waiting;
+        client.warning = overspent;
         client.notice_context = &study;
         AK_TRY(ak_share_parse(&study.share, client.share, err));
         AK_TRY(ak_llm_open(&llm, &client, NULL, err));

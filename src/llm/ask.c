@@ -350,8 +350,8 @@ static ak_status hand_over(ak_llm_answer *out, ak_llm_call *call, ak_error *err)
     ak_status status = call->status;
     *out = call->answer;
     json_decref(call->question);
-    if (call->excess[0] != 0 && call->llm->notice != NULL) {
-        call->llm->notice(call->llm->notice_context, call->excess);
+    if (call->excess[0] != 0 && call->llm->warning != NULL) {
+        call->llm->warning(call->llm->notice_context, call->excess);
     }
     return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", call->error.text);
 }

@@ -274,6 +274,7 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
     llm->tokens_max = options->tokens;
     llm->cancel = options->cancel;
     llm->notice = options->notice;
+    llm->warning = options->warning;
     llm->notice_context = options->notice_context;
     ak_rng_seed(&llm->rng, options->seed);
     return AK_OK;

@@ -33,6 +33,7 @@ struct ak_llm {
     int64_t tokens_max;    /* limit on the tokens of all calls; 0: no limit */
     const volatile int *cancel;
     void (*notice)(void *context, const char *text); /* NULL if nobody listens */
+    void (*warning)(void *context, const char *text);
     void *notice_context;
     ak_llm_seam seam;
     double budget_usd;

@@ -130,9 +130,7 @@ static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, a
     if (best < chosen->count) {
         AK_TRY(ak_warn_unchecked(&warnings, r->task, &chosen->list[best].config, err));
     }
-    AK_TRY(ak_warn_notes(&warnings, list, result->candidate_count, err));
-    AK_TRY(ak_warn_conditions(&warnings, list, result->candidate_count, err));
-    AK_TRY(ak_warn_noise(&warnings, &result->noise, list, result->candidate_count, err));
+    AK_TRY(ak_warn_comparison(&warnings, &result->noise, list, result->candidate_count, err));
     AK_TRY(ak_warn_ceilings(&warnings, &r->ceilings_before, &r->session.ceilings, err));
     for (size_t i = libraries; i < result->candidate_count; i++) {
         AK_TRY(ak_warn_slower(&warnings, &list[i], r->survey_ms[i - libraries], err));

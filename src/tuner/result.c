@@ -311,15 +311,9 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
     return status;
 }
 
-static void free_warnings(char **texts, size_t count)
-{
-    ak_warnings warnings = {.texts = texts, .count = count};
-    ak_warnings_free(&warnings);
-}
-
 void ak_tune_result_clear(ak_tune_result *result)
 {
-    free_warnings(result->warnings, result->warning_count);
+    ak_warnings_free(&(ak_warnings){.texts = result->warnings, .count = result->warning_count});
     ak_free(result->sanitizers);
     ak_compared_free(result->candidates, result->candidate_count);
     ak_compared_free(result->again, result->again_count);
@@ -332,7 +326,8 @@ void ak_tune_result_clear(ak_tune_result *result)
 
 void ak_comparison_clear(ak_comparison *comparison)
 {
-    free_warnings(comparison->warnings, comparison->warning_count);
+    ak_warnings_free(
+        &(ak_warnings){.texts = comparison->warnings, .count = comparison->warning_count});
     ak_compared_free(comparison->candidates, comparison->count);
     ak_free(comparison->summary);
     *comparison = (ak_comparison){0};

@@ -10,17 +10,28 @@
 /* Replaces a budget that is used up: no call can stay within it, whereas 0 would mean no budget. */
 #define NOTHING_LEFT 1e-12
 
-static void notice(void *context, const char *text)
+/* Sends a warning as an event and keeps it in the result. */
+static void warn(const ak_run_advisor *advisor, const char *text, bool fell_back)
 {
-    const ak_run_advisor *advisor = context;
     json_t *fields = json_object();
     ak_warnings list = {advisor->result->warnings, advisor->result->warning_count,
                         advisor->result->warning_count};
     (void)ak_warn_text(&list, text, NULL); /* without memory, only the event says it */
     advisor->result->warnings = list.texts;
     advisor->result->warning_count = list.count;
-    (void)(ak_json_set_text(fields, "text", text) && ak_json_set(fields, "fell_back", json_true()));
+    (void)(ak_json_set_text(fields, "text", text) &&
+           (!fell_back || ak_json_set(fields, "fell_back", json_true())));
     ak_event_send(advisor->events, "warning", fields);
+}
+
+static void notice(void *context, const char *text)
+{
+    warn(context, text, true);
+}
+
+static void overspent(void *context, const char *text)
+{
+    warn(context, text, false);
 }
 
 static void waiting(void *context, const char *text)
@@ -105,6 +116,7 @@ ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *op
     ak_llm_options client = *options->llm;
     client.cancel = options->cancel;
     client.notice = waiting;
+    client.warning = overspent;
     client.notice_context = advisor;
     ak_status status = ak_llm_open(&advisor->llm, &client, NULL, &advisor->missing);
     if (status == AK_UNAVAILABLE) {

@@ -187,10 +187,7 @@ void ak_sizes_result_clear(ak_sizes_result *result)
     ak_free(result->costs);
     ak_free(result->speeds);
     ak_free(result->alone);
-    for (size_t i = 0; i < result->warning_count; i++) {
-        ak_free(result->warnings[i]);
-    }
-    ak_free((void *)result->warnings);
+    ak_warnings_free(&(ak_warnings){.texts = result->warnings, .count = result->warning_count});
     ak_free(result->objective);
     ak_free(result->unit);
     ak_free(result->table);

@@ -142,11 +142,6 @@ static json_t *speeds_json(const ak_sizes_result *r, size_t i)
     return ak_json_whole(row, good);
 }
 
-static json_t *warning_json(const ak_sizes_result *r, size_t i)
-{
-    return json_string(r->warnings[i]);
-}
-
 static json_t *config_json(const ak_sizes_result *r, size_t i)
 {
     json_t *object = NULL;
@@ -189,7 +184,8 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
                 ak_json_set(object, "table", r->table_count > 0 ? table_json(r) : json_null()) &&
                 ak_json_set(object, "tradeoff", list_of(r, r->tradeoff_count, tradeoff_json)) &&
                 ak_json_set(object, "stability", winners_json(r)) &&
-                ak_json_set(object, "warnings", list_of(r, r->warning_count, warning_json)) &&
+                ak_json_set(object, "warnings",
+                            ak_json_texts((const char *const *)r->warnings, r->warning_count)) &&
                 ak_json_set_count(object, "evaluated", r->evaluated) &&
                 ak_json_set(object, "llm", ak_llm_use_json(&r->llm)) &&
                 ak_json_set_real(object, "seconds", r->seconds) &&

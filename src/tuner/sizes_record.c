@@ -5,7 +5,6 @@
 #include "tuner/run_advisor.h"
 #include "tuner/sizes.h"
 #include "tuner/sizes_run.h"
-#include "tuner/warning.h"
 
 void ak_many_announce(const ak_many *m)
 {
@@ -39,9 +38,9 @@ static ak_status keep_warning(ak_many *m, size_t size, const char *warning, ak_e
     ak_event_send(&m->events, "warning", json_pack("{s:s}", "text", warning));
     ak_buf_print(&text, "%s: %s", result->sizes[size].size, warning);
     AK_TRY(ak_buf_status(&text, err));
-    AK_TRY(AK_GROW(result->warnings, &m->warning_room, result->warning_count + 1, err));
-    AK_TRY(ak_copy_text(&result->warnings[result->warning_count], text.data, err));
-    result->warning_count++;
+    status = ak_warn_text(&m->warnings, text.data, err);
+    result->warnings = m->warnings.texts;
+    result->warning_count = m->warnings.count;
 out:
     ak_buf_free(&text);
     return status;
@@ -50,12 +49,10 @@ out:
 ak_status ak_many_warn(ak_many *m, size_t size, const ak_comparison_result *comparison,
                        ak_error *err)
 {
-    const ak_compared *list = comparison->list;
     ak_status status = AK_OK;
     ak_warnings warnings = {0};
-    AK_TRY(ak_warn_notes(&warnings, list, comparison->count, err));
-    AK_TRY(ak_warn_conditions(&warnings, list, comparison->count, err));
-    AK_TRY(ak_warn_noise(&warnings, &comparison->noise, list, comparison->count, err));
+    AK_TRY(ak_warn_comparison(&warnings, &comparison->noise, comparison->list, comparison->count,
+                              err));
     for (size_t i = 0; i < warnings.count; i++) {
         AK_TRY(keep_warning(m, size, warnings.texts[i], err));
     }

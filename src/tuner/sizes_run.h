@@ -13,6 +13,7 @@
 #define AK_TUNER_SIZES_RUN_H
 
 #include "tuner/side_by_side.h"
+#include "tuner/warning.h"
 
 /* Most winners of earlier sizes that a later size tries first. */
 #define AK_MANY_GIVEN_MAX 4
@@ -40,7 +41,7 @@ typedef struct ak_many {
 
     bool recorded; /* the run is in the archive (sizes_record.c) */
 
-    size_t warning_room; /* capacity of result->warnings */
+    ak_warnings warnings; /* the result owns its texts (sizes_record.c) */
 
     double *low_ms, *high_ms; /* 95 % intervals of result->ms; filled by sizes_measure.c */
 

@@ -181,12 +181,8 @@ bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester, const ak_c
 
 static ak_status warn(ak_comparison *out, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_warnings warnings = {0};
-    AK_TRY(ak_warn_notes(&warnings, out->candidates, out->count, err));
-    AK_TRY(ak_warn_conditions(&warnings, out->candidates, out->count, err));
-    AK_TRY(ak_warn_noise(&warnings, &out->noise, out->candidates, out->count, err));
-out:
+    ak_status status = ak_warn_comparison(&warnings, &out->noise, out->candidates, out->count, err);
     out->warnings = warnings.texts;
     out->warning_count = warnings.count;
     return status;

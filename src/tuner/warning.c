@@ -53,7 +53,10 @@ static bool clocked(const ak_compared *c)
     return c->median_ms > 0 && c->sm_clock_mhz > 0;
 }
 
-ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err)
+/* Warns if clocks of candidates differ by more than 2 % or were throttled for different reasons.
+   Then a part of the difference in time comes from the device. */
+static ak_status warn_of_conditions(ak_warnings *out, const ak_compared *list, size_t count,
+                                    ak_error *err)
 {
     const ak_compared *slow = NULL, *fast = NULL, *first = NULL, *other = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -132,7 +135,10 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compar
     return matters ? warn_of_control(out, &noise->control, err) : AK_OK;
 }
 
-ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err)
+/* Warns of each candidate that has a note. A note says what the candidate's time is if that is not
+   the time of a call in a batch. */
+static ak_status warn_of_notes(ak_warnings *out, const ak_compared *list, size_t count,
+                               ak_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         if (list[i].note != NULL) {
@@ -140,6 +146,14 @@ ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count,
         }
     }
     return AK_OK;
+}
+
+ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
+                             size_t count, ak_error *err)
+{
+    AK_DO(warn_of_notes(out, list, count, err));
+    AK_DO(warn_of_conditions(out, list, count, err));
+    return ak_warn_noise(out, noise, list, count, err);
 }
 
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)

@@ -16,17 +16,14 @@ void ak_warnings_free(ak_warnings *warnings);
 
 /* Adds a warning. If it fails, the list is as it was, though perhaps elsewhere in memory. */
 ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err);
-/* Warns if clocks of candidates differ by more than 2 % or were throttled for different reasons.
-   Then a part of the difference in time comes from the device. */
-ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t count,
-                             ak_error *err);
 /* Warns if the machine was busy during the measurement, and if the control differed from its
    original or left a candidate undecided: says by how much, and which speeds that affects. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                         size_t count, ak_error *err);
-/* Warns of each candidate that has a note. A note says what the candidate's time is if that is not
-   the time of a call in a batch. */
-ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err);
+/* Warns of all that makes a comparison less certain: notes of candidates, different clocks, and
+   what ak_warn_noise warns of. */
+ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
+                             size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy beside trials that no comparison follows. The limit of the pressure

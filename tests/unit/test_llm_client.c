@@ -843,7 +843,7 @@ static void budgets_are_never_exceeded(void **state)
     server_stop(&s);
 }
 
-static void keep_notice(void *context, const char *text)
+static void keep_warning(void *context, const char *text)
 {
     (void)snprintf(context, 400, "%s", text);
 }
@@ -868,7 +868,7 @@ static void more_tokens_than_bytes_are_told(void **state)
     ak_llm_options options = {.model = "openai-chat:gpt-5",
                               .url = s.url,
                               .budget_usd = 0.5,
-                              .notice = keep_notice,
+                              .warning = keep_warning,
                               .notice_context = said};
     assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
     assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_OK);

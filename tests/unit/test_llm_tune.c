@@ -175,6 +175,7 @@ typedef struct fixture {
     ak_task *task;
     ak_archive *archive;
     char notices[2000];
+    bool overspent;           /* a warning has said that the budget is exceeded */
     model *silent;            /* that the end of the search waits for: it was asked; NULL: none */
     char prices[AK_PATH_MAX]; /* a file; "": none */
 } fixture;
@@ -228,6 +229,8 @@ static int tear_down(void **state)
 static void keep_notices(void *context, const char *event, const char *json)
 {
     fixture *f = context;
+    const bool spent = strstr(json, "the budget of $0.5 is exceeded") != NULL;
+    f->overspent = f->overspent || (strcmp(event, "warning") == 0 && spent);
     if (strcmp(event, "warning") == 0 && strstr(json, "\"fell_back\":true") != NULL) {
         size_t used = strlen(f->notices);
         (void)snprintf(f->notices + used, sizeof f->notices - used, "%s\n", json);
@@ -441,6 +444,7 @@ static void test_sizes(void **state)
     }
     assert_int_equal(server_asked(&m.server), 1);
     assert_non_null(strstr(f->notices, "raise --llm-budget"));
+    assert_true(f->overspent);
     assert_string_equal(result.llm.model, "compatible:scripted");
     assert_int_equal(result.llm.calls, 1); /* what the budget refused was not asked */
     assert_int_equal(result.llm.failed, 0);
