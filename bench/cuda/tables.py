@@ -135,6 +135,9 @@ SETS["random-losses"] = ([("matmul", s, "", None) for s in mnk([
 SETS["losses-second"] = ([("matmul", s, "", None) for s in mnk([ # or nearly lost, up to seed 2130
     (1352, 6984, 2352), (2984, 7024, 13096), (1000, 3000, 5000), (7072, 1000, 1384), (11920, 11208, 1816), (88, 9576, 4456),
     (4968, 904, 3704), (488, 5592, 6544), (5848, 552, 600)])], "default")
+SETS["losses-third"] = ([("matmul", s, "", None) for s in mnk([ # without overlap, 2026-11-29, with few evaluations
+    (464, 4568, 1424), (449, 6989, 159), (16, 8608, 2360), (1120, 12840, 3504), (1536, 1536, 1536), (512, 512, 65536),
+    (512, 512, 8192), (2048, 2048, 2048)])], "default")
 SETS["odd-short"] = ([("matmul", s, "", None) for s in random_odd_short(SEEDS["-twelfth"])], "default")
 for nth in ("", "-second"):
     SETS["random-few" + nth] = ([("matmul", s, "", None) for s in random_few_rows(SEEDS[nth])], "default")

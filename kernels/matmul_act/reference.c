@@ -9,14 +9,7 @@
 
 enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64 };
 
-enum {
-    CHOICE_BIAS,
-    CHOICE_ACTIVATION,
-    CHOICE_LAYOUT,
-    CHOICE_ALPHA,
-    CHOICE_BETA,
-    CHOICE_RESIDUAL
-};
+enum { CHOICE_BIAS, CHOICE_ACTIVATION, CHOICE_LAYOUT, CHOICE_ALPHA, CHOICE_BETA, CHOICE_RESIDUAL };
 
 /* Indices of the options' values. */
 enum { BIAS_NONE, BIAS_ADD };
@@ -61,7 +54,8 @@ static double (*const activations[])(double) = {
     activation_gelu_tanh, activation_gelu_erf, activation_silu,
 };
 
-static void matmul_act_rows(void *context, int thread, int threads)
+/* Thread `thread` computes its share of the blocks, so that a product of one row is shared, too. */
+static void matmul_act_share(void *context, int thread, int threads)
 {
     const ak_host_call *call = context;
     const int64_t m = call->size[0], n = call->size[1], k = call->size[2];
@@ -78,34 +72,35 @@ static void matmul_act_rows(void *context, int thread, int threads)
     const int b_transposed = layout == LAYOUT_NT || layout == LAYOUT_TT;
     const int with_bias = call->choice[CHOICE_BIAS] == BIAS_ADD;
     const int with_residual = call->choice[CHOICE_RESIDUAL] == RESIDUAL_ADD;
-    const int64_t end = m * (thread + 1) / threads;
+    const int64_t across = (n + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
+    const int64_t blocks = (m + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * across;
+    const int64_t end = blocks * (thread + 1) / threads;
 
-    for (int64_t i = m * thread / threads; i < end; i += ROWS_AT_ONCE) {
-        const int64_t rows = end - i < ROWS_AT_ONCE ? end - i : ROWS_AT_ONCE;
-        for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
-            const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
-            double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
-            double gathered[COLUMNS_AT_ONCE]; /* a row of B that is a column in memory */
-            for (int64_t p = 0; p < k; ++p) {
-                const double *row = b_transposed ? gathered : b + p * n + j;
-                for (int64_t q = 0; b_transposed && q < columns; ++q) {
-                    gathered[q] = b[(j + q) * k + p];
-                }
-                for (int64_t r = 0; r < rows; ++r) {
-                    const double element = a_transposed ? a[p * m + i + r] : a[(i + r) * k + p];
-                    for (int64_t q = 0; q < columns; ++q) {
-                        sum[r][q] += element * row[q];
-                    }
-                }
+    for (int64_t block = blocks * thread / threads; block < end; ++block) {
+        const int64_t i = block / across * ROWS_AT_ONCE, j = block % across * COLUMNS_AT_ONCE;
+        const int64_t rows = m - i < ROWS_AT_ONCE ? m - i : ROWS_AT_ONCE;
+        const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
+        double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
+        double gathered[COLUMNS_AT_ONCE]; /* a row of B that is a column in memory */
+        for (int64_t p = 0; p < k; ++p) {
+            const double *row = b_transposed ? gathered : b + p * n + j;
+            for (int64_t q = 0; b_transposed && q < columns; ++q) {
+                gathered[q] = b[(j + q) * k + p];
             }
             for (int64_t r = 0; r < rows; ++r) {
+                const double element = a_transposed ? a[p * m + i + r] : a[(i + r) * k + p];
                 for (int64_t q = 0; q < columns; ++q) {
-                    const int64_t at = (i + r) * n + j + q;
-                    double x = alpha * sum[r][q];
-                    x += beta != 0 ? beta * c_in[at] : 0;
-                    x += with_bias ? bias[j + q] : 0;
-                    c[at] = activation(x) + (with_residual ? residual[at] : 0);
+                    sum[r][q] += element * row[q];
                 }
+            }
+        }
+        for (int64_t r = 0; r < rows; ++r) {
+            for (int64_t q = 0; q < columns; ++q) {
+                const int64_t at = (i + r) * n + j + q;
+                double x = alpha * sum[r][q];
+                x += beta != 0 ? beta * c_in[at] : 0;
+                x += with_bias ? bias[j + q] : 0;
+                c[at] = activation(x) + (with_residual ? residual[at] : 0);
             }
         }
     }
@@ -113,5 +108,5 @@ static void matmul_act_rows(void *context, int thread, int threads)
 
 void ak_reference(const ak_host_call *call)
 {
-    call->parallel(call->pool, call->threads, matmul_act_rows, (void *)call);
+    call->parallel(call->pool, call->threads, matmul_act_share, (void *)call);
 }

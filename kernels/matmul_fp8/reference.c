@@ -48,49 +48,53 @@ static double scale_of(const ak_host_call *call, int64_t row, int64_t column, in
 static double stored(double x, const ak_host_call *call)
 {
     const double *scale = call->arg[SCALE_C];
-    return call->choice[CHOICE_C_TYPE] == 0 ? x : fmax(-E4M3_LARGEST, fmin(E4M3_LARGEST, x * scale[0]));
+    return call->choice[CHOICE_C_TYPE] == 0 ? x
+                                            : fmax(-E4M3_LARGEST, fmin(E4M3_LARGEST, x * scale[0]));
 }
 
-static void multiply_rows(void *context, int thread, int threads)
+/* Thread `thread` computes its share of the blocks, so that a product of one row is shared, too. */
+static void multiply_share(void *context, int thread, int threads)
 {
     const ak_host_call *call = context;
     const int64_t m = call->size[0], n = call->size[1], k = call->size[2];
     const double *a = call->arg[A], *b = call->arg[B];
     const double *bias = call->choice[CHOICE_BIAS] == 0 ? NULL : call->arg[BIAS];
     double *c = call->arg[C];
-    const int64_t end = m * (thread + 1) / threads;
-    for (int64_t i = m * thread / threads; i < end; i += ROWS_AT_ONCE) {
-        const int64_t rows = end - i < ROWS_AT_ONCE ? end - i : ROWS_AT_ONCE;
-        for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
-            const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
-            double total[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
-            for (int64_t first = 0; first < k; first += BLOCK) {
-                const int64_t limit = k - first < BLOCK ? k : first + BLOCK;
-                double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
-                for (int64_t p = first; p < limit; ++p) {
-                    double column_of_b[COLUMNS_AT_ONCE];
-                    for (int64_t q = 0; q < columns; ++q) {
-                        column_of_b[q] = b[(j + q) * k + p];
-                    }
-                    for (int64_t r = 0; r < rows; ++r) {
-                        for (int64_t q = 0; q < columns; ++q) {
-                            sum[r][q] += a[(i + r) * k + p] * column_of_b[q];
-                        }
-                    }
+    const int64_t across = (n + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
+    const int64_t blocks = (m + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * across;
+    const int64_t end = blocks * (thread + 1) / threads;
+
+    for (int64_t block = blocks * thread / threads; block < end; ++block) {
+        const int64_t i = block / across * ROWS_AT_ONCE, j = block % across * COLUMNS_AT_ONCE;
+        const int64_t rows = m - i < ROWS_AT_ONCE ? m - i : ROWS_AT_ONCE;
+        const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
+        double total[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
+        for (int64_t first = 0; first < k; first += BLOCK) {
+            const int64_t limit = k - first < BLOCK ? k : first + BLOCK;
+            double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
+            for (int64_t p = first; p < limit; ++p) {
+                double column_of_b[COLUMNS_AT_ONCE];
+                for (int64_t q = 0; q < columns; ++q) {
+                    column_of_b[q] = b[(j + q) * k + p];
                 }
                 for (int64_t r = 0; r < rows; ++r) {
                     for (int64_t q = 0; q < columns; ++q) {
-                        total[r][q] += sum[r][q] * scale_of(call, i + r, j + q, first / BLOCK);
+                        sum[r][q] += a[(i + r) * k + p] * column_of_b[q];
                     }
                 }
             }
             for (int64_t r = 0; r < rows; ++r) {
                 for (int64_t q = 0; q < columns; ++q) {
-                    c[(i + r) * n + j + q] =
-                        stored(activated(total[r][q] + (bias == NULL ? 0 : bias[j + q]),
-                                         call->choice[CHOICE_ACTIVATION]),
-                               call);
+                    total[r][q] += sum[r][q] * scale_of(call, i + r, j + q, first / BLOCK);
                 }
+            }
+        }
+        for (int64_t r = 0; r < rows; ++r) {
+            for (int64_t q = 0; q < columns; ++q) {
+                c[(i + r) * n + j + q] =
+                    stored(activated(total[r][q] + (bias == NULL ? 0 : bias[j + q]),
+                                     call->choice[CHOICE_ACTIVATION]),
+                           call);
             }
         }
     }
@@ -98,5 +102,5 @@ static void multiply_rows(void *context, int thread, int threads)
 
 void ak_reference(const ak_host_call *call)
 {
-    call->parallel(call->pool, call->threads, multiply_rows, (void *)call);
+    call->parallel(call->pool, call->threads, multiply_share, (void *)call);
 }

@@ -36,7 +36,7 @@ ak_status ak_aside_judge(ak_loaded *r, const ak_stage *stage, ak_error *err)
     ak_error why = AK_ERROR_INIT;
     const int64_t begin = ak_clock_ns();
     AK_DO(AK_NEW(rows, 1, err));
-    bool known = ak_rows_draw(rows, stage, 1, &e->rng, &why) == AK_OK;
+    bool known = ak_rows_draw(rows, e, stage, 1, &why) == AK_OK;
     rows->aside = true;
     rows->mixed = r->outcome.mixed;
     known = known && ak_stage_rows_compute(rows, e->reference, &why) == AK_OK;

@@ -191,7 +191,9 @@ static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
     ak_status status = AK_UNAVAILABLE;
-    if (is_large(e, &e->own[0])) {
+    if (is_large(e, &e->own[0]) && e->backend->referee != NULL) {
+        AK_DO(ak_split_find(e, err));
+        e->own[0].split = &e->split;
         status = ak_stage_prepare_referee(&e->own[0], e->reference, e->secret, selftest,
                                           &e->preparation, &why);
     }
@@ -215,10 +217,7 @@ static ak_status witness_all(ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
-/* Returns the edge-case shape with the most outputs, for the self-test, or edge_case_count if there
-   is none. A shape with a size of 1 is left out, because its right result can be trivial: the sums
-   of rows of one element are a copy of the input. */
-static size_t selftest_edge_case(const ak_evaluator *e)
+size_t ak_evaluator_largest_edge_case(const ak_evaluator *e)
 {
     size_t largest = e->edge_case_count;
     for (size_t i = 0; i < e->edge_case_count; i++) {
@@ -247,7 +246,7 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
         AK_DO(ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err));
     }
     AK_DO(own ? AK_OK : ak_audit(e, err));
-    size_t largest = selftest_edge_case(e);
+    size_t largest = ak_evaluator_largest_edge_case(e);
     if (!own && largest < e->edge_case_count) {
         ak_stage *stage = &e->edge_cases[largest];
         AK_DO(ak_stage_prepare(stage, e->reference, largest + 1,

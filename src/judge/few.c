@@ -82,7 +82,7 @@ ak_status ak_few_check(ak_loaded *r, ak_error *err)
     ak_status status = AK_OK;
     AK_TRY(prepare(stage, e, err));
     /* Where the reference cannot be had at another number of rows, nothing is judged. */
-    if (ak_rows_draw(rows, stage, FEW_ROWS, &e->rng, &why) == AK_OK &&
+    if (ak_rows_draw(rows, e, stage, FEW_ROWS, &why) == AK_OK &&
         ak_stage_rows_compute(rows, e->reference, &why) == AK_OK) {
         AK_TRY(ak_loaded_batch(r, stage, 1, err));
         AK_TRY(r->outcome.status == AK_TRIAL_OK ? judge(r, stage, rows, err) : AK_OK);

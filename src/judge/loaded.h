@@ -46,6 +46,7 @@ struct ak_evaluator {
     size_t many_count;
     ak_stage few; /* own inputs with few terms (few.c), prepared when needed */
     size_t few_count;
+    ak_stage_split split;
     ak_stage *edge_cases;
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];
@@ -138,10 +139,16 @@ ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage
    by address is wrong from then on. Contents that take longer to move than a batch takes are
    exchanged only with `certain`: before the first batch and before the calls alone. */
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
+/* split.c: finds out once, for e->split, how the problem can be divided. */
+ak_status ak_split_find(ak_evaluator *e, ak_error *err);
+/* Returns the edge-case shape with the most outputs, or edge_case_count if there is none. A shape
+   with a size of 1 is left out, because its right result can be trivial: the sums of rows of one
+   element are a copy of the input. */
+size_t ak_evaluator_largest_edge_case(const ak_evaluator *e);
 /* loaded_rows.c: draws rows of the stage that take the reference some ten milliseconds, but `least`
    at least; all of a small problem that has no separate rows. AK_UNAVAILABLE: neither is possible.
  */
-ak_status ak_rows_draw(ak_stage_rows *rows, const ak_stage *stage, size_t least, ak_rng *rng,
+ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *stage, size_t least,
                        ak_error *err);
 /* Compares the rows, whose reference has been computed, with what the latest launch has written. */
 ak_status ak_rows_judge(ak_loaded *r, const ak_stage_rows *rows, ak_error *err);

@@ -13,7 +13,7 @@
 /* What is no set of separate rows is judged as a whole if it is at most this much work. */
 #define ROWS_WHOLE 1e8
 
-ak_status ak_rows_draw(ak_stage_rows *rows, const ak_stage *stage, size_t least, ak_rng *rng,
+ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *stage, size_t least,
                        ak_error *err)
 {
     double work = stage->shape.flops;
@@ -24,7 +24,9 @@ ak_status ak_rows_draw(ak_stage_rows *rows, const ak_stage *stage, size_t least,
             return ak_fail(err, AK_UNAVAILABLE, "right results come from files");
         }
     }
-    ak_status status = ak_stage_rows_draw(rows, stage, ROWS_FLOPS, least, rng, &why);
+    AK_DO(ak_split_find(e, err));
+    const ak_stage_draw draw = {.split = &e->split, .flops = ROWS_FLOPS, .least = least};
+    ak_status status = ak_stage_rows_draw(rows, stage, &draw, &e->rng, &why);
     if (status == AK_UNAVAILABLE && work <= ROWS_WHOLE) {
         ak_stage_rows_whole(rows, stage);
         return AK_OK;
@@ -40,7 +42,7 @@ static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *row
     const ak_backend_ops *backend = r->e->backend;
     const ak_stage *stage = rows->stage;
     const ak_stage_memory *memory = stage->memory;
-    const size_t count = rows->elements[i], element = ak_dtype_bytes(ak_stage_dtype(stage, i));
+    const size_t count = rows->rows.elements[i], element = ak_dtype_bytes(ak_stage_dtype(stage, i));
     for (size_t done = 0, length; done < count; done += length) {
         const size_t at = ak_stage_run(&length, stage, i, first + done, count - done) * element;
         const size_t in_block = stage->offset[i] + at, bytes = length * element;
@@ -70,20 +72,37 @@ static bool is_judgeable(const ak_stage_rows *rows, size_t i, ak_dtype dtype)
     return ak_compare_representable("", "", "", &with, NULL) == AK_OK;
 }
 
+/* Fetches the chosen elements of a row. `whole` has place for all of the row. */
+static ak_status fetch_chosen(unsigned char *to, unsigned char *whole, ak_loaded *r,
+                              const ak_stage_rows *rows, size_t i, size_t row, ak_error *err)
+{
+    const ak_stage_pick *columns = &rows->columns;
+    const size_t bytes = ak_dtype_bytes(ak_stage_dtype(rows->stage, i));
+    const size_t first = row * rows->rows.elements[i];
+    if (columns->count == 0) {
+        return fetch(to, r, rows, i, first, err);
+    }
+    AK_DO(fetch(whole, r, rows, i, first, err));
+    for (size_t j = 0; j < columns->count; j++) {
+        memcpy(to + j * bytes, whole + columns->index[j] * bytes, bytes);
+    }
+    return AK_OK;
+}
+
 /* Compares the chosen rows of an output. The absolute part of the tolerance belongs to the root
    mean square of all rows, which is about that of the stage's own reference. */
 static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i, ak_error *err)
 {
     const ak_stage *stage = rows->stage;
-    const size_t width = rows->elements[i], count = rows->shape.elements[i];
+    const size_t count = rows->shape.elements[i];
     const ak_dtype dtype = ak_stage_dtype(stage, i);
+    const size_t bytes = ak_dtype_bytes(dtype), width = count / rows->rows.count * bytes;
     ak_compare_result result;
-    unsigned char *got;
-    AK_DO(AK_NEW(got, count * ak_dtype_bytes(dtype), err));
-    ak_status status = AK_OK;
-    for (size_t k = 0; status == AK_OK && k < rows->rows; k++) {
-        status =
-            fetch(got + k * width * ak_dtype_bytes(dtype), r, rows, i, rows->row[k] * width, err);
+    unsigned char *got, *whole = NULL;
+    AK_DO(AK_NEW(got, count * bytes, err));
+    ak_status status = AK_NEW(whole, rows->rows.elements[i] * bytes, err);
+    for (size_t k = 0; status == AK_OK && k < rows->rows.count; k++) {
+        status = fetch_chosen(got + k * width, whole, r, rows, i, rows->row[k], err);
     }
     const double level = ak_compare_rms(rows->arrays[i], count);
     const double more = level > 0 && stage->level[i] > level ? stage->level[i] / level : 1.0;
@@ -100,6 +119,7 @@ static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i,
             ak_stage_wrong(&r->outcome, stage, reason);
         }
     }
+    ak_free(whole);
     ak_free(got);
     return status;
 }

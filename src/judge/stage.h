@@ -46,6 +46,13 @@ typedef struct ak_stage_memory {
     uint64_t secret;                              /* latest key of the red zones */
 } ak_stage_memory;
 
+/* How a problem can be divided. */
+typedef struct ak_stage_split {
+    bool known;    /* it was found out; else nothing can be divided */
+    bool rows;     /* the values of the first size are separate problems */
+    size_t column; /* so are those of the size with this index; 0: of no other */
+} ak_stage_split;
+
 typedef struct ak_stage {
     ak_stage_memory *memory;
     const ak_task *task;
@@ -79,6 +86,7 @@ typedef struct ak_stage {
     /* NULL: the host judges, and `hash` is not set. Otherwise the device judges: `hash` holds the
        referee's hashes, and `reference`, `rows` and `accepted` are not set. */
     ak_referee *referee;
+    const ak_stage_split *split; /* where some rows stand for all: how they are found */
 } ak_stage;
 
 /* The times that opening the device and preparing a stage took. */

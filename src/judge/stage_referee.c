@@ -12,16 +12,11 @@
  */
 #include "judge/stage_rows.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* Two references in double may differ by this, relative to the sum of the element and the root mean
-   square: sums of millions of terms in another order differ by less than 1e-12, and the tightest
-   tolerance of a candidate is 5e-7. */
-#define REFERENCES_APART 1e-10
 /* At the shape to be tuned, as many rows are compared as the host computes in about half a second
    on one core, but always the first and the last row. */
 #define ROWS_MIN   2
@@ -36,14 +31,6 @@ static const ak_referee_ops *ops_of(const ak_stage *stage)
 }
 
 /* ---- two references ------------------------------------------------------------------------ */
-
-static bool agree(double x, double y, double rms)
-{
-    if (!isfinite(x) || !isfinite(y)) {
-        return (isnan(x) && isnan(y)) || x == y;
-    }
-    return fabs(x - y) <= REFERENCES_APART * (fabs(y) + rms);
-}
 
 /* `count` elements of an output, from element `first` on, as the host computed them. */
 typedef struct stretch {
@@ -62,7 +49,7 @@ static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size
     ak_status status = AK_OK;
     AK_TRY(ops_of(stage)->values(device, referee, argument, s->first, s->count, err));
     for (size_t i = 0; i < s->count; i++) {
-        if (!agree(device[i], s->host[i], rms)) {
+        if (!ak_stage_values_agree(device[i], s->host[i], rms)) {
             ak_stage_size_text(where, sizeof where, stage);
             AK_TRY(ak_fail(err, AK_INVALID,
                            "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
@@ -106,15 +93,17 @@ static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_ref
     AK_DO(AK_NEW(s, 1, err));
     ak_rng_seed(&rng, stage->task->seed ^ UINT64_C(0x7769746e657373));
     ak_status status = AK_OK;
-    AK_TRY(ak_stage_rows_draw(s, stage, ROWS_FLOPS, ROWS_MIN, &rng, err));
+    const ak_stage_draw draw = {
+        .split = stage->split, .flops = ROWS_FLOPS, .least = ROWS_MIN, .whole = true};
+    AK_TRY(ak_stage_rows_draw(s, stage, &draw, &rng, err));
     s->row[0] = 0;
-    if (s->rows > 1) {
+    if (s->rows.count > 1) {
         s->row[1] = (size_t)stage->shape.size[0] - 1;
     }
     AK_TRY(ak_stage_rows_compute(s, reference, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        const size_t width = s->elements[i];
-        for (size_t k = 0; ak_stage_is_output(stage, i) && k < s->rows; k++) {
+        const size_t width = s->rows.elements[i];
+        for (size_t k = 0; ak_stage_is_output(stage, i) && k < s->rows.count; k++) {
             const stretch row = {s->arrays[i] + k * width, s->row[k] * width, width};
             AK_TRY(compare_values(stage, referee, i, &row, err));
         }
@@ -210,9 +199,6 @@ ak_status ak_stage_prepare_referee(ak_stage *stage, ak_reference *reference, uin
 {
     const ak_referee_ops *ops = ops_of(stage);
     ak_stage_memory *memory = stage->memory;
-    if (ops == NULL) {
-        return ak_fail(err, AK_UNAVAILABLE, "this backend has no referee");
-    }
     int64_t begin = ak_clock_ns();
     ak_status status =
         ops->open(&stage->referee, memory->device, &stage->shape, stage->offset, err);

@@ -1,63 +1,156 @@
 /* stage_rows.c: see stage_rows.h. */
 #include "judge/stage_rows.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 
-/* Finds how a row uses an argument by comparing the shape with that of a first size of 1. Returns
-   false if the rows of the problem are not separate problems. */
-static bool part_of(ak_stage_part *out, const ak_stage *stage, const ak_shape *one, size_t argument)
+/* Some columns are computed if a row takes more than this part of the work, or if it needs more
+   elements than this of all arguments. */
+#define LONG_PART     8
+#define LONG_ELEMENTS ((size_t)1 << 20)
+/* Of that many rows, if there are, and so many columns at least. */
+#define SHORT_ROWS    32
+#define COLUMNS_LEAST ((size_t)64)
+/* Two references in double may differ by this, relative to the sum of the element and the root mean
+   square: sums of millions of terms in another order differ by less than 1e-12, and the tightest
+   tolerance of a candidate is 5e-7. */
+#define REFERENCES_APART 1e-10
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Finds how a value of size `k` uses an argument by comparing the shape with that of a size of 1.
+   Returns false if the problem does not consist of separate problems for the values. */
+static bool part_of(ak_stage_part *out, const ak_stage *stage, size_t k, const ak_shape *one,
+                    size_t argument)
 {
     const ak_shape *all = &stage->shape;
     size_t rank = stage->task->problem->arguments[argument].rank;
-    size_t elements = one->elements[argument], rows = (size_t)all->size[0];
+    size_t elements = one->elements[argument], values = (size_t)all->size[k];
     if (elements == all->elements[argument]) {
         *out = AK_PART_ALL;
         return true;
     }
     *out = rank == 1 || one->row[argument] == all->row[argument] ? AK_PART_ROW : AK_PART_COLUMN;
-    return rank <= 2 && elements * rows == all->elements[argument] &&
+    return rank <= 2 && elements * values == all->elements[argument] &&
            (*out == AK_PART_ROW || one->row[argument] == 1);
 }
 
-ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, double flops, size_t least,
+/* Finds how the values of size `k` use all arguments, and the shape of a single one. Returns false
+   if they are not separate problems, whose outputs are each an `output` of all of them. */
+static bool separates(ak_stage_pick *out, ak_shape *one, const ak_stage *stage, size_t k,
+                      ak_stage_part output)
+{
+    int64_t size[AK_SIZES_MAX];
+    memcpy(size, stage->shape.size, sizeof size);
+    size[k] = 1;
+    bool fits = ak_task_shape(one, stage->task, size, NULL) == AK_OK;
+    memcpy(out->elements, one->elements, sizeof out->elements);
+    for (size_t i = 0; fits && i < ak_stage_arguments(stage); i++) {
+        fits =
+            part_of(&out->part[i], stage, k, one, i) &&
+            (!ak_stage_is_output(stage, i) || stage->shape.size[k] == 1 || out->part[i] == output);
+    }
+    return fits;
+}
+
+static void draw_values(ak_stage_pick *pick, size_t *index, size_t count, size_t all, ak_rng *rng)
+{
+    for (size_t i = 0; i < count; i++) {
+        index[i] = (size_t)ak_rng_below(rng, all);
+    }
+    pick->count = count;
+    pick->index = index;
+}
+
+/* Returns whether rows and columns can be chosen together: no row has several stretches. */
+static bool are_apart(const ak_stage_pick *rows, const ak_stage_pick *columns,
+                      const ak_stage *stage)
+{
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const bool crossed = rows->part[i] != AK_PART_ALL && columns->part[i] != AK_PART_ALL;
+        const ak_stage_pick *down = rows->part[i] == AK_PART_ROW ? rows : columns;
+        if (crossed &&
+            (rows->part[i] == columns->part[i] || down->elements[i] != stage->shape.row[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Finds how rows use the arguments, and if `k` is not 0, columns by the size with this index. */
+static bool find_parts(ak_stage_rows *out, const ak_stage *stage, size_t k)
+{
+    ak_shape one;
+    return separates(&out->rows, &one, stage, 0, AK_PART_ROW) &&
+           (k == 0 || (separates(&out->columns, &one, stage, k, AK_PART_COLUMN) &&
+                       are_apart(&out->rows, &out->columns, stage)));
+}
+
+static size_t elements_of(const ak_stage_pick *pick, const ak_stage *stage)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        elements += pick->elements[i];
+    }
+    return elements;
+}
+
+bool ak_stage_has_columns(size_t *elements, const ak_stage *stage, size_t k)
+{
+    ak_stage_rows found = {.stage = stage};
+    bool has = find_parts(&found, stage, k);
+    *elements = elements_of(&found.columns, stage);
+    return has;
+}
+
+static size_t between(size_t least, double x, size_t most)
+{
+    return x < (double)least ? least : x > (double)most ? most : (size_t)x;
+}
+
+ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak_stage_draw *draw,
                              ak_rng *rng, ak_error *err)
 {
     const ak_task *task = stage->task;
-    const size_t rows = (size_t)stage->shape.size[0];
-    ak_shape one;
+    const ak_stage_split *split = draw->split;
+    const int64_t *all = stage->shape.size;
     int64_t size[AK_SIZES_MAX];
     *out = (ak_stage_rows){.stage = stage};
-    memcpy(size, stage->shape.size, sizeof size);
-    size[0] = 1;
-    AK_DO(ak_task_shape(&one, task, size, err));
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        out->elements[i] = one.elements[i];
-        bool fits = part_of(&out->part[i], stage, &one, i);
-        if (!fits || (ak_stage_is_output(stage, i) && rows > 1 && out->part[i] != AK_PART_ROW)) {
-            return ak_fail(err, AK_UNAVAILABLE,
-                           "%s cannot be split along %s into independent problems, so the CPU "
-                           "computes its reference",
-                           task->problem->name, task->problem->sizes[0].name);
-        }
+    if (!split->rows || !find_parts(out, stage, split->column)) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "%s cannot be split along %s into independent problems, so the CPU computes "
+                       "its reference",
+                       task->problem->name, task->problem->sizes[0].name);
     }
-    const double can = flops / (one.flops > 1.0 ? one.flops : 1.0);
-    out->rows = can < (double)least       ? least
-                : can > AK_STAGE_ROWS_MAX ? AK_STAGE_ROWS_MAX
-                                          : (size_t)can;
-    out->rows = out->rows < rows ? out->rows : rows;
-    for (size_t k = 0; k < out->rows; k++) {
-        out->row[k] = (size_t)ak_rng_below(rng, rows);
+    memcpy(size, all, sizeof size);
+    const double flops = stage->shape.flops / (double)all[0];
+    const double can = draw->flops / (flops > 1.0 ? flops : 1.0); /* so many rows */
+    const bool is_long = can < LONG_PART || elements_of(&out->rows, stage) > LONG_ELEMENTS;
+    size_t rows = between(draw->least, can, AK_STAGE_ROWS_MAX);
+    if (split->column > 0 && !draw->whole && (is_long || draw->some)) {
+        const size_t columns = (size_t)all[split->column];
+        rows = least_of(SHORT_ROWS, (size_t)all[0]);
+        const double each = can * (double)columns / (double)rows;
+        const size_t some = between(COLUMNS_LEAST, each, AK_STAGE_COLUMNS_MAX);
+        draw_values(&out->columns, out->column, least_of(some, columns), columns, rng);
+        size[split->column] = (int64_t)out->columns.count;
     }
-    size[0] = (int64_t)out->rows;
+    draw_values(&out->rows, out->row, least_of(rows, (size_t)all[0]), (size_t)all[0], rng);
+    size[0] = (int64_t)out->rows.count;
     return ak_task_shape(&out->shape, task, size, err);
 }
 
 void ak_stage_rows_whole(ak_stage_rows *out, const ak_stage *stage)
 {
-    *out = (ak_stage_rows){.stage = stage, .shape = stage->shape, .rows = 1};
-    memcpy(out->elements, stage->shape.elements, sizeof out->elements);
+    *out = (ak_stage_rows){.stage = stage, .shape = stage->shape};
+    memcpy(out->rows.elements, stage->shape.elements, sizeof out->rows.elements);
+    out->rows.count = 1;
+    out->rows.index = out->row;
 }
 
 /* Decodes `count` elements of an input from element `first` on, which may lie behind the last. */
@@ -83,35 +176,50 @@ static void decode(double *out, const ak_stage_rows *s, size_t first, size_t cou
         turn[k] = one_row ? (size_t)m.turn[k] : (size_t)m.turn[k] / pitch * row;
     }
     decode_turned(out, s, first + turn[0], count);
+    /* The place and the column of the next element; where there is one row, it has no end. */
+    const size_t width = one_row ? SIZE_MAX : row;
+    size_t place = one_row ? first : first / row * pitch + first % row, column = first % width;
     for (size_t done = 0; m.turn[0] != m.turn[1] && done < count; done += PIECE) {
         const size_t part = count - done < PIECE ? count - done : PIECE;
         decode_turned(second, s, first + done + turn[1], part);
-        for (size_t j = 0, at = first + done; j < part; j++, at++) {
-            const size_t place = one_row ? at : at / row * pitch + at % row;
+        for (size_t j = 0; j < part; j++, place++, column++) {
+            if (column == width) {
+                column = 0;
+                place += pitch - row;
+            }
             out[done + j] = ak_mixed_which(m, place) ? second[j] : out[done + j];
         }
     }
 }
 
+/* Returns those values of a size by which an argument's rows, or the elements of its rows, are
+   chosen; one that chooses all if there are none. */
+static ak_stage_pick chosen_by(const ak_stage_rows *s, ak_stage_part part)
+{
+    const size_t i = s->argument;
+    return s->rows.count > 0 && s->rows.part[i] == part         ? s->rows
+           : s->columns.count > 0 && s->columns.part[i] == part ? s->columns
+                                                                : (ak_stage_pick){0};
+}
+
 static void decode_part(void *context, int thread, int n)
 {
     const ak_stage_rows *s = context;
-    size_t i = s->argument, parts = (size_t)n, own = (size_t)thread;
-    size_t count = s->shape.elements[i], width = s->elements[i];
+    const size_t i = s->argument, parts = (size_t)n, own = (size_t)thread;
+    const ak_shape *all = &s->stage->shape;
+    const ak_stage_pick down = chosen_by(s, AK_PART_ROW), along = chosen_by(s, AK_PART_COLUMN);
+    const size_t row = down.count > 0 ? down.elements[i] : all->row[i];
+    const size_t height = down.count > 0 ? down.count : all->elements[i] / row;
+    const size_t width = along.count > 0 ? along.count : row;
     double *out = s->arrays[i];
-    if (s->part[i] == AK_PART_ALL) {
-        size_t first = count / parts * own;
-        size_t end = own + 1 == parts ? count : count / parts * (own + 1);
-        decode(out + first, s, first, end - first);
-        return;
-    }
-    for (size_t k = own; k < s->rows; k += parts) {
-        if (s->part[i] == AK_PART_ROW) {
-            decode(out + k * width, s, s->row[k] * width, width);
+    for (size_t k = height * own / parts; k < height * (own + 1) / parts; k++) {
+        const size_t first = (down.count > 0 ? down.index[k] : k) * row;
+        if (along.count == 0) {
+            decode(out + k * width, s, first, width);
             continue;
         }
         for (size_t j = 0; j < width; j++) {
-            decode(out + j * s->rows + k, s, j * s->stage->shape.row[i] + s->row[k], 1);
+            decode(out + k * width + j, s, first + along.index[j], 1);
         }
     }
 }
@@ -126,6 +234,35 @@ ak_status ak_stage_rows_compute(ak_stage_rows *rows, ak_reference *reference, ak
         }
     }
     return ak_reference_run(reference, &rows->shape, rows->arrays, err);
+}
+
+bool ak_stage_values_agree(double x, double y, double rms)
+{
+    if (!isfinite(x) || !isfinite(y)) {
+        return (isnan(x) && isnan(y)) || x == y;
+    }
+    return fabs(x - y) <= REFERENCES_APART * (fabs(y) + rms);
+}
+
+bool ak_stage_rows_agree(const ak_stage_rows *rows)
+{
+    const ak_stage *stage = rows->stage;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
+            continue;
+        }
+        const size_t width = rows->shape.elements[i] / rows->rows.count;
+        for (size_t at = 0; at < rows->shape.elements[i]; at++) {
+            const size_t j = at % width;
+            const size_t row = rows->row[at / width] * rows->rows.elements[i];
+            const size_t column = rows->columns.count > 0 ? rows->column[j] : j;
+            if (!ak_stage_values_agree(rows->arrays[i][at], stage->reference[i][row + column],
+                                       stage->level[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 void ak_stage_rows_clear(ak_stage_rows *rows)

@@ -4,7 +4,12 @@
  *
  * This needs a problem that consists of separate problems, one for each value of its first size:
  * each argument has that size as its first extent, or as the second of two, or not at all. Of
- * another problem the only "row" is all of it.
+ * another problem the only "row" is all of it. If rows are long, and if the problem also separates
+ * by another size, which is the last extent of its outputs, only some columns of the rows are
+ * computed: one row of a large product needs a whole matrix, a few columns of it do not.
+ *
+ * The shapes only allow this. Whether rows are problems of their own, as those of a product are and
+ * those of a stencil are not, the reference itself says (split.c).
  */
 #ifndef AK_JUDGE_STAGE_ROWS_H
 #define AK_JUDGE_STAGE_ROWS_H
@@ -12,22 +17,29 @@
 #include "base/rng.h"
 #include "judge/stage.h"
 
-#define AK_STAGE_ROWS_MAX 64
+#define AK_STAGE_ROWS_MAX    64
+#define AK_STAGE_COLUMNS_MAX 1024
 
-/* How one row of the problem uses an argument. */
+/* How one value of a size uses an argument. */
 typedef enum ak_stage_part {
-    AK_PART_ALL,   /* all of it: it does not grow with the first size */
-    AK_PART_ROW,   /* a stretch of it: the first size is its first extent */
-    AK_PART_COLUMN /* one element of each of its rows: the first size is the last of two extents */
+    AK_PART_ALL,   /* all of it: it does not grow with the size */
+    AK_PART_ROW,   /* a stretch of it: the size is its first extent */
+    AK_PART_COLUMN /* one element of each of its rows: the size is the last of two extents */
 } ak_stage_part;
+
+/* Values of a size, drawn at random. */
+typedef struct ak_stage_pick {
+    size_t count; /* 0: all */
+    const size_t *index;
+    ak_stage_part part[AK_ARGUMENTS_MAX];
+    size_t elements[AK_ARGUMENTS_MAX]; /* of each argument that one value uses */
+} ak_stage_pick;
 
 typedef struct ak_stage_rows {
     const ak_stage *stage;
-    ak_shape shape; /* that of the chosen rows */
-    size_t rows;
-    size_t row[AK_STAGE_ROWS_MAX]; /* index of each row in the whole shape */
-    ak_stage_part part[AK_ARGUMENTS_MAX];
-    size_t elements[AK_ARGUMENTS_MAX]; /* elements of each argument that one row uses */
+    ak_shape shape; /* that of the chosen rows and columns */
+    ak_stage_pick rows, columns;
+    size_t row[AK_STAGE_ROWS_MAX], column[AK_STAGE_COLUMNS_MAX];
     /* Values of the chosen rows; owned. Of outputs: what the reference gives. */
     double *arrays[AK_ARGUMENTS_MAX];
     bool aside;            /* the outputs are those that a launch has set aside */
@@ -35,14 +47,30 @@ typedef struct ak_stage_rows {
     size_t argument;       /* for the threads that decode */
 } ak_stage_rows;
 
-/* Draws rows, of which the reference computes about as many as `flops` allow, but `least` at least.
-   Returns AK_UNAVAILABLE if the rows are not separate problems. */
-ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, double flops, size_t least,
+/* What is drawn. */
+typedef struct ak_stage_draw {
+    const ak_stage_split *split;
+    double flops; /* the reference takes about this much work, */
+    size_t least; /* but computes so many rows at least */
+    bool whole;   /* all columns of the rows */
+    bool some;    /* only some of them, also if rows are short */
+} ak_stage_draw;
+
+/* Draws rows, and columns of them. Returns AK_UNAVAILABLE if the rows are not separate problems. */
+ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak_stage_draw *draw,
                              ak_rng *rng, ak_error *err);
+/* Returns whether the shapes of the arguments allow that only some values of size `k`, which is not
+   the first, are computed. Sets *elements to those that one value needs. */
+bool ak_stage_has_columns(size_t *elements, const ak_stage *stage, size_t k);
+/* Returns whether the chosen rows, whose reference has been computed, are those of the reference of
+   the whole stage. */
+bool ak_stage_rows_agree(const ak_stage_rows *rows);
 /* Takes the whole problem as its only row. */
 void ak_stage_rows_whole(ak_stage_rows *out, const ak_stage *stage);
 /* Decodes the inputs of the chosen rows and has the reference compute their outputs. */
 ak_status ak_stage_rows_compute(ak_stage_rows *rows, ak_reference *reference, ak_error *err);
 void ak_stage_rows_clear(ak_stage_rows *rows);
+/* Returns whether two references agree on an element. */
+bool ak_stage_values_agree(double x, double y, double rms);
 
 #endif

@@ -73,6 +73,13 @@ static void every_honest_kernel_is_accepted(void **state)
     every_one_is_right("opencl_honest", DEVICE, "M=30,N=70,K=33", AK_JOB_TRIAL, VARIANTS, 1);
 }
 
+/* Where rows are no separate problems, a row by itself has another result than among all. */
+static void rows_may_need_their_neighbours(void **state)
+{
+    (void)state;
+    every_one_is_right("opencl_neighbours", DEVICE, "H=30,W=33", AK_JOB_TRIAL, 2, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -81,6 +88,7 @@ int main(void)
         cmocka_unit_test(no_attack_by_rows_is_accepted),
         cmocka_unit_test(no_attack_is_promoted),
         cmocka_unit_test(every_honest_kernel_is_accepted),
+        cmocka_unit_test(rows_may_need_their_neighbours),
     };
     const ak_backend_ops *backend;
     ak_error err = AK_ERROR_INIT;
