@@ -484,9 +484,7 @@ json_t *ak_json_whole(json_t *value, bool good)
 
 ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
 {
-    if (ak_json_whole(value, good) == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(ak_json_whole(value, good) != NULL, err));
     *out = value;
     return AK_OK;
 }

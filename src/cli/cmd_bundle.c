@@ -225,7 +225,7 @@ static void print_rows(const json_t *report)
     ak_table_begin(&table, "size", "result", "timed as in a", ">ms then", ">ms now",
                    "95 % interval", ">slowdown", "_", NULL);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i), *ci = json_object_get(row, "ci_ms");
+        const json_t *row = json_array_get(list, i);
         const json_t *slowdown = json_object_get(row, "slowdown");
         char a[AK_NUMBER_BYTES];
         ak_table_cell(&table, "%s", ak_json_text_at(row, "size"));
@@ -234,8 +234,8 @@ static void print_rows(const json_t *report)
         ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "then_ms")));
         ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "ms")));
         ak_table_cell(&table, "%s",
-                      ak_show_interval(a, json_number_value(json_array_get(ci, 0)),
-                                       json_number_value(json_array_get(ci, 1))));
+                      ak_show_interval(a, ak_json_number_in(row, "ci_ms", 0),
+                                       ak_json_number_in(row, "ci_ms", 1)));
         if (json_is_real(slowdown)) {
             ak_table_cell(&table, "%+.1f %%", 100 * json_real_value(slowdown));
         } else {

@@ -390,7 +390,7 @@ static int run(const ak_args *args)
     AK_TRY(simulate(b, args, &err));
     AK_TRY(ak_args_has(args, AK_OPTION_SCORE) ? control(b, args, &err) : AK_OK);
     all = board_json(b, args);
-    AK_TRY(all == NULL || (json && !print_json(all)) ? ak_fail_memory(&err) : AK_OK);
+    AK_TRY(ak_stored(all != NULL && (!json || print_json(all)), &err));
     if (!json && !page) {
         print_text(b, args);
     }

@@ -162,7 +162,7 @@ static json_t *output_schema(const ak_mcp_tool *tool)
     ak_buf_free(&text);
     json_object_foreach(json_object_get(schema, "properties"), key, each)
     {
-        (void)json_array_append_new(required, json_string(key));
+        (void)ak_json_append(required, json_string(key));
     }
     bool good = ak_json_set(schema, "required", required);
     return ak_json_whole(schema, good);

@@ -305,7 +305,7 @@ json_t *ak_settings_unknown(void)
         }
         char *clean = meant ? NULL : ak_utf8_clean(name); /* JSON cannot hold other bytes */
         if (clean != NULL) {
-            (void)json_array_append_new(list, json_string(clean));
+            (void)ak_json_append(list, json_string(clean));
             ak_free(clean);
         }
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/field.h"
 #include "base/alloc.h"
 #include "base/number.h"
 #include "base/value_json.h"
@@ -22,11 +23,7 @@ void ak_draft_clear(ak_draft *draft)
 
 ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 {
-    char *copy = ak_strdup(ak_or_empty(text));
-    AK_DO(ak_made(copy, err));
-    ak_free(*member);
-    *member = copy;
-    return AK_OK;
+    return ak_trial_set_text(member, ak_or_empty(text), err);
 }
 
 /* Objectives for which higher is better, among those that tuners know by name (Kernel Tuner,

@@ -62,7 +62,7 @@ static void resolve_name(ak_buf *out, json_t *read, const char *name, const ak_t
     ak_value value;
     const char *let = let_of(task, name);
     if (ak_space_parameter_find(&parameter, task->space, name)) {
-        (void)json_object_set_new(read, name, json_true());
+        (void)ak_json_set(read, name, json_true());
         ak_buf_puts(out, name);
     } else if (let != NULL && depth < LET_DEPTH) {
         ak_buf_putc(out, '(');

@@ -290,9 +290,8 @@ static ak_status find_openmp(ak_scan *s)
     if (strcmp(s->backend, "host") != 0) {
         return AK_OK;
     }
-    if (!ak_source_openmp(&s->openmp, s->text) || !ak_source_openmp(&beside, s->beside)) {
-        return ak_fail_memory(s->err);
-    }
+    AK_DO(ak_stored(ak_source_openmp(&s->openmp, s->text) && ak_source_openmp(&beside, s->beside),
+                    s->err));
     s->openmp = beside > s->openmp ? beside : s->openmp;
     return AK_OK;
 }
@@ -317,7 +316,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
                    .notes = AK_BUF(8192),
                    .own = ak_strdup(text),
                    .plain = ak_source_plain(text)};
-    AK_TRY(s->plain == NULL || s->own == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(s->plain != NULL && s->own != NULL, err));
     const char *open = find_entry(s);
     if (open == NULL || ak_source_closing(open) == NULL) {
         status = ak_fail(err, AK_INVALID, "%s: no kernel was found; there must be %s", file,
@@ -337,9 +336,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
     ak_scan_options(s);
     ak_scan_guess_shape(shape, s);
     AK_TRY(find_openmp(s));
-    AK_TRY(ak_scan_problem(out, s, name, shape) && ak_scan_space(out, s, shape)
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_scan_problem(out, s, name, shape) && ak_scan_space(out, s, shape), err));
     AK_TRY(ak_scan_source(out, s));
     AK_TRY(ak_scan_reference(out, s));
     ak_scan_notes(s);

@@ -357,10 +357,9 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->studies = json_array();
     w->fleets = json_array();
     w->killed = json_array();
-    AK_TRY(w->by_id == NULL || w->studies == NULL || w->fleets == NULL || w->killed == NULL ||
-                   (path != NULL && w->path == NULL)
-               ? ak_fail_memory(err)
-               : AK_OK);
+    AK_TRY(ak_stored(w->by_id != NULL && w->studies != NULL && w->fleets != NULL &&
+                         w->killed != NULL && (path == NULL || w->path != NULL),
+                     err));
     AK_TRY(open_archive(w, err));
     AK_TRY(ak_watch_poll(&changed, w, err));
     *out = w;

@@ -171,7 +171,7 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         json_t *config = NULL, *one = json_object();
         status = ak_config_text_to_json(&config, v->config, "configuration", err);
         bool good =
-            status == AK_OK && json_object_set_new(one, "config", config) == 0 &&
+            status == AK_OK && ak_json_set(one, "config", config) &&
             ak_json_set_text(one, "file", v->file) &&
             ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
             ak_json_set(one, "when", program_or_null(v->when)) &&
@@ -237,7 +237,7 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set(one, "conditions", ak_bundle_conditions(t)) &&
            ak_json_set(one, "finish", finish_of(t)) && ak_json_set(one, "search", search_of(t)) &&
            ak_json_set(one, "baseline", ak_format_baseline(b->archive, t)) &&
-           (c->table == NULL || (ak_json_copy(one, c->table, of_table)));
+           (c->table == NULL || ak_json_copy(one, c->table, of_table));
 }
 
 json_t *ak_bundle_tolerances(const ak_task *task)

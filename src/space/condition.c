@@ -120,9 +120,7 @@ static ak_status add_split(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *
 ak_status ak_atoms_add(ak_atoms *atoms, ak_symbols *symbols, const ak_expr *expr, size_t condition,
                        ak_error *err)
 {
-    if (atoms->scratch == NULL && (atoms->scratch = ak_arena_new()) == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(atoms->scratch != NULL || (atoms->scratch = ak_arena_new()) != NULL, err));
     ak_atom shared = {.condition = condition, .expr = expr};
     AK_DO(look_up_names(&shared, symbols, err));
     return add_split(atoms, symbols, &shared, expr->root, err);

@@ -145,9 +145,7 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
     space->names = ak_map_new();
     space->cartesian = 1.0;
     space->graph.empty = true;
-    if (space->arena == NULL || space->names == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(space->arena != NULL && space->names != NULL, err));
     AK_DO(ak_space_read(space, spec, err));
     AK_DO(ak_symbols_init(&space->symbols, space->parameters, space->count, spec->constants,
                           space->arena, err));

@@ -283,7 +283,7 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     bool good = *out != NULL && (!ak_evaluator_unjudged(w->evaluator) ||
                                  ak_json_set(*out, "unjudged", json_true()));
     good = good && (!ak_evaluator_waited(w->evaluator) || ak_json_set(*out, "waited", json_true()));
-    status = good ? AK_OK : ak_fail_memory(err);
+    status = ak_stored(good, err);
 out:
     ak_free(trial.reason);
     ak_free(trial.samples_ms);
@@ -332,7 +332,7 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
         }
         good = ak_json_set(*out, "entries", list) && good;
         good = good && ak_message_set_course(*out, &course);
-        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(good, err));
     }
 out:
     for (size_t i = 0; i < AK_JUDGED_MAX; i++) {
@@ -432,7 +432,7 @@ static bool answer(worker *w, const operation *operations, const json_t *request
         reply = reply == NULL ? json_object() : reply;
         bool good = reply != NULL && ak_json_set(reply, "id", json_integer(id)) &&
                     ak_json_set(reply, "ok", json_true());
-        status = good ? AK_OK : ak_fail_memory(&err);
+        status = ak_stored(good, &err);
     }
     if (status != AK_OK) {
         json_decref(reply);
