@@ -209,13 +209,13 @@ static ak_status print_json(const bench *b, ak_error *err)
 {
     json_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
     json_t *list = json_array();
-    bool good = object != NULL && list != NULL;
-    for (size_t s = 0; s < b->begun && good && b->size_count > 1; s++) {
-        good = ak_json_append(list, size_json(&b->sizes[s]));
+    for (size_t s = 0; s < b->begun && b->size_count > 1; s++) {
+        ak_json_add(&list, size_json(&b->sizes[s]));
     }
-    good = good && (b->size_count == 1 || json_object_set(object, "sizes", list) == 0) &&
-           (b->why_not[0] == 0 || ak_json_set_text(object, "not_archived", b->why_not)) &&
-           ak_out_json(object);
+    const bool good =
+        object != NULL && (b->size_count == 1 || json_object_set(object, "sizes", list) == 0) &&
+        (b->why_not[0] == 0 || ak_json_set_text(object, "not_archived", b->why_not)) &&
+        ak_out_json(object);
     json_decref(list);
     json_decref(object);
     return ak_stored(good, err);

@@ -182,13 +182,13 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
 static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
 {
     json_t *object = json_object(), *list = json_array();
-    bool good = list != NULL && ak_json_set_text(object, "strategy", e->strategy);
+    bool good = ak_json_set_text(object, "strategy", e->strategy);
     if (good && ak_args_has(args, AK_OPTION_SCORE)) {
         good = ak_json_set(object, "score", e->scored ? json_real(e->score) : json_null());
     }
     good = good && ak_json_set_real(object, "ms_per_proposal", e->ms_per_proposal);
-    for (size_t i = 0; i < b->recording_count && good; i++) {
-        good = ak_json_append(list, result_json(b, e, i, args));
+    for (size_t i = 0; i < b->recording_count; i++) {
+        ak_json_add(&list, result_json(b, e, i, args));
     }
     /* ak_json_set releases the list even on failure. */
     good = ak_json_set(object, "recordings", list) && good;
@@ -199,12 +199,10 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
 static json_t *board_json(const board *b, const ak_args *args)
 {
     json_t *object = json_object(), *list = json_array();
-    bool good = list != NULL;
-    for (size_t e = 0; e < b->entry_count && good; e++) {
-        good = ak_json_append(list, entry_json(b, &b->entries[e], args));
+    for (size_t e = 0; e < b->entry_count; e++) {
+        ak_json_add(&list, entry_json(b, &b->entries[e], args));
     }
-    good = ak_json_set(object, "strategies", list) && good;
-    return ak_json_whole(object, good);
+    return ak_json_whole(object, ak_json_set(object, "strategies", list));
 }
 
 /* Prints the object of a single strategy, or {"strategies": [...]} for several. */

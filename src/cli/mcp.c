@@ -124,10 +124,7 @@ static ak_rpc_code list_tools(json_t **result, ak_mcp *mcp, const ak_rpc_message
     (void)message;
     json_t *tools = json_array();
     for (size_t i = 0; i < ak_mcp_tool_count; i++) {
-        if (!ak_json_append(tools, ak_mcp_tool_json(&ak_mcp_tools[i], mcp))) {
-            json_decref(tools);
-            return no_memory(err);
-        }
+        ak_json_add(&tools, ak_mcp_tool_json(&ak_mcp_tools[i], mcp));
     }
     return give(result, json_pack("{s:o}", "tools", tools), err);
 }

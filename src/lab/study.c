@@ -276,17 +276,16 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
 {
     double farthest = extent(study, along);
     json_t *list = json_array();
-    bool good = list != NULL;
     /* A curve has no more steps than evaluations. */
     size_t steps = along == AXIS_EVALUATIONS && farthest < STEPS ? (size_t)farthest : STEPS;
-    for (size_t k = 1; good && farthest > 0 && k <= steps; k++) {
+    for (size_t k = 1; farthest > 0 && k <= steps; k++) {
         double at = farthest * (double)k / (double)steps;
         if (along == AXIS_EVALUATIONS) {
             at = ceil(at);
         }
-        good = ak_json_append(list, step_json(study, arm, along, at, reference));
+        ak_json_add(&list, step_json(study, arm, along, at, reference));
     }
-    return ak_json_set(object, axis_names[along], ak_json_whole(list, good));
+    return ak_json_set(object, axis_names[along], list);
 }
 
 /* Returns the quality at the end of all runs of an arm, including those that carried on without
@@ -397,24 +396,23 @@ ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
 {
     double reference = reference_of(study);
     json_t *object = json_object(), *arms = json_array();
-    bool good = object != NULL && arms != NULL;
-    for (size_t a = 0; good && a < study->arm_count; a++) {
-        good = ak_json_append(arms, arm_json(study, &study->arms[a], reference));
+    for (size_t a = 0; a < study->arm_count; a++) {
+        ak_json_add(&arms, arm_json(study, &study->arms[a], reference));
     }
-    good = ak_json_set(object, "arms", arms) && good;
-    good = good && ak_json_set_text(object, "kernel", study->kernel) &&
-           ak_json_set_text(object, "device", study->device) &&
-           ak_json_set_text(object, "size", study->size) &&
-           ak_json_set_count(object, "evaluations", study->options.evaluations) &&
-           ak_json_set_count(object, "seeds", study->options.seeds) &&
-           ak_json_set_text(object, "model",
-                            study->model != NULL         ? study->model
-                            : study->options.llm == NULL ? NULL
-                                                         : study->options.llm->model) &&
-           ak_json_set_text(object, "like", study->like) &&
-           ak_json_set_text(object, "reference_is",
-                            study->optimum > 0 ? "optimum" : "best of the study") &&
-           ak_json_set_real(object, "reference", reference);
+    const bool good = ak_json_set(object, "arms", arms) &&
+                      ak_json_set_text(object, "kernel", study->kernel) &&
+                      ak_json_set_text(object, "device", study->device) &&
+                      ak_json_set_text(object, "size", study->size) &&
+                      ak_json_set_count(object, "evaluations", study->options.evaluations) &&
+                      ak_json_set_count(object, "seeds", study->options.seeds) &&
+                      ak_json_set_text(object, "model",
+                                       study->model != NULL         ? study->model
+                                       : study->options.llm == NULL ? NULL
+                                                                    : study->options.llm->model) &&
+                      ak_json_set_text(object, "like", study->like) &&
+                      ak_json_set_text(object, "reference_is",
+                                       study->optimum > 0 ? "optimum" : "best of the study") &&
+                      ak_json_set_real(object, "reference", reference);
     ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
     json_decref(object);
     return status;

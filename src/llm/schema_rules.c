@@ -28,10 +28,7 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
         json_t *list = json_array();
         json_array_foreach(schema, i, member)
         {
-            if (!ak_json_append(list, copy(member, keywords, false))) {
-                json_decref(list);
-                return NULL;
-            }
+            ak_json_add(&list, copy(member, keywords, false));
         }
         return list;
     }

@@ -263,9 +263,8 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
             s->killed = ak_alive_check(s->process) == AK_ALIVE_NO;
         }
         changed = changed || s->killed != before;
-        if (s->killed && !ak_json_append(ids, json_string(s->id))) {
-            json_decref(ids);
-            ids = NULL;
+        if (s->killed) {
+            ak_json_add(&ids, json_string(s->id));
         }
     }
     AK_DO(ak_made(ids, err));
@@ -473,14 +472,13 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
     place from;
     bool all = !read_place(&from, since);
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; i < w->count; i++) {
         const seen *s = &w->runs[i];
-        bool fresh =
-            all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends;
-        good = good && (!fresh || ak_json_append(list, show(s)));
+        if (all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends) {
+            ak_json_add(&list, show(s));
+        }
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 json_t *ak_watch_studies(const ak_watch *w, const char *since)
