@@ -48,11 +48,7 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
         ak_table_cell(table, "%s", ak_task_size(m->task));
     }
     ak_table_cell(table, "%s", m->list[i].name);
-    if (trial->id > 0) {
-        ak_table_cell(table, "#%lld", (long long)trial->id);
-    } else {
-        ak_table_cell(table, "-");
-    }
+    ak_table_cell_if(table, trial->id > 0, "#%lld", (long long)trial->id);
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_trial_interval(a, trial));

@@ -212,15 +212,6 @@ static bool print_json(const json_t *all)
     return ak_out_json(json_array_size(list) == 1 ? json_array_get(list, 0) : all);
 }
 
-static void score_cell(ak_table *table, bool scored, double score)
-{
-    if (scored) {
-        ak_table_cell(table, "%.3f", score);
-    } else {
-        ak_table_cell(table, "-");
-    }
-}
-
 /* Writes a time as "1:05" or "7 s", or as "0.05 s" below a second. */
 static const char *show_time(char out[AK_NUMBER_BYTES], double seconds)
 {
@@ -278,7 +269,7 @@ static void print_results(const board *b, const ak_args *args)
             ak_table_cell(&table, "%s", b->entries[e].strategy);
             ak_table_cell(&table, "%zu", result->count);
             if (score) {
-                score_cell(&table, result->scored, result->score);
+                ak_table_cell_if(&table, result->scored, "%.3f", result->score);
             }
             ak_table_cell(&table, "%s", ak_show_real(a, result->median_best));
             ak_table_cell(&table, "%s", show_time(a, m.best_seconds));
@@ -322,7 +313,7 @@ static void print_text(const board *b, const ak_args *args)
     ak_table_begin(&table, "strategy", ">score", ">ms a proposal", NULL);
     for (size_t e = 0; e < b->entry_count; e++) {
         ak_table_cell(&table, "%s", b->entries[e].strategy);
-        score_cell(&table, b->entries[e].scored, b->entries[e].score);
+        ak_table_cell_if(&table, b->entries[e].scored, "%.3f", b->entries[e].score);
         ak_table_cell(&table, "%.4f", b->entries[e].ms_per_proposal);
     }
     ak_table_print(&table);

@@ -66,11 +66,7 @@ static void print_proposals(const json_t *call)
             ak_table_cell(&table, "default");
         }
         const json_t *gain = json_object_get(proposal, "expected_gain");
-        if (json_is_number(gain)) {
-            ak_table_cell(&table, "%+.1f %%", json_number_value(gain) * 100);
-        } else {
-            ak_table_cell(&table, "-");
-        }
+        ak_table_cell_if(&table, json_is_number(gain), "%+.1f %%", json_number_value(gain) * 100);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "verdict"));
         ak_table_cell(&table, "%s", outcome);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "hypothesis"));

@@ -34,23 +34,15 @@ static const char *verdict_words(const char *verdict)
 static void loss_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
     double loss = ak_json_number_at(object, key);
-    if (loss > 0) {
-        ak_section_cellf(b, "%.1f %%%s", (loss - 1) * 100,
-                         verdict_words(text_of(object, "loss_verdict")));
-    } else {
-        ak_section_cell(b, "-");
-    }
+    ak_section_cell_if(b, loss > 0, "%.1f %%%s", (loss - 1) * 100,
+                       verdict_words(text_of(object, "loss_verdict")));
 }
 
 /* Adds the cell with a number of sizes; "-" for none. */
 static void sizes_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
-    const double count = ak_json_number_at(object, key);
-    if (count > 0) {
-        ak_section_cellf(b, "%.0f size%s", count, ak_plural((size_t)count));
-    } else {
-        ak_section_cell(b, "-");
-    }
+    const double count = ak_json_positive_at(object, key);
+    ak_section_cell_if(b, count > 0, "%.0f size%s", count, ak_plural((size_t)count));
 }
 
 /* Returns the number of a configuration in the table, from 1; 0 if it is not in it. */
