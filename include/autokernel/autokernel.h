@@ -349,7 +349,8 @@ typedef struct ak_trial {
     int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
     double *samples_ms;
     size_t sample_count;
-    double median_ms, ci_low_ms, ci_high_ms; /* 95 % interval of the median */
+    double median_ms, ci_low_ms, ci_high_ms; /* 95 % interval of the median; see
+                                                ak_trial_few_samples */
     double max_error;                        /* largest error as a fraction of what is allowed */
     int registers, shared_bytes, spill_bytes;
     double occupancy;
@@ -388,6 +389,10 @@ typedef struct ak_trial {
        too short for a power limit to act, and the clock meanwhile. 0: not known. */
     double search_ms, search_clock_mhz;
 } ak_trial;
+/* Returns the number of samples of a trial if they are too few for a 95 % interval of their median,
+   else 0: `ci_low_ms` and `ci_high_ms` are then their range. The time of a finish (`search_ms` is
+   set) has the interval of its rounds. */
+AK_API size_t ak_trial_few_samples(const ak_trial *trial);
 /* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
    median in ms; 0 if the trial failed. */
 AK_API double ak_trial_cost(const ak_trial *trial);

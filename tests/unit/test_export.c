@@ -35,8 +35,6 @@ static void fill(ak_archive *archive)
     trial.config = (char *)"MR=8,KC=128,fast=False,alpha=1.0,compiler=clang";
     trial.timestamp = (char *)"2026-11-21T10:54:23.000Z";
     trial.median_ms = 0.25;
-    trial.ci_low_ms = 0.24;
-    trial.ci_high_ms = 0.26;
     trial.max_error = 0.5;
     (void)add_trial(archive, trial);
     trial.config = (char *)"MR=8,KC=256,fast=False,alpha=1.0,compiler=clang";
@@ -168,6 +166,19 @@ static void test_lossless(void **state)
         ak_fs_remove(path);
     }
     list_clear(&before);
+}
+
+/* Three samples have no 95 % interval. The file of a user has none, and what reads it knows their
+   range again (test_lossless). */
+static void test_few_samples_in_csv(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    export_to_file(f, f->archive, "csv");
+    char *text = slurp(f->file);
+    assert_non_null(strstr(text, "ms,ci_low_ms,ci_high_ms,max_error"));
+    assert_non_null(strstr(text, ",,,0.5,"));
+    ak_free(text);
 }
 
 /* Three runs of one task: the first has made the trials, the second took its winner over (--resume)
@@ -933,6 +944,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(test_formats),
         WITH_ARCHIVE(test_lossless),
+        WITH_ARCHIVE(test_few_samples_in_csv),
         WITH_ARCHIVE(test_finishes),
         WITH_ARCHIVE(test_exchange),
         WITH_ARCHIVE(test_one_task_only),
