@@ -495,11 +495,12 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
 AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
-   again beside the baselines, takes precedence over the lowest median, which is partly luck. All
-   matching trials must be of one task (kernel, device, size, dtype, choices). If an implementation
-   has several environments, the one with the latest trial, by its time, counts; if there are
-   several implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller
-   clears `out`. */
+   again beside the baselines, takes precedence over the lowest median, which is partly luck; of
+   several finishes the latest that measured a configuration counts for it. All matching trials must
+   be of one task (kernel, device, size, dtype, choices). If an implementation has several
+   environments, the one with the latest trial, by its time, counts; if there are several
+   implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller clears
+   `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "measure/verdict.h"
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 #include "report/headline_sizes.h"
 #include "base/text.h"
 

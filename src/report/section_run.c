@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "measure/overlap.h"
 #include "report/candidate_name.h"
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 #include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */

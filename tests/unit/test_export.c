@@ -194,16 +194,21 @@ static void fill_finishes(ak_archive *archive)
         "0.2}, {\"name\": \"tuned\", \"ms\": %s, \"sm_clock_mhz\": 1755.0, \"throttle\": "
         "\"power_cap\"}], \"noise\": {\"candidates\": 2, \"seconds\": 1.5}}";
     static const char *const runs[] = {"first", "second", "of_size", "many"};
-    static const char *const ms[] = {"0.36", "0.35", "0.11"};
+    static const char *const ms[] = {"0.34", "0.35", "0.11"}; /* the latest counts, not the least */
     char text[1000];
     int64_t won[2];
     for (int i = 0; i < 4; i++) {
         ak_run run = literal_run(runs[i]);
         run.size = (char *)(i == 2 ? "M=8,N=8,K=8" : i == 3 ? "M=8,N=8,K=8;M=9,N=9,K=9" : run.size);
+        char started[40], made[40];
+        (void)snprintf(started, sizeof started, "2026-11-21T11:0%d:00.000Z", i);
+        (void)snprintf(made, sizeof made, "2026-11-21T11:0%d:30.000Z", i);
+        run.started = started;
         assert_ok(ak_archive_add_run(archive, &run, err));
         ak_trial trial = literal_trial(i == 2 ? "A=2" : "A=1", 0.5);
         trial.run = run.id;
         trial.size = run.size;
+        trial.timestamp = made;
         if (i == 0 || i == 2) {
             won[i / 2] = add_trial(archive, trial);
             trial.config = (char *)"A=3";
