@@ -504,6 +504,13 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
+/* Gives as JSON what the run of a trial says of it if it is the run's best (ak_archive_best):
+   "baseline", "over_default" and "warnings" as in best_config.json (docs/formats.md), and
+   "undecided", a sentence about the speeds that the finish did not decide; null if there are none.
+   Free with ak_text_free. */
+AK_API ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_trial *trial,
+                                     ak_error *err);
+
 /* Copies the first of the trials that match, which the caller clears; *found says whether there is
    one. */
 AK_API ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,

@@ -240,6 +240,46 @@ static char *exported(fixture *f, ak_archive *archive, const char *format)
     return text;
 }
 
+/* A finish without a library that decided nothing: files and words say so. */
+static void test_evidence(void **state)
+{
+    static const char result[] =
+        "{\"best\": {\"config\": {\"A\": 1}, \"ms\": 0.36}, \"baseline\": null, \"contestants\": "
+        "[{\"name\": \"tuned\", \"config\": {\"A\": 1}, \"ms\": 0.36, \"over_default\": "
+        "{\"ratio\": "
+        "1.5, \"ratio_ci\": [0.9, 2.5], \"verdict\": \"undecided\", \"undecided_because\": \"times "
+        "vary\"}}], \"warnings\": [\"the machine was busy\"]}";
+    fixture *f = fixture_of(state);
+    ak_run run = literal_run("first");
+    ak_trial trial = literal_trial("A=1", 0.5), best;
+    char *text;
+    json_t *file = NULL;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_archive_end_run(f->archive, run.id, "2026-11-21T12:00:00.000Z", result, err));
+    export_to_file(f, f->archive, "best");
+    assert_ok(ak_json_read(&file, f->file, err));
+    const json_t *over_default = json_object_get(file, "over_default");
+    assert_string_equal(ak_json_text_at(over_default, "verdict"), "undecided");
+    assert_string_equal(ak_json_text_at(over_default, "undecided_because"), "times vary");
+    assert_true(json_is_null(json_object_get(file, "baseline")));
+    assert_int_equal(json_array_size(json_object_get(file, "warnings")), 1);
+    json_decref(file);
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_ok(ak_archive_evidence(&text, f->archive, &best, err));
+    assert_non_null(strstr(text,
+                           "Its speed is not decided against the default configuration: times "
+                           "vary (0.900 to 2.500)."));
+    ak_text_free(text);
+    /* Another configuration of the run has none of this. */
+    assert_ok(ak_trial_set_text(&best.config, "A=2", err));
+    assert_ok(ak_archive_evidence(&text, f->archive, &best, err));
+    assert_null(strstr(text, "not decided"));
+    ak_text_free(text);
+    ak_trial_clear(&best);
+}
+
 /* json and kernels keep what finishes found of their winners, those of runs that resumed and of
    runs over many sizes, too: the best is the same, and so is an export of what was imported. */
 static void test_finishes(void **state)
@@ -951,6 +991,7 @@ int main(void)
         WITH_ARCHIVE(test_lossless),
         WITH_ARCHIVE(test_few_samples_in_csv),
         WITH_ARCHIVE(test_finishes),
+        WITH_ARCHIVE(test_evidence),
         WITH_ARCHIVE(test_exchange),
         WITH_ARCHIVE(test_one_task_only),
         WITH_ARCHIVE(test_csv_text),
