@@ -39,7 +39,8 @@ struct ak_evaluator {
     /* Stages with other inputs for the place of own[0], which are prepared when they are needed. */
     ak_stage fresh[AK_FRESH_MAX];
     size_t fresh_count;
-    uint64_t refreshed; /* how often a fresh stage got new contents */
+    uint64_t refreshed;  /* how often a fresh stage got new contents */
+    int64_t prepared_ns; /* the least time in which a fresh stage was prepared; 0: none was */
     /* Stages for a batch each of whose calls has arguments of its own. They lie one behind the
        other, and are prepared when they are needed. */
     ak_stage many[AK_PLACES_MAX];
