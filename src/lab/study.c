@@ -429,7 +429,5 @@ ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
                       ak_json_set_text(object, "reference_is",
                                        study->optimum > 0 ? "optimum" : "best of the study") &&
                       ak_json_set_real(object, "reference", reference);
-    ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
-    json_decref(object);
-    return status;
+    return ak_json_give_text(out, object, good, err);
 }
