@@ -1274,6 +1274,8 @@ static void cubins_with_headers_are_not_kept(void **state)
         {"int x;\n", "-I/nowhere"},
         {"#include \"/nowhere/x.cuh\"\n", "-DX=1"},
         {"%: /* */ inc\\\nlude <x.cuh>\n", "-DX=1"},
+        {"#import \"/nowhere/x.cuh\"\n", "-DX=1"},
+        {"?\?=inc?\?/\nlude \"/nowhere/x.cuh\"\n", "-DX=1"},
         {"#if __has_include(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
         {"#define P(x, y) x##y\n#if P(__has_inc, lude)(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
         {"#if X\n#endif\n", "-DX=__has_include(<x>)"}};
