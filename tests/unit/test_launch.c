@@ -512,20 +512,23 @@ static bool aside_right(const ak_runnable *r, const ak_outcome *out)
     return right;
 }
 
-/* Runs batches of different lengths with a fake kernel of the given habit, for example one that
-   reuses earlier results. Returns how many batches were wrong; *out is the last outcome. */
-static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind kind)
+/* Runs `count` batches of different lengths, of which the first `cold` are not compared, with a
+   fake kernel of the given habit, for example one that reuses earlier results. Returns how many
+   batches were wrong; *out is the last outcome. */
+static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind kind, int count,
+                      unsigned cold)
 {
     static const uint32_t runs[] = {1, 3, 64};
-    static const ak_contents_ops ops = {.times = 2,
-                                        .each_ns = 300,
-                                        .tries = 3,
-                                        .begin = begin,
-                                        .mix = mix,
-                                        .fill = fill,
-                                        .time = time_runs,
-                                        .keep = keep,
-                                        .set_aside = put_aside};
+    const ak_contents_ops ops = {.times = 2,
+                                 .each_ns = 300,
+                                 .tries = 3,
+                                 .cold = cold,
+                                 .begin = begin,
+                                 .mix = mix,
+                                 .fill = fill,
+                                 .time = time_runs,
+                                 .keep = keep,
+                                 .set_aside = put_aside};
     ak_argument_spec arguments[] = {{.dtype = dtype, .access = AK_ACCESS_IN, .fill = kind},
                                     {.dtype = dtype, .access = AK_ACCESS_OUT}};
     ak_problem problem = {.argument_count = 2};
@@ -543,12 +546,14 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
     r->habit = how;
     ak_contents contents = {
         .ops = &ops, .runnable = r, .rng = &rng, .sets = SETS, .shared = how == SHARES};
-    for (int b = 0; b < BATCHES; b++) {
+    for (int b = 0; b < count; b++) {
         int64_t ns = 0;
+        const bool last = b == count - 1;
         const ak_launch launch = {.task = &task,
                                   .shape = &shape,
-                                  .iterations = how == BELIEVES ? 1 : runs[b % 3],
+                                  .iterations = how == BELIEVES ? 1 : runs[last ? 2 : b % 3],
                                   .aside = b % 2 == 1,
+                                  .last = last,
                                   .timeout_ns = 1};
         for (int i = 0; i < ELEMENTS; i++) {
             r->block.x[i] = (float)((how == BELIEVES ? 0 : b * ELEMENTS) + i);
@@ -578,7 +583,7 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
 
 static int batches(ak_outcome *out, habit how)
 {
-    return batches_of(out, how, AK_DTYPE_F32, AK_FILL_UNIFORM);
+    return batches_of(out, how, AK_DTYPE_F32, AK_FILL_UNIFORM, BATCHES, 0);
 }
 
 /* The contents of whole-number inputs are also permuted if the elements are drawn independently,
@@ -589,12 +594,12 @@ static void test_contents_of_whole_numbers(void **state)
     ak_outcome out;
     (void)state;
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_UNIFORM), 0);
+        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_UNIFORM, BATCHES, 0), 0);
         assert_int_equal(out.status, AK_TRIAL_OK);
-        assert_int_equal(batches_of(&out, REUSES, dtypes[i], AK_FILL_UNIFORM), 0);
+        assert_int_equal(batches_of(&out, REUSES, dtypes[i], AK_FILL_UNIFORM, BATCHES, 0), 0);
         assert_int_equal(out.status, AK_TRIAL_REJECTED);
-        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_OFFSETS), 0);
-        (void)batches_of(&out, REUSES, dtypes[i], AK_FILL_OFFSETS);
+        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_OFFSETS, BATCHES, 0), 0);
+        (void)batches_of(&out, REUSES, dtypes[i], AK_FILL_OFFSETS, BATCHES, 0);
         assert_int_equal(out.status, AK_TRIAL_OK);
     }
 }
@@ -642,6 +647,20 @@ static void test_contents(void **state)
     assert_int_equal(batches(&out, BELIEVES), 0);
 }
 
+/* The last batch is compared with unseen contents if none was before, however few there were and
+   whether what it sets aside is one of its own or not. */
+static void test_the_last_batch(void **state)
+{
+    ak_outcome out;
+    (void)state;
+    for (int count = 1; count <= 4; count++) {
+        assert_int_equal(batches_of(&out, HONEST, AK_DTYPE_F32, AK_FILL_UNIFORM, count, 4), 0);
+        assert_int_equal(out.status, AK_TRIAL_OK);
+        assert_int_equal(batches_of(&out, REUSES, AK_DTYPE_F32, AK_FILL_UNIFORM, count, 4), 0);
+        assert_int_equal(out.status, AK_TRIAL_REJECTED);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -653,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_good_ones_are_in_the_space),
         cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_the_last_batch),
         cmocka_unit_test(test_contents_of_whole_numbers),
         cmocka_unit_test(test_values_that_are_passed),
     };

@@ -245,6 +245,19 @@ static bool may_be_of_batch(const batch *b)
            ak_rng_below(b->contents->rng, 2) == 0;
 }
 
+/* Times the batch again until the first batches, which say nothing, are over. */
+static int warm_up(double *run_ns, const batch *b)
+{
+    int64_t ns = 0;
+    int code = 0;
+    while (b->contents->long_runs <= b->contents->ops->cold && code == 0) {
+        code = time_runs(&ns, b, b->launch->iterations);
+        *run_ns = (double)ns / b->launch->iterations;
+        b->contents->long_runs++;
+    }
+    return code;
+}
+
 int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launch, ak_outcome *out)
 {
     const ak_contents_ops *ops = contents->ops;
@@ -265,15 +278,19 @@ int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launc
     }
     b.used = runs > 1 && runs < contents->sets ? runs : contents->sets;
     b.judged = draw_set(contents, b.used);
-    const bool of_batch = launch->aside && may_be_of_batch(&b);
+    const bool owed = launch->last && !contents->looked;
+    const bool of_batch = launch->aside && !owed && may_be_of_batch(&b);
     b.aside = of_batch ? (b.judged + 1 + ak_rng_below(contents->rng, b.used - 1)) % b.used : NO_SET;
     code = code != 0 ? code : runs == 1 ? single_run(ns, &b) : many_runs(ns, &b);
-    const double run_ns = (double)*ns / runs;
+    double run_ns = (double)*ns / runs;
     contents->right_set =
         b.judged; /* it still holds the right outputs when the next batch begins */
     out->alone = true;
     code = code == 0 ? ops->keep(contents->runnable, b.judged, run_ns) : code;
-    bool long_enough = *ns >= ops->least_ns && contents->long_runs++ >= ops->cold;
+    bool long_enough = *ns >= ops->least_ns;
+    contents->long_runs += long_enough ? 1 : 0;
+    code = code == 0 && long_enough && owed ? warm_up(&run_ns, &b) : code;
+    long_enough = long_enough && contents->long_runs > ops->cold;
     bool compared =
         long_enough && (!contents->looked || ak_rng_below(contents->rng, UNSEEN_EVERY) == 0);
     if (code == 0 && of_batch) {
