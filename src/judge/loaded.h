@@ -91,7 +91,7 @@ typedef struct ak_loaded {
     bool many_seen;   /* this process has seen their contents */
     bool weigh;       /* measure the energy of the batches */
     bool checks;      /* batches are judged in full, so nothing need be set aside */
-    bool aside;       /* judge what the next batch sets aside, if the backend can */
+    bool last;        /* the next batch is the last: judge what it sets aside, if the backend can */
     double joules;    /* energy of the latest batch that was weighed */
     double max_error;
     /* The times of calls on unseen inputs, which replace those of batches if these are much shorter
