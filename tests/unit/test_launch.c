@@ -74,6 +74,12 @@ static void launch(ak_launch_plan *plan, const ak_task *task, const char *config
     launch_at(plan, task, &task->shape, config, resident);
 }
 
+/* 128 x 256 in clusters of two along M, whatever the default is. */
+static const char wide[] =
+    "BLOCK_SIZE_M=128,BLOCK_SIZE_N=256,BLOCK_SIZE_K=64,num_stages=4,SWAP_AB=0,"
+    "NUM_CONSUMERS=2,PING_PONG=0,CLUSTER_M=2,CLUSTER_N=1,GROUP_SIZE=8,RASTER=0,"
+    "MMA_IN_FLIGHT=1,EPILOGUE_COLUMNS=64,EPILOGUE_BUFFERS=2";
+
 /* The facts of an OpenCL device limit the threads of a block. */
 static void test_the_largest_block(void **state)
 {
@@ -85,10 +91,7 @@ static void test_the_largest_block(void **state)
         ak_config config;
         ak_error err = AK_ERROR_INIT;
         assert_int_equal(ak_scope_set_int(task->constants, "work_group_max", most, NULL), AK_OK);
-        assert_int_equal(ak_config_parse(&config, task->space,
-                                         "BLOCK_SIZE_N=256,PING_PONG=0,num_stages=4,RASTER=0",
-                                         NULL),
-                         AK_OK);
+        assert_int_equal(ak_config_parse(&config, task->space, wide, NULL), AK_OK);
         ak_status status = ak_launch_evaluate(plan, task, &task->shape, &config,
                                               &(ak_launch_resident){as_told, &resident}, &err);
         assert_int_equal(status, most == 256 ? AK_INVALID : AK_OK);
@@ -103,7 +106,6 @@ static void test_gemm(void **state)
     ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
     (void)state;
     /* 4096^3, 128 x 256, clusters of two along M: 16 x 16 pairs of tiles on 66 pairs of SMs */
-    static const char *const wide = "BLOCK_SIZE_N=256,PING_PONG=0,num_stages=4,RASTER=0";
     ak_task *task = bind_task("matmul", "4096", NULL);
     launch(plan, task, wide, 66);
     const ak_launch_kernel *k = &plan->kernels[0];
