@@ -581,8 +581,9 @@ AK_API void ak_tester_close(ak_tester *tester);
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
 /* Returns the highest pressure (ak_noise) of this machine beside the trials that ak_tester_run
-   made; negative: not known, as on a recording or on other machines. Writes a warning in one line
-   if it was so high that the times may be too long, else "". */
+   made, and beside the checks that timed out; negative: not known, as on a recording or on other
+   machines. Writes a warning in one line if it was so high that the times may be too long, or that
+   a check may have timed out for it, else "". */
 AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
 /* Stores in an archive the facts of the environment that the tester's trials name by a hash: the
    version of the compiler, hashes of the sources and the like. Without them exports of these trials
@@ -735,9 +736,11 @@ typedef struct ak_noise {
     ak_speed control; /* one candidate against itself under another name; ratio 0: not measured */
     double pressure_before, pressure, pressure_after; /* before, during and after the comparison */
     size_t rounds, disturbed; /* disturbed: rounds in which a candidate waited for a processor */
-    bool extended;            /* the machine was busy, so more rounds were made than planned */
-    size_t candidates;        /* number of candidates, the control and libraries included */
-    double seconds;           /* measuring time that was planned for all of them */
+    bool waits_known;  /* false: nothing told whether a candidate waited, as on a GPU or where
+                          the driver's threads run it */
+    bool extended;     /* the machine was busy, so more rounds were made than planned */
+    size_t candidates; /* number of candidates, the control and libraries included */
+    double seconds;    /* measuring time that was planned for all of them */
 } ak_noise;
 
 /* A candidate of a comparison: a configuration or a library. */

@@ -83,7 +83,9 @@ json_t *ak_noise_json(const ak_noise *noise)
                        control->ratio > 0 ? json_real(ak_verdict_deviation(control->ratio))
                                           : json_null()) &&
            ak_json_set_count(object, "rounds", noise->rounds) &&
-           ak_json_set_count(object, "disturbed", noise->disturbed) &&
+           ak_json_set(object, "disturbed",
+                       noise->waits_known ? json_integer((json_int_t)noise->disturbed)
+                                          : json_null()) &&
            ak_json_set(object, "extended", json_boolean(noise->extended)) &&
            ak_json_set_count(object, "candidates", noise->candidates) &&
            ak_json_set_real(object, "seconds", noise->seconds);
