@@ -414,6 +414,9 @@ typedef struct ak_placement {
     double compute_utilisation, bandwidth_utilisation; /* fractions of each ceiling; 1: all of it */
 } ak_placement;
 
+/* Says in a clause why a fraction of the roofline is above 1: "the data stay in a cache, or the
+   device was busy when its ceilings were measured". Returns "" if it is not. */
+AK_API const char *ak_efficiency_doubt(double efficiency, bool memory_bound);
 /* Calls the visitor for each fact that is known, with a name and a text: "intensity", "170.7
    flop/byte (...)". */
 typedef void (*ak_placement_visitor)(void *context, const char *name, const char *text);

@@ -54,11 +54,13 @@ static ak_status print_table(const ak_trial *list, size_t count, size_t all,
                              const ak_selection *selection, const ak_args *args, ak_error *err)
 {
     ak_table table;
+    ak_roofline_notes notes = {0};
     ak_best_begin(&table);
     for (size_t i = 0; i < count; i++) {
-        ak_best_row(&table, &list[i]);
+        ak_best_row(&table, &notes, &list[i]);
     }
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     ak_status status = AK_OK;
     for (size_t i = 0; i < count; i++) {
         AK_TRY(ak_say_environment(selection->archive, &list[i], err));

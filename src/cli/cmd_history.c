@@ -73,11 +73,13 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
                              ak_error *err)
 {
     ak_table table;
+    ak_roofline_notes notes = {0};
     ak_history_begin(&table);
     for (size_t i = 0; i < r->count; i++) {
-        ak_history_row(&table, &r->trials[i]);
+        ak_history_row(&table, &notes, &r->trials[i]);
     }
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     if (r->matched == 0) {
         print_none(r, selection, args);
         return AK_OK;

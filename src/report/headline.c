@@ -255,9 +255,10 @@ static void say_roofline(speaker *s)
     if (s->model->best.found && p->efficiency > 0) {
         ak_buf_print(&text, "It reaches %.1f %% of the roofline", p->efficiency * 100);
         if (p->memory_bound && p->bandwidth_gbs > 0 && p->efficiency > 1) {
-            ak_buf_print(&text, ": %s GB/s, where memory has %s, because the data stay in a cache.",
+            ak_buf_print(&text, ": %s GB/s, where memory has %s, because %s.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
-                         ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS));
+                         ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS),
+                         ak_efficiency_doubt(p->efficiency, true));
         } else if (p->memory_bound && p->bandwidth_gbs > 0) {
             ak_buf_print(&text, ": %s of the %s GB/s of %s, which is the limit.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
@@ -282,13 +283,13 @@ static void print_change(ak_buf *out, const ak_report_change *change)
         return;
     }
     const char *plural = ak_plural(change->pairs);
-    if (change->least < 1 && change->greatest > AK_VERDICT_WIDEST * change->least) {
-        ak_buf_print(out, " (not decided by %zu pair%s)", change->pairs, plural);
-        return;
-    }
     ak_buf_puts(out, " (");
-    print_ratio(out, change->speed);
-    ak_buf_puts(out, " times as fast");
+    if (ak_report_change_is_open(change)) {
+        ak_buf_puts(out, "not decided");
+    } else {
+        print_ratio(out, change->speed);
+        ak_buf_puts(out, " times as fast");
+    }
     if (change->greatest > change->least) { /* a pair of recorded times has no interval */
         ak_buf_puts(out, ", ");
         print_ratio(out, change->least);

@@ -39,8 +39,9 @@ void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model
         char least[AK_REAL_BYTES], greatest[AK_REAL_BYTES];
         ak_section_ratio(b, change->speed, "");
         if (change->pairs > 0 && change->greatest > change->least) {
-            ak_section_cellf(b, "%s .. %s", ak_number_ratio(least, change->least),
-                             ak_number_ratio(greatest, change->greatest));
+            ak_section_cellf(b, "%s .. %s%s", ak_number_ratio(least, change->least),
+                             ak_number_ratio(greatest, change->greatest),
+                             ak_report_change_is_open(change) ? ", not decided" : "");
         } else {
             ak_section_cell(b, "-");
         }

@@ -157,7 +157,7 @@ function run_columns() {
         {name: "size", kind: "size", value: (r) => r.size,
             cell: (r) => r.size.replace(/([,;])/g, "$1\u200b")}, /* the line may break there */
         {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
-        {name: "roofline", right: true, value: (r) => r.efficiency,
+        {name: "roofline", right: true, hint: ak.roofline_hint, value: (r) => r.efficiency,
             cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
         {name: "state", keep: true, value: state_of, cell: (r) =>
             ak.el("span", {class: is_running(r) ? "running" : null}, state_of(r))},
