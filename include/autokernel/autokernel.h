@@ -439,7 +439,8 @@ AK_API ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error 
 typedef struct ak_archive ak_archive;
 
 /* Opens the archive, and creates it if it does not exist. `path` NULL means AUTOKERNEL_ARCHIVE or,
-   if that is not set, autokernel/archive.db under the XDG data folder. A damaged file or one of a
+   if that is not set, autokernel/archive.db under the XDG data folder. Only that folder is created;
+   any other must exist (AK_NOT_FOUND). A damaged file or one of a
    newer schema is refused and not changed. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
 /* Opens the archive for reading. If the file does not exist, the archive is empty and nothing is
@@ -528,8 +529,13 @@ AK_API ak_status ak_archive_export_text(char **out, ak_archive *archive,
 AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive,
                                    const char *format, const char *path, ak_error *err);
 /* Says what the last ak_archive_import left out of its file: the entry in the middle of which a
-   cache of Kernel Tuner ends; NULL: nothing. */
+   cache of Kernel Tuner ends, or the result of a run whose beginning is in another archive; NULL:
+   nothing. */
 AK_API const char *ak_archive_left_out(const ak_archive *archive);
+/* Returns how many trials of the last ak_archive_import name no device. */
+AK_API size_t ak_archive_unplaced(const ak_archive *archive);
+/* Returns how many runs of this archive got their result by the last ak_archive_import. */
+AK_API size_t ak_archive_results_added(const ak_archive *archive);
 
 /* Writes a file that describes a task instead of trials. The format "t1" is its space as other
    tuners read it, with sizes, options and device facts resolved. */

@@ -374,6 +374,9 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     AK_DO(AK_NEW(b->sizes, b->size_count, err));
     ak_error why = AK_ERROR_INIT;
     if (ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
+        if (why.status == AK_NOT_FOUND) { /* a mistyped path: nothing has been measured yet */
+            return ak_fail(err, why.status, "%s", why.text);
+        }
         (void)snprintf(b->why_not, sizeof b->why_not, "%s", why.text);
     }
     return ak_progress_open(&b->progress, args, err);

@@ -334,10 +334,12 @@ out:
         (archive == NULL || ak_archive_left(archive) == NULL)) {
         ak_next_resume("tune", args);
     }
+    const bool left = archive != NULL && ak_archive_left(archive) != NULL;
     ak_sizes_result_clear(&result);
     ak_archive_close(archive);
     ak_size_list_free(&list);
     return status != AK_OK   ? ak_complain_error(&err)
            : events != AK_OK ? ak_complain_error(&events_err)
+           : left            ? AK_EXIT_FAILED /* a line has told where the trials are */
                              : AK_EXIT_DONE;
 }
