@@ -275,7 +275,7 @@ AK_API ak_status ak_task_checked_sizes(ak_checked_sizes *out, const ak_task *tas
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; the first of several */
 AK_API const char *ak_task_devices(const ak_task *task); /* all of them: "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
-AK_API const char *ak_task_dtype(const ak_task *task);
+AK_API const char *ak_task_dtype(const ak_task *task);   /* "" if a recording does not say it */
 AK_API const char *ak_task_choices(const ak_task *task); /* options of the problem; "" if it has
                                                             none */
 AK_API double ak_task_flops(const ak_task *task);        /* useful work of one run, in flop */

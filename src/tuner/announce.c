@@ -53,7 +53,7 @@ static void announce_start(const ak_tuning *r)
            ak_json_set_text(fields, "devices", task->devices) &&
            ak_json_set_text(fields, "reason", task->reason) &&
            ak_json_set_text(fields, "size", task->size_text) &&
-           ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
+           ak_json_set_text(fields, "dtype", ak_task_dtype(task)) &&
            ak_json_set_text(fields, "choices", task->choices_text) && set_objective(fields, r) &&
            ak_json_set_text(fields, "checked_against", ak_task_reference(task)) &&
            ak_json_set_text(fields, "strategy", r->asked) &&

@@ -160,7 +160,7 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set_text(object, "device", task->device) &&
            ak_json_set_text(object, "devices", task->devices) &&
            ak_json_set_text(object, "size", task->size_text) &&
-           ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
+           ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
            ak_json_set_text(object, "choices", task->choices_text) &&
            ak_json_set_text(object, "objective", ak_objective_text(task->objective)) &&
            ak_json_set_text(object, "checked_against", ak_task_reference(task)) &&

@@ -88,7 +88,7 @@ ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
                 set_text(&trial->kernel, task->problem->name) &&
                 set_text(&trial->implementation, task->implementation->name) &&
                 set_text(&trial->device, task->device) && set_text(&trial->size, task->size_text) &&
-                set_text(&trial->dtype, ak_dtype_text(task->dtype)) &&
+                set_text(&trial->dtype, ak_task_dtype(task)) &&
                 set_text(&trial->choices, task->choices_text) &&
                 set_text(&trial->environment, session->environment);
     if (good && trial->status == AK_TRIAL_OK && trial->median_ms > 0) {
