@@ -97,6 +97,7 @@ out:
         ak_trial none = {0};
         (void)ak_archive_best(&none, selection.archive, &selection.filter, &err);
         (void)ak_complain_error(&err);
+        ak_selection_say_settings(&selection, args);
         code = AK_EXIT_FAILED;
     }
     ak_trials_free(list, count);

@@ -172,8 +172,9 @@ function run_columns() {
         {name: "found", below: true, value: (r) => r.summary || "-"},
         {name: "strategy", keep: true, value: (r) => r.strategy || "-"},
         /* The clock of a recording begins in 1970, so its times are not shown. */
-        {name: "started (UTC)", keep: true, value: (r) => r.started,
-            cell: (r) => r.device.startsWith("sim:") ? "on a recording" : ak.when(r.started)},
+        {name: "ended (UTC)", keep: true, value: (r) => r.ended || r.started,
+            cell: (r) => r.device.startsWith("sim:") ? "on a recording"
+                : r.ended ? ak.when(r.ended) : "began " + ak.when(r.started)},
     ];
 }
 
