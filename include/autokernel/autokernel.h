@@ -532,7 +532,7 @@ AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *arc
    cache of Kernel Tuner ends, or the result of a run whose beginning is in another archive; NULL:
    nothing. */
 AK_API const char *ak_archive_left_out(const ak_archive *archive);
-/* Returns how many trials of the last ak_archive_import name no device. */
+/* Returns how many trials with a time the last ak_archive_import added that name no device. */
 AK_API size_t ak_archive_unplaced(const ak_archive *archive);
 /* Returns how many runs of this archive got their result by the last ak_archive_import. */
 AK_API size_t ak_archive_results_added(const ak_archive *archive);

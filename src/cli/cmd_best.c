@@ -13,7 +13,7 @@
 /* Suggests the export of the first row. If other rows have the same kernel and size, the suggested
    command also names dtype, options, implementation and device. An imported trial may lack a size.
    If the first row does and its kernel has other rows, --size cannot select it, and nothing is
-   suggested. */
+   suggested. Nor is it for a trial without a device. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 {
     const ak_trial *first = &list[0];
@@ -43,7 +43,8 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
             ak_shell_quote(&command, parts[i].value);
         }
     }
-    bool tellable = same == 1 || ak_or_empty(first->size)[0] != 0;
+    bool tellable = ak_or_empty(first->device)[0] != 0 && /* else export refuses it */
+                    (same == 1 || ak_or_empty(first->size)[0] != 0);
     if (tellable && ak_buf_status(&command, NULL) == AK_OK) {
         ak_next_on_archive(command.data, NULL, "write best_config.json", args);
     }

@@ -197,7 +197,9 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     const size_t before = import->added;
     AK_DO(add_new(import, trial, err));
     import->archive->unplaced +=
-        import->added > before && ak_or_empty(trial->device)[0] == 0 ? 1 : 0;
+        import->added > before && trial->status == AK_TRIAL_OK && ak_or_empty(trial->device)[0] == 0
+            ? 1
+            : 0;
     if (old_id != 0) {
         id_key(key, old_id);
         AK_DO(ak_map_put(import->ids, key, (size_t)trial->id, err));
