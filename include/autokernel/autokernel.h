@@ -275,7 +275,7 @@ AK_API ak_status ak_task_checked_sizes(ak_checked_sizes *out, const ak_task *tas
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; the first of several */
 AK_API const char *ak_task_devices(const ak_task *task); /* all of them: "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
-AK_API const char *ak_task_dtype(const ak_task *task);
+AK_API const char *ak_task_dtype(const ak_task *task);   /* "" if a recording does not say it */
 AK_API const char *ak_task_choices(const ak_task *task); /* options of the problem; "" if it has
                                                             none */
 AK_API double ak_task_flops(const ak_task *task);        /* useful work of one run, in flop */
@@ -419,6 +419,9 @@ typedef struct ak_placement {
     double compute_utilisation, bandwidth_utilisation; /* fractions of each ceiling; 1: all of it */
 } ak_placement;
 
+/* Says in a clause why a fraction of the roofline is above 1: "the data stay in a cache, or the
+   device was busy when its ceilings were measured". Returns "" if it is not. */
+AK_API const char *ak_efficiency_doubt(double efficiency, bool memory_bound);
 /* Calls the visitor for each fact that is known, with a name and a text: "intensity", "170.7
    flop/byte (...)". */
 typedef void (*ak_placement_visitor)(void *context, const char *name, const char *text);
@@ -441,7 +444,8 @@ AK_API ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error 
 typedef struct ak_archive ak_archive;
 
 /* Opens the archive, and creates it if it does not exist. `path` NULL means AUTOKERNEL_ARCHIVE or,
-   if that is not set, autokernel/archive.db under the XDG data folder. A damaged file or one of a
+   if that is not set, autokernel/archive.db under the XDG data folder. Only that folder is created;
+   any other must exist (AK_NOT_FOUND). A damaged file or one of a
    newer schema is refused and not changed. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
 /* Opens the archive for reading. If the file does not exist, the archive is empty and nothing is
@@ -538,8 +542,13 @@ AK_API ak_status ak_archive_export_text(char **out, ak_archive *archive,
 AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive,
                                    const char *format, const char *path, ak_error *err);
 /* Says what the last ak_archive_import left out of its file: the entry in the middle of which a
-   cache of Kernel Tuner ends; NULL: nothing. */
+   cache of Kernel Tuner ends, or the result of a run whose beginning is in another archive; NULL:
+   nothing. */
 AK_API const char *ak_archive_left_out(const ak_archive *archive);
+/* Returns how many trials with a time the last ak_archive_import added that name no device. */
+AK_API size_t ak_archive_unplaced(const ak_archive *archive);
+/* Returns how many runs of this archive got their result by the last ak_archive_import. */
+AK_API size_t ak_archive_results_added(const ak_archive *archive);
 
 /* Writes a file that describes a task instead of trials. The format "t1" is its space as other
    tuners read it, with sizes, options and device facts resolved. */
@@ -594,8 +603,9 @@ AK_API void ak_tester_close(ak_tester *tester);
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
 /* Returns the highest pressure (ak_noise) of this machine beside the trials that ak_tester_run
-   made; negative: not known, as on a recording or on other machines. Writes a warning in one line
-   if it was so high that the times may be too long, else "". */
+   made, and beside the checks that timed out; negative: not known, as on a recording or on other
+   machines. Writes a warning in one line if it was so high that the times may be too long, or that
+   a check may have timed out for it, else "". */
 AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
 /* Stores in an archive the facts of the environment that the tester's trials name by a hash: the
    version of the compiler, hashes of the sources and the like. Without them exports of these trials
@@ -748,9 +758,11 @@ typedef struct ak_noise {
     ak_speed control; /* one candidate against itself under another name; ratio 0: not measured */
     double pressure_before, pressure, pressure_after; /* before, during and after the comparison */
     size_t rounds, disturbed; /* disturbed: rounds in which a candidate waited for a processor */
-    bool extended;            /* the machine was busy, so more rounds were made than planned */
-    size_t candidates;        /* number of candidates, the control and libraries included */
-    double seconds;           /* measuring time that was planned for all of them */
+    bool waits_known;  /* false: nothing told whether a candidate waited, as on a GPU or where
+                          the driver's threads run it */
+    bool extended;     /* the machine was busy, so more rounds were made than planned */
+    size_t candidates; /* number of candidates, the control and libraries included */
+    double seconds;    /* measuring time that was planned for all of them */
 } ak_noise;
 
 /* A candidate of a comparison: a configuration or a library. */

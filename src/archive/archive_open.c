@@ -32,12 +32,14 @@
    damage is then found where it is read. */
 #define CHECK_BYTES_MAX (64 << 20)
 
-static ak_status resolve(char out[AK_PATH_MAX], const char *path, ak_error *err)
+/* Sets *usual if the archive is at its default place. */
+static ak_status resolve(char out[AK_PATH_MAX], bool *usual, const char *path, ak_error *err)
 {
     char folder[AK_PATH_MAX];
     if (path == NULL) {
         path = ak_env("AUTOKERNEL_ARCHIVE");
     }
+    *usual = path == NULL;
     if (path == NULL) {
         ak_status status = ak_fs_data_folder(folder, err);
         return status == AK_OK ? ak_fs_join(out, folder, "archive.db", err) : status;
@@ -49,8 +51,9 @@ static ak_status resolve(char out[AK_PATH_MAX], const char *path, ak_error *err)
     return path[0] == '/' ? ak_fs_join(out, "/", path + 1, err) : ak_fs_join(out, ".", path, err);
 }
 
-/* Creates the folder of the archive. */
-static ak_status make_folder(const char *path, ak_error *err)
+/* Creates the folder of the archive at its default place. Any other folder must exist, because a
+   path that names none is most likely mistyped. */
+static ak_status make_folder(const char *path, bool usual, ak_error *err)
 {
     char folder[AK_PATH_MAX];
     size_t length = (size_t)(strrchr(path, '/') - path);
@@ -60,6 +63,12 @@ static ak_status make_folder(const char *path, ak_error *err)
     memcpy(folder, path, length);
     folder[length] = 0;
     ak_error why = AK_ERROR_INIT;
+    if (!usual && access(folder, F_OK) != 0 && errno == ENOENT) {
+        return ak_fail(err, AK_NOT_FOUND,
+                       "%s: the folder %s does not exist; create it, or correct the path of the "
+                       "archive",
+                       path, folder);
+    }
     ak_status status = ak_fs_mkdirs(folder, &why);
     const int reason = errno;
     return status == AK_OK
@@ -350,7 +359,7 @@ static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error 
                          log_waits ? " and the -wal file beside it" : "");
 }
 
-static ak_status open_at(ak_archive *archive, ak_error *err)
+static ak_status open_at(ak_archive *archive, bool usual, ak_error *err)
 {
     struct stat info;
     if (stat(archive->path, &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -358,7 +367,7 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
                        archive->path);
     }
     bool in_memory = archive->empty || archive->copied;
-    AK_DO(in_memory ? AK_OK : make_folder(archive->path, err));
+    AK_DO(in_memory ? AK_OK : make_folder(archive->path, usual, err));
     bool log_waits = has_log(archive->path);
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
@@ -402,7 +411,8 @@ typedef enum purpose { TO_WRITE, TO_READ, TO_COPY } purpose;
 static ak_status open_archive(ak_archive **out, const char *path, purpose why, ak_error *err)
 {
     char resolved[AK_PATH_MAX];
-    AK_DO(resolve(resolved, path, err));
+    bool usual;
+    AK_DO(resolve(resolved, &usual, path, err));
     ak_archive *archive = ak_alloc(1, sizeof *archive);
     if (archive != NULL) {
         archive->path = ak_strdup(resolved);
@@ -410,8 +420,8 @@ static ak_status open_archive(ak_archive **out, const char *path, purpose why, a
         archive->copied =
             !archive->empty && (why == TO_COPY || (why == TO_READ && only_readable(resolved)));
     }
-    ak_status status =
-        archive == NULL || archive->path == NULL ? ak_fail_memory(err) : open_at(archive, err);
+    ak_status status = archive == NULL || archive->path == NULL ? ak_fail_memory(err)
+                                                                : open_at(archive, usual, err);
     if (status != AK_OK) {
         ak_archive_close(archive);
         return status;

@@ -179,6 +179,24 @@ ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_er
     return ak_store_has(out, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err);
 }
 
+/* Counts the result of a run if it was added now. Otherwise it is known, or the archive has only
+   trials of the run, to which it does not belong: the file is of another archive. */
+static ak_status note_result(ak_archive *archive, const char *id, ak_error *err)
+{
+    bool known;
+    if (sqlite3_changes(archive->db) != 0) {
+        archive->results_added++;
+        return AK_OK;
+    }
+    AK_DO(ak_store_has(&known, archive, "SELECT 1 FROM runs WHERE id = ?1 AND imported = 0", &id, 1,
+                       err));
+    if (!known) {
+        archive->left_out = "the result of a run is left out, because the beginning of the run is "
+                            "in another archive: import the file there";
+    }
+    return AK_OK;
+}
+
 ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err)
 {
     ak_run run = {0};
@@ -193,9 +211,10 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
     if (run.kernel == NULL) { /* the item records only how a run ended */
         const char *const texts[] = {run.id, run.ended, run.result_json};
         AK_DO(check_document(run.result_json, "result", err));
-        return ak_store_change(
+        AK_DO(ak_store_change(
             archive, AK_STORE_SET_RESULT "WHERE id = ?1 AND ended IS NULL AND imported = 0", texts,
-            3, err);
+            3, err));
+        return note_result(archive, run.id, err);
     }
     bool here;
     AK_DO(ak_store_has_run(&here, archive, run.id, err));

@@ -18,6 +18,8 @@ struct ak_archive {
     sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
     char *environment;          /* the last hash that was found in or added to its table */
     const char *left_out;       /* see ak_archive_left_out */
+    size_t results_added;       /* see ak_archive_results_added */
+    size_t unplaced;            /* see ak_archive_unplaced */
     int busy_ms;                /* how long to wait for other programs' locks */
     struct ak_waiting *waiting; /* waiting.c: writes that have to wait, or NULL */
 };

@@ -21,7 +21,7 @@
 #define SETTLE_STEP_NS (200 * AK_MS_NS)
 #define FILE_BYTES_MAX (256u << 20)
 #define LINE_BYTES     1000
-#define WHAT_BYTES     48
+#define WHAT_BYTES     80
 
 typedef enum item_kind { ITEM_BEGIN, ITEM_TRIAL, ITEM_CALL, ITEM_END } item_kind;
 
@@ -381,14 +381,16 @@ static void forget(waiting *w)
 static void name_items(char out[WHAT_BYTES], const waiting *w)
 {
     size_t trials = 0;
+    bool ended = false;
     for (size_t i = w->first; i < w->count; i++) {
         trials += w->items[i].kind == ITEM_TRIAL;
+        ended = ended || w->items[i].kind == ITEM_END;
     }
     if (trials == 0) {
-        (void)snprintf(out, WHAT_BYTES, "the end of the run is");
+        (void)snprintf(out, WHAT_BYTES, "the result of the run is");
     } else {
-        (void)snprintf(out, WHAT_BYTES, "%zu trial%s of the run %s", trials, ak_plural(trials),
-                       trials == 1 ? "is" : "are");
+        (void)snprintf(out, WHAT_BYTES, "%zu trial%s%s of the run %s", trials, ak_plural(trials),
+                       ended ? " and the result" : "", trials == 1 && !ended ? "is" : "are");
     }
 }
 

@@ -40,7 +40,8 @@ typedef struct bench {
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static void add_row(ak_table *table, const measured *m, size_t i, bool many)
+static void add_row(ak_table *table, ak_roofline_notes *notes, const measured *m, size_t i,
+                    bool many)
 {
     char a[AK_NUMBER_BYTES];
     const ak_trial *trial = &m->trials[i];
@@ -53,7 +54,7 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_trial_interval(a, trial));
     ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
-    ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
+    ak_roofline_trial_cell(table, notes, trial);
     ak_config_cell(table, trial, many); /* with many sizes, print_config shows the configuration */
 }
 
@@ -110,6 +111,7 @@ static void warn_busy(const bench *b)
 static void print(const bench *b)
 {
     ak_table table;
+    ak_roofline_notes notes = {0};
     bool many = b->size_count > 1;
     if (many) {
         ak_table_begin(&table, "size", "configuration", ">id", "status", ">ms", "95 % interval",
@@ -120,7 +122,7 @@ static void print(const bench *b)
     }
     for (size_t s = 0; s < b->begun; s++) {
         for (size_t i = 0; i < b->sizes[s].done; i++) {
-            add_row(&table, &b->sizes[s], i, many);
+            add_row(&table, &notes, &b->sizes[s], i, many);
         }
     }
     const measured *first = &b->sizes[0];
@@ -132,6 +134,7 @@ static void print(const bench *b)
         ak_task_print(first->task);
     }
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     warn_busy(b);
     if (b->why_not[0] != 0) {
         ak_out("not archived: %s\n", b->why_not);
@@ -367,6 +370,9 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     AK_DO(AK_NEW(b->sizes, b->size_count, err));
     ak_error why = AK_ERROR_INIT;
     if (ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
+        if (why.status == AK_NOT_FOUND) { /* a mistyped path: nothing has been measured yet */
+            return ak_fail(err, why.status, "%s", why.text);
+        }
         (void)snprintf(b->why_not, sizeof b->why_not, "%s", why.text);
     }
     return ak_progress_open(&b->progress, args, err);

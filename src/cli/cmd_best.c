@@ -13,7 +13,7 @@
 /* Suggests the export of the first row. If other rows have the same kernel and size, the suggested
    command also names dtype, options, implementation and device. An imported trial may lack a size.
    If the first row does and its kernel has other rows, --size cannot select it, and nothing is
-   suggested. */
+   suggested. Nor is it for a trial without a device. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 {
     const ak_trial *first = &list[0];
@@ -43,7 +43,8 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
             ak_shell_quote(&command, parts[i].value);
         }
     }
-    bool tellable = same == 1 || ak_or_empty(first->size)[0] != 0;
+    bool tellable = ak_or_empty(first->device)[0] != 0 && /* else export refuses it */
+                    (same == 1 || ak_or_empty(first->size)[0] != 0);
     if (tellable && ak_buf_status(&command, NULL) == AK_OK) {
         ak_next_on_archive(command.data, NULL, "write best_config.json", args);
     }
@@ -65,11 +66,13 @@ static ak_status print_table(const ak_trial *list, size_t count, size_t all,
                              const ak_selection *selection, const ak_args *args, ak_error *err)
 {
     ak_table table;
+    ak_roofline_notes notes = {0};
     ak_best_begin(&table);
     for (size_t i = 0; i < count; i++) {
-        ak_best_row(&table, &list[i]);
+        ak_best_row(&table, &notes, &list[i]);
     }
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     ak_status status = AK_OK;
     for (size_t i = 0; i < count; i++) {
         AK_TRY(say_undecided(selection->archive, &list[i], err));
@@ -109,6 +112,7 @@ out:
         ak_trial none = {0};
         (void)ak_archive_best(&none, selection.archive, &selection.filter, &err);
         (void)ak_complain_error(&err);
+        ak_selection_say_settings(&selection, args);
         code = AK_EXIT_FAILED;
     }
     ak_trials_free(list, count);

@@ -67,6 +67,7 @@ typedef struct checking {
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* a configuration was wrong or crashed, which sanitizers may explain */
     char sanitizers[800];
+    char busy[400]; /* a warning that the machine was busy; "": it was not, or nothing timed out */
 } checking;
 
 /* Prints the result of one configuration, or adds it to c->rows with --json. If it is right, it was
@@ -109,6 +110,7 @@ static ak_status show_json(const checking *c, ak_error *err)
     bool good = object != NULL && ak_task_json(object, c->task) &&
                 ak_json_set(object, "checked", json_incref(c->rows)) &&
                 ak_json_set(object, "ok", json_boolean(c->wrong + c->refused == 0)) &&
+                (c->busy[0] == 0 || ak_json_set(object, "warnings", json_pack("[s]", c->busy))) &&
                 (c->sanitizers[0] == 0 || ak_json_set_text(object, "sanitizers", c->sanitizers)) &&
                 ak_out_json(object);
     json_decref(object);
@@ -166,6 +168,9 @@ static void show_text(const checking *c)
            ak_task_size(c->task), tried, undrawn, also);
     if (c->sanitizers[0] != 0) {
         ak_out("%s\n", c->sanitizers);
+    }
+    if (c->busy[0] != 0) {
+        ak_out("warning: %s\n", c->busy);
     }
     if (c->wrong + c->refused == 0) {
         ak_next_on_task("tune", "find the fastest", c->args, c->task, false);
@@ -285,6 +290,7 @@ static int run(const ak_args *args)
     AK_TRY(prepare(&c, &err));
     AK_TRY(check_all(&c, &err));
     ak_tester_sanitizing(c.sanitizers, sizeof c.sanitizers, c.tester);
+    (void)ak_tester_pressure(c.busy, sizeof c.busy, c.tester);
     if (c.itself && !c.json) {
         explain_itself(c.task);
     }

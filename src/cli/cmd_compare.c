@@ -8,6 +8,7 @@
 #include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/reported.h"
+#include "cli/roofline_cell.h"
 #include "cli/several.h"
 #include "cli/size_list.h"
 
@@ -249,14 +250,15 @@ static const ak_compared *pick_library(const compared *c)
 }
 
 /* Adds the row of a configuration. */
-static void add_size_row(ak_table *table, const compared *c, const ak_compared *mine)
+static void add_size_row(ak_table *table, ak_roofline_notes *notes, const compared *c,
+                         const ak_compared *mine)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], words[AK_VERDICT_WORDS];
     const ak_compared *library = pick_library(c);
     ak_table_cell(table, "%s", ak_task_size(c->task[0]));
     ak_table_cell(table, "%s", mine->name);
     ak_table_cell(table, "%s", ak_show_real(a, mine->median_ms));
-    ak_table_cell(table, "%s", ak_show_percent(a, mine->efficiency));
+    ak_roofline_cell(table, notes, mine->efficiency, c->comparison.placement.memory_bound);
     ak_table_cell(table, "%s", library == NULL ? "-" : library->name);
     ak_table_cell(table, "%s", ak_show_real(a, library == NULL ? 0 : library->median_ms));
     bool several = c->several.count > 1; /* then a configuration may be the reference */
@@ -277,6 +279,7 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
 static void print_sizes(const compared *list, size_t count)
 {
     ak_table table;
+    ak_roofline_notes notes = {0};
     ak_table_begin(&table, "size", "measured", ">ms", ">roofline", "library", ">its ms", ">speed",
                    "95 % interval", "_", NULL);
     for (size_t i = 0; i < count; i++) {
@@ -284,11 +287,12 @@ static void print_sizes(const compared *list, size_t count)
         for (size_t k = 0; k < comparison->count; k++) {
             bool last = k + 1 == comparison->count;
             if (last || (list[i].several.count > 1 && comparison->candidates[k].library == NULL)) {
-                add_size_row(&table, &list[i], &comparison->candidates[k]);
+                add_size_row(&table, &notes, &list[i], &comparison->candidates[k]);
             }
         }
     }
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < list[i].comparison.warning_count; k++) {
             ak_out("warning: %s: %s\n", ak_task_size(list[i].task[0]),

@@ -149,6 +149,14 @@ out:
     return status;
 }
 
+/* If nothing matched, names the settings that hide trials. */
+static void say_settings(ak_status status, const ak_selection *selection, const ak_args *args)
+{
+    if (status == AK_NOT_FOUND && selection->archive != NULL) {
+        ak_selection_say_settings(selection, args);
+    }
+}
+
 /* What the export of a bundle calls while it is under way. */
 typedef struct exporting {
     json_t *notes;
@@ -207,6 +215,7 @@ static int export_bundle(const char *format, const ak_args *args)
 out:
     if (status != AK_OK) {
         code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
+        say_settings(status, &selection, args);
     }
     json_decref(e.notes);
     ak_text_free(path);
@@ -255,6 +264,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
 out:
     if (status != AK_OK) {
         code = ak_complain_none(&err, selection.archive == NULL);
+        say_settings(status, &selection, args);
     }
     ak_text_free(text);
     ak_trial_clear(&best);

@@ -60,6 +60,7 @@ static void print_none(const ring *r, const ak_selection *selection, const ak_ar
                seen, seen == 1 ? "s" : "ve");
     } else {
         ak_out("no trial matches%s\n", ak_selection_hint(selection));
+        ak_selection_say_settings(selection, args);
         (void)ak_archive_count(&seen, NULL, selection->archive, &of_kernel, NULL);
     }
     if (seen > 0) {
@@ -73,11 +74,13 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
                              ak_error *err)
 {
     ak_table table;
+    ak_roofline_notes notes = {0};
     ak_history_begin(&table);
     for (size_t i = 0; i < r->count; i++) {
-        ak_history_row(&table, &r->trials[i]);
+        ak_history_row(&table, &notes, &r->trials[i]);
     }
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     if (r->matched == 0) {
         print_none(r, selection, args);
         return AK_OK;
@@ -221,7 +224,8 @@ out:
 static void add_run(ak_table *table, const json_t *run)
 {
     char ms[AK_NUMBER_BYTES];
-    const char *time = ak_json_text_at(run, "started"), *choices = ak_json_text_at(run, "choices");
+    const char *time = ak_json_text_at(run, "ended"), *choices = ak_json_text_at(run, "choices");
+    time = time[0] == 0 ? ak_json_text_at(run, "started") : time; /* the rows have this order */
     const bool many = json_is_true(json_object_get(run, "many_sizes"));
     ak_table_cell(table, "%s", ak_json_text_at(run, "id"));
     ak_table_cell(table, "%.10s%s%.8s", time, strlen(time) > 11 ? " " : "",
@@ -250,6 +254,7 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
     ak_table_print(&table);
     if (matched == 0) {
         ak_out("no run matches\n");
+        ak_selection_say_settings(selection, args);
         ak_next_on_archive(selection->kernel == NULL ? "tune matmul" : "history --runs", NULL,
                            selection->kernel == NULL ? "make one" : "all runs", args);
         return;

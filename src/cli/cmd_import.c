@@ -6,6 +6,7 @@
 
 typedef struct tally {
     size_t added, known, files; /* files: number of files that could be added */
+    size_t results;             /* of runs that waited for the archive */
     int code;                   /* exit code */
 } tally;
 
@@ -22,9 +23,16 @@ static void add_files(tally *out, ak_archive *archive, const char *format, const
         if (status == AK_OK && ak_archive_left_out(archive) != NULL) {
             ak_warn("%s: %s", args->operand[i], ak_archive_left_out(archive));
         }
+        const size_t unplaced = status == AK_OK ? ak_archive_unplaced(archive) : 0;
+        if (unplaced > 0) {
+            ak_warn("%s: %zu trial%s no device, so it is not known where the times hold: 'export' "
+                    "refuses a best_config.json of them",
+                    args->operand[i], unplaced, unplaced == 1 ? " names" : "s name");
+        }
         if (status == AK_OK) {
             out->added += added;
             out->known += known;
+            out->results += ak_archive_results_added(archive);
             out->files++;
         } else {
             out->code = ak_complain_error(&err);
@@ -34,9 +42,10 @@ static void add_files(tally *out, ak_archive *archive, const char *format, const
 
 static bool print_json(const tally *t, const ak_archive *archive)
 {
-    json_t *object = json_pack("{s:I, s:I, s:I, s:o}", "added", (json_int_t)t->added, "known",
-                               (json_int_t)t->known, "files", (json_int_t)t->files, "archive",
-                               ak_json_shown(ak_archive_path(archive)));
+    json_t *object =
+        json_pack("{s:I, s:I, s:I, s:I, s:o}", "added", (json_int_t)t->added, "known",
+                  (json_int_t)t->known, "results", (json_int_t)t->results, "files",
+                  (json_int_t)t->files, "archive", ak_json_shown(ak_archive_path(archive)));
     bool good = ak_out_json(object);
     json_decref(object);
     return good;
@@ -57,7 +66,12 @@ static int run(const ak_args *args)
     if (t.files > 0 && ak_args_has(args, AK_OPTION_JSON)) {
         t.code = print_json(&t, archive) ? t.code : AK_EXIT_FAILED;
     } else if (t.files > 0) {
-        ak_out("added %zu trial%s to %s", t.added, ak_plural(t.added), ak_archive_path(archive));
+        ak_out("added %zu trial%s", t.added, ak_plural(t.added));
+        if (t.results > 0) {
+            ak_out(" and the result%s of %zu run%s", ak_plural(t.results), t.results,
+                   ak_plural(t.results));
+        }
+        ak_out(" to %s", ak_archive_path(archive));
         if (t.known > 0) {
             ak_out("; %zu w%s there already", t.known, t.known == 1 ? "as" : "ere");
         }

@@ -195,12 +195,14 @@ static void print_text(const findings *f, const ak_selection *selection, const a
     }
     ak_out("\n");
     ak_table_print(&table);
+    ak_roofline_notes notes = {0};
     ak_best_begin(&table);
     for (size_t i = 0; i < f->count; i++) {
-        ak_best_row(&table, &f->best[i]);
+        ak_best_row(&table, &notes, &f->best[i]);
     }
     ak_out("\n");
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     if (f->importance != NULL) {
         print_importance(f->importance);
     }

@@ -335,6 +335,9 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
         code = nothing_found(&result, &progress, args);
     } else {
         code = events == AK_OK ? AK_EXIT_DONE : ak_complain_error(&events_err);
+        if (ak_archive_left(archive) != NULL) { /* a line has told where its trials are */
+            code = AK_EXIT_FAILED;
+        }
     }
 out:
     for (size_t i = 0; i < hand.count; i++) {
@@ -381,7 +384,9 @@ const ak_command ak_cmd_tune = {
         "Tries configurations: compiles each, checks its results, times it and archives the "
         "trial. The finish measures the best few again, interleaved with the installed vendor "
         "libraries.\n\n"
-        "Exit code 0 says that a verified best was found, even after Ctrl-C. Ctrl-C ends the "
+        "Exit code 0 says that a verified best was found and archived, even after Ctrl-C. Ctrl-C "
+        "ends "
+        "the "
         "search early and keeps every trial; a second Ctrl-C ends the process at once. "
         "SIGTERM and the end of the terminal (SIGHUP) end the search, too; nohup keeps it going. "
         "The "

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/value_json.h"
+#include "cli/roofline_cell.h"
 #include "cli/task_args.h"
 
 /* A line explains a speed that differs from the ratio of two medians by more than this fraction. */
@@ -179,7 +180,8 @@ static void default_text(char **out, const ak_task *task)
     (void)ak_config_text(out, ak_task_space(task), &fallback, NULL);
 }
 
-static void add_row(ak_table *table, const compared_rows *rows, const ak_compared *c)
+static void add_row(ak_table *table, ak_roofline_notes *notes, const compared_rows *rows,
+                    const ak_compared *c)
 {
     char a[AK_NUMBER_BYTES];
     const ak_task *task = rows->task;
@@ -194,7 +196,7 @@ static void add_row(ak_table *table, const compared_rows *rows, const ak_compare
     ak_table_cell(table, "%s", ak_show_real(a, c->median_ms));
     ak_table_cell(table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
     ak_table_cell(table, "%s", ak_show_real(a, rows->bytes ? c->gbs : c->tflops));
-    ak_table_cell(table, "%s", ak_show_percent(a, c->efficiency));
+    ak_roofline_cell(table, notes, c->efficiency, rows->bytes);
     speed_cells(table, c, c == &rows->list[rows->reference]);
     char *base = NULL;
     if (c->task != NULL) {
@@ -205,14 +207,14 @@ static void add_row(ak_table *table, const compared_rows *rows, const ak_compare
 }
 
 /* Adds the configurations by rank, then those that failed, then the libraries. */
-static void add_rows(ak_table *table, const compared_rows *rows)
+static void add_rows(ak_table *table, ak_roofline_notes *notes, const compared_rows *rows)
 {
     const ak_compared *list = rows->list;
     const size_t count = rows->count;
     for (size_t rank = 1; rank <= count; rank++) {
         for (size_t i = 0; i < count; i++) {
             if (rank_of(list, count, &list[i]) == rank) {
-                add_row(table, rows, &list[i]);
+                add_row(table, notes, rows, &list[i]);
             }
         }
     }
@@ -220,7 +222,7 @@ static void add_rows(ak_table *table, const compared_rows *rows)
         for (size_t i = 0; i < count; i++) {
             bool library = list[i].config == NULL;
             if (rank_of(list, count, &list[i]) == 0 && library == (libraries == 1)) {
-                add_row(table, rows, &list[i]);
+                add_row(table, notes, rows, &list[i]);
             }
         }
     }
@@ -261,8 +263,10 @@ void ak_compared_print(const ak_compared *list, size_t count, size_t reference,
                        ">roofline", ">speed", "95 % interval", "_what it changes", NULL);
     }
     const compared_rows rows = {list, count, reference, base, bytes, task};
-    add_rows(&table, &rows);
+    ak_roofline_notes notes = {0};
+    add_rows(&table, &notes, &rows);
     ak_table_print(&table);
+    ak_roofline_say(&notes);
     ak_free(base);
     for (size_t i = 0; i < count; i++) {
         if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {

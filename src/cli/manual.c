@@ -102,7 +102,8 @@ static void write_man(ak_buf *out)
        autokernel COMMAND --option VALUE VERB
 
    is decided by the words alone, so it holds for the usual order, in which the verb of a command
-   is its first operand. Values and other operands are completed as files. */
+   is its first operand. A value is completed from the list that the option has, if it has one.
+   Other values and operands are completed as files. */
 
 static void put_options(ak_buf *out, const ak_command *command, bool valued)
 {
@@ -118,6 +119,105 @@ static void put_name(void *context, const char *name, const char *description)
 {
     (void)description;
     ak_buf_print(context, "%s ", name);
+}
+
+static void put_provider(void *context, const char *name, const char *description)
+{
+    (void)description;
+    ak_buf_print(context, "%s: ", name);
+}
+
+/* Appends the first word of an item of a list in a help text, such as "auto (the default)", if it
+   is all of the item but a remark in parentheses. Of "sim:FILE" it is "sim:". */
+static void put_item(ak_buf *out, const char *item, size_t length)
+{
+    size_t word = 0;
+    if (length > 3 && strncmp(item, "or ", 3) == 0) {
+        item += 3;
+        length -= 3;
+    }
+    while (word < length && strchr("abcdefghijklmnopqrstuvwxyz0123456789:-", item[word]) != NULL) {
+        word++;
+    }
+    const char after = word < length ? item[word] : 0;
+    const bool whole = after == 0 || (after == ' ' && item[word + 1] == '(');
+    if (word > 0 && (whole || item[word - 1] == ':')) {
+        ak_buf_print(out, "%.*s ", (int)word, item);
+    }
+}
+
+/* Appends the values that a help text lists: "where to run: auto (the default), host or sim:FILE".
+   The list follows ": " or "such as ", or is the whole text. */
+static void put_listed(ak_buf *out, const char *help)
+{
+    const char *as = strstr(help, "such as "), *colon = strstr(help, ": ");
+    const char *remark = strchr(help, '(');
+    const char *at = as != NULL && colon == NULL                           ? as + strlen("such as ")
+                     : colon != NULL && (remark == NULL || colon < remark) ? colon + 2
+                                                                           : help;
+    while (*at != 0) {
+        size_t length = 0, gap = 0;
+        for (int depth = 0; at[length] != 0 && gap == 0; length += gap == 0) {
+            depth += at[length] == '(' ? 1 : at[length] == ')' ? -1 : 0;
+            gap = depth > 0                              ? 0
+                  : strncmp(at + length, ", ", 2) == 0   ? 2
+                  : strncmp(at + length, "; ", 2) == 0   ? 2
+                  : strncmp(at + length, " or ", 4) == 0 ? 4
+                                                         : 0;
+        }
+        put_item(out, at, length);
+        at += length + gap;
+    }
+}
+
+/* Appends the values that an option may have in a command; nothing if they are not a fixed list. */
+static void put_values(ak_buf *out, const ak_command *command, size_t option)
+{
+    ak_status status = AK_OK;
+    switch (option) {
+    case AK_OPTION_STRATEGY:
+        status = ak_list(AK_LIST_STRATEGIES, put_name, out, NULL);
+        break;
+    case AK_OPTION_LLM:
+        status = ak_list(AK_LIST_PROVIDERS, put_provider, out, NULL);
+        break;
+    case AK_OPTION_STATUS:
+        for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+            ak_buf_print(out, "%s ", ak_trial_status_text((ak_trial_status)i));
+        }
+        break;
+    case AK_OPTION_DEVICE:
+    case AK_OPTION_FORMAT:
+    case AK_OPTION_OBJECTIVE:
+    case AK_OPTION_PROTOCOL:
+    case AK_OPTION_LIBRARIES:
+    case AK_OPTION_LLM_EFFORT:
+    case AK_OPTION_LLM_SHARE:
+        put_listed(out, ak_option_help(command, (ak_option_id)option));
+        break;
+    default:
+        break;
+    }
+    out->failed = status == AK_OK ? out->failed : AK_NO_MEMORY;
+}
+
+/* Appends a line for each option of a command that has a list of values: `before`, the option,
+   `between`, its values, `after`. */
+static void put_all_values(ak_buf *out, const ak_command *command, const char *before,
+                           const char *between, const char *after)
+{
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        ak_buf values = AK_BUF(4096);
+        if (takes(command, i)) {
+            put_values(&values, command, i);
+        }
+        if (values.length > 0) {
+            ak_buf_print(out, "%s--%s%s%s%s", before, ak_options_all[i].name, between, values.data,
+                         after);
+        }
+        out->failed = values.failed != AK_OK ? values.failed : out->failed;
+        ak_buf_free(&values);
+    }
 }
 
 static bool has_verbs(const ak_command *command)
@@ -148,14 +248,15 @@ static void put_operands(ak_buf *out, const ak_command *command)
 
 static void write_bash(ak_buf *out)
 {
-    ak_buf_puts(out, "# bash completion for autokernel\n_autokernel() {\n"
-                     "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words options valued operands\n"
-                     "    local before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-                     "    # bash makes three words of --option=value\n"
-                     "    if [ \"$before\" = = ]; then before=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
-                     "    if [ \"$word\" = = ]; then word=; fi\n"
-                     "    COMPREPLY=()\n"
-                     "    case \"${COMP_WORDS[1]}\" in\n");
+    ak_buf_puts(
+        out, "# bash completion for autokernel\n_autokernel() {\n"
+             "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words options valued operands values=\n"
+             "    local before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+             "    # bash makes three words of --option=value\n"
+             "    if [ \"$before\" = = ]; then before=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
+             "    if [ \"$word\" = = ]; then word=; fi\n"
+             "    COMPREPLY=()\n"
+             "    case \"${COMP_WORDS[1]}\" in\n");
     EACH_COMMAND(c)
     {
         ak_buf_print(out, "        %s)\n            options=\"", c->name);
@@ -164,7 +265,9 @@ static void write_bash(ak_buf *out)
         put_options(out, c, true);
         ak_buf_puts(out, "\"\n            operands=\"");
         put_operands(out, c);
-        ak_buf_puts(out, "\" ;;\n");
+        ak_buf_puts(out, "\"\n            case \"$before\" in\n");
+        put_all_values(out, c, "            ", ") values=\"", "\" ;;\n");
+        ak_buf_puts(out, "            esac ;;\n");
     }
     ak_buf_puts(out, "    esac\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"");
     EACH_COMMAND(c)
@@ -172,7 +275,8 @@ static void write_bash(ak_buf *out)
         ak_buf_print(out, "%s ", c->name);
     }
     ak_buf_puts(out, "\"\n"
-                     "    elif [[ $valued == *\" $before \"* ]]; then\n        return\n"
+                     "    elif [[ $valued == *\" $before \"* ]]; then\n"
+                     "        [ -n \"$values\" ] || return\n        words=$values\n"
                      "    elif [[ $word == -* ]]; then\n        words=$options\n"
                      "    elif [ \"$COMP_CWORD\" -eq 2 ]; then\n        words=$operands\n    fi\n"
                      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
@@ -181,7 +285,7 @@ static void write_bash(ak_buf *out)
 
 static void write_zsh(ak_buf *out)
 {
-    ak_buf_puts(out, "#compdef autokernel\nlocal -a commands options valued operands\n"
+    ak_buf_puts(out, "#compdef autokernel\nlocal -a commands options valued operands values\n"
                      "if (( CURRENT == 2 )); then\n    commands=(\n");
     EACH_COMMAND(c)
     {
@@ -204,10 +308,13 @@ static void write_zsh(ak_buf *out)
         put_options(out, c, true);
         ak_buf_puts(out, ")\n    operands=( ");
         put_operands(out, c);
-        ak_buf_puts(out, ") ;;\n");
+        ak_buf_puts(out, ")\n    case $words[CURRENT-1] in\n");
+        put_all_values(out, c, "    ", ") values=( ", ") ;;\n");
+        ak_buf_puts(out, "    esac ;;\n");
     }
     ak_buf_puts(out, "esac\n"
-                     "if (( $valued[(Ie)$words[CURRENT-1]] )); then\n    _files\n"
+                     "if (( $#values )); then\n    compadd -a values\n"
+                     "elif (( $valued[(Ie)$words[CURRENT-1]] )); then\n    _files\n"
                      "elif [[ $PREFIX == -* ]]; then\n    _describe option options\n"
                      "elif (( CURRENT == 3 )) && compadd -a operands; then\n    return\n"
                      "else\n    _files\nfi\n");
@@ -235,8 +342,16 @@ static void write_fish(ak_buf *out)
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
             const ak_option *option = &ak_options_all[i];
             if (takes(c, i)) {
-                ak_buf_print(out, "complete -c autokernel -n '__autokernel_in %s' -l %s%s -d '",
-                             c->name, option->name, option->kind == AK_KIND_FLAG ? "" : " -r");
+                ak_buf values = AK_BUF(4096);
+                put_values(&values, c, i);
+                ak_buf_print(out, "complete -c autokernel -n '__autokernel_in %s' -l %s%s", c->name,
+                             option->name, option->kind == AK_KIND_FLAG ? "" : " -r");
+                if (values.length > 0) {
+                    ak_buf_print(out, " -f -a '%s'", values.data);
+                }
+                out->failed = values.failed != AK_OK ? values.failed : out->failed;
+                ak_buf_free(&values);
+                ak_buf_puts(out, " -d '");
                 ak_shell_within(out, ak_option_help(c, (ak_option_id)i));
                 ak_buf_puts(out, "'\n");
             }

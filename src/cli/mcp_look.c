@@ -109,12 +109,12 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     const size_t parameters = ak_space_parameter_count(ak_task_space(task));
     const uint64_t count = ak_space_count(ak_task_space(task));
     ak_buf_print(&call->text,
-                 "%s %s %s on %s (implementation %s): %zu parameter%s, %s valid "
+                 "%s %s%s%s on %s (implementation %s): %zu parameter%s, %s valid "
                  "configuration%s\n",
-                 ak_problem_name(ak_task_problem(task)), ak_task_size(task), ak_task_dtype(task),
-                 ak_task_device(task), ak_task_implementation(task), parameters,
-                 ak_plural(parameters), ak_show_count(valid, (double)count),
-                 ak_plural((size_t)count));
+                 ak_problem_name(ak_task_problem(task)), ak_task_size(task),
+                 ak_task_dtype(task)[0] == 0 ? "" : " ", ak_task_dtype(task), ak_task_device(task),
+                 ak_task_implementation(task), parameters, ak_plural(parameters),
+                 ak_show_count(valid, (double)count), ak_plural((size_t)count));
     for (size_t i = 0; i < ak_space_parameter_count(ak_task_space(task)); i++) {
         const ak_parameter *p = ak_space_parameter(ak_task_space(task), i);
         ak_buf_print(&call->text, "%s:", p->name);

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "cli/mcp.h"
 #include "cli/options.h"
+#include "cli/roofline_cell.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -338,6 +339,7 @@ json_t *ak_mcp_trial_json(const ak_trial *trial)
 void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial)
 {
     char ms[AK_NUMBER_BYTES], interval[AK_NUMBER_BYTES], share[AK_NUMBER_BYTES];
+    char why[AK_ROOFLINE_WHY_BYTES];
     if (trial->id > 0) {
         ak_buf_print(out, "#%lld ", (long long)trial->id);
     }
@@ -349,7 +351,8 @@ void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial)
         }
     }
     if (trial->status == AK_TRIAL_OK && trial->efficiency > 0) {
-        ak_buf_print(out, ", %s of the roofline", ak_show_percent(share, trial->efficiency));
+        ak_buf_print(out, ", %s of the roofline%s", ak_show_percent(share, trial->efficiency),
+                     ak_roofline_why(why, trial));
     }
     if (trial->reason != NULL) {
         ak_buf_print(out, ": %s", trial->reason);

@@ -273,9 +273,11 @@ static void on_start(ak_progress *p, const json_t *event)
     p->bytes = ak_json_number_at(event, "bytes");
     p->memory_bound = ak_json_text_is(event, "bound", "memory");
     p->begin_ns = ak_clock_ns();
-    say(p, "tuning %s %s %s %s on %s (implementation %s)", ak_json_text_at(event, "kernel"),
-        ak_json_text_at(event, "size"), ak_json_text_at(event, "choices"),
-        ak_json_text_at(event, "dtype"), ak_json_text_at(event, "devices"),
+    const char *choices = ak_json_text_at(event, "choices");
+    const char *dtype = ak_json_text_at(event, "dtype"); /* "" if a recording does not say it */
+    say(p, "tuning %s %s%s%s%s%s on %s (implementation %s)", ak_json_text_at(event, "kernel"),
+        ak_json_text_at(event, "size"), choices[0] == 0 && dtype[0] == 0 ? "" : " ", choices,
+        dtype[0] == 0 ? "" : " ", dtype, ak_json_text_at(event, "devices"),
         ak_json_text_at(event, "implementation"));
     if (ak_json_text_at(event, "reason")[0] != 0) {
         say(p, "implementation %s: %s", ak_json_text_at(event, "implementation"),

@@ -161,6 +161,35 @@ const char *ak_selection_hint(const ak_selection *selection)
     return seen > 0 ? "; --device sim shows those on recordings" : "";
 }
 
+void ak_selection_say_settings(const ak_selection *selection, const ak_args *args)
+{
+    ak_archive_filter filter = selection->filter;
+    const struct {
+        ak_option_id id;
+        const char **member;
+    } parts[] = {{AK_OPTION_DEVICE, &filter.device},
+                 {AK_OPTION_IMPL, &filter.implementation},
+                 {AK_OPTION_SIZE, &filter.size},
+                 {AK_OPTION_DTYPE, &filter.dtype},
+                 {AK_OPTION_SET, &filter.choices}};
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
+        const char *kept = *parts[i].member, *origin = args->origin[parts[i].id];
+        size_t hidden = 0;
+        if (kept == NULL || origin == NULL || ak_args_typed(args, parts[i].id)) {
+            continue;
+        }
+        *parts[i].member = NULL;
+        (void)ak_archive_count(&hidden, NULL, selection->archive, &filter, NULL);
+        *parts[i].member = kept;
+        if (hidden > 0) {
+            ak_tell("%s selects \"%.60s\" only and hides %zu trial%s: --%s on the command line "
+                    "takes its place",
+                    origin, args->text[parts[i].id], hidden, ak_plural(hidden),
+                    ak_options_all[parts[i].id].name);
+        }
+    }
+}
+
 void ak_selection_say_hidden(const ak_selection *selection)
 {
     ak_archive_filter filter = selection->filter;

@@ -507,11 +507,11 @@ void ak_value_show(char *out, size_t bytes, const ak_value *value)
 
 void ak_task_print(const ak_task *task)
 {
-    const char *choices = ak_task_choices(task);
+    const char *choices = ak_task_choices(task), *dtype = ak_task_dtype(task);
     ak_out_styled(AK_STYLE_BOLD, "%s", ak_problem_name(ak_task_problem(task)));
-    ak_out("  %s%s%s  %s  on %s (implementation %s)\n", ak_task_size(task),
-           choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task), ak_task_devices(task),
-           ak_task_implementation(task));
+    ak_out("  %s%s%s%s%s  on %s (implementation %s)\n", ak_task_size(task),
+           choices[0] == 0 ? "" : "  ", choices, dtype[0] == 0 ? "" : "  ", dtype,
+           ak_task_devices(task), ak_task_implementation(task));
     if (ak_task_reference(task) != NULL) {
         ak_out("reference: %s\n", ak_task_reference(task));
     }

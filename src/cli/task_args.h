@@ -116,6 +116,9 @@ void ak_selection_close(ak_selection *selection);
 /* For a selection that matches nothing: returns how to see the trials on recordings if some of
    these would match, else "". */
 const char *ak_selection_hint(const ak_selection *selection);
+/* For a selection that matches nothing: names each setting, of the environment or of a file, that
+   hides trials, and says how many. */
+void ak_selection_say_settings(const ak_selection *selection, const ak_args *args);
 /* Prints how many trials on recordings are left out; nothing if there are none, or if the options
    name a device or a run. */
 void ak_selection_say_hidden(const ak_selection *selection);

@@ -41,7 +41,7 @@ void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden)
                   trial->same_code ? AK_SAME_CODE : "");
 }
 
-void ak_history_row(ak_table *table, const ak_trial *trial)
+void ak_history_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
     const char *time = ak_or_empty(trial->timestamp); /* printed without the fraction of a second */
@@ -54,7 +54,7 @@ void ak_history_row(ak_table *table, const ak_trial *trial)
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     rate_cell(table, trial);
-    ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
+    ak_roofline_trial_cell(table, notes, trial);
     ak_config_cell(table, trial, false);
 }
 
@@ -64,7 +64,7 @@ void ak_best_begin(ak_table *table)
                    ">roofline", "_configuration", NULL);
 }
 
-void ak_best_row(ak_table *table, const ak_trial *trial)
+void ak_best_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
     const char *device = ak_or_empty(trial->device),
@@ -77,7 +77,7 @@ void ak_best_row(ak_table *table, const ak_trial *trial)
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_trial_interval(a, trial));
     rate_cell(table, trial);
-    ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
+    ak_roofline_trial_cell(table, notes, trial);
     ak_table_cell(table, "%s", ak_or_empty(trial->config));
 }
 

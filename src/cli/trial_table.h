@@ -2,16 +2,16 @@
 #ifndef AK_CLI_TRIAL_TABLE_H
 #define AK_CLI_TRIAL_TABLE_H
 
-#include "cli/table.h"
+#include "cli/roofline_cell.h"
 
 /* Adds a cell with a trial's configuration, unless `hidden`, and its reason. */
 void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden);
 /* Begin a table of trials, and add a row to it. */
 void ak_history_begin(ak_table *table);
-void ak_history_row(ak_table *table, const ak_trial *trial);
+void ak_history_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial);
 /* Begin a table of the best trials of tasks, and add a row to it. */
 void ak_best_begin(ak_table *table);
-void ak_best_row(ak_table *table, const ak_trial *trial);
+void ak_best_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial);
 
 /* Finds the best trial of every task that the filter matches, in the order in which the tasks first
    had a successful trial. Free with ak_trials_free. */

@@ -185,7 +185,18 @@ static void print_loss(const ak_sizes_result *r)
     }
 }
 
-static void print_table(const ak_sizes_result *r)
+/* If the table has fewer configurations than were asked for, says why. */
+static void print_fewer(const ak_sizes_result *r, size_t wanted)
+{
+    if (r->table_count < wanted) {
+        ak_out("fewer than the %zu of --dispatch, because %s\n", wanted,
+               r->config_count == r->table_count ? "no other configuration was a candidate: the "
+                                                   "winners of the sizes are the same"
+                                                 : "no other candidate would make a size faster");
+    }
+}
+
+static void print_table(const ak_sizes_result *r, size_t wanted)
 {
     ak_out("\n");
     ak_out_styled(AK_STYLE_GOOD, "%zu configuration%s for %zu size%s", r->table_count,
@@ -193,6 +204,7 @@ static void print_table(const ak_sizes_result *r)
     ak_out(", %s of %zu candidate%s: ", r->exact ? "the best choice" : "chosen greedily",
            r->config_count, ak_plural(r->config_count));
     print_loss(r);
+    print_fewer(r, wanted);
     for (size_t i = 0; i < r->table_count; i++) {
         ak_out("  #%zu  %s\n", i + 1, r->configs[r->table[i]]);
     }
@@ -242,7 +254,7 @@ static ak_status print_result(const ak_sizes_result *r, const ak_archive *archiv
     print_sizes(r);
     print_stability(r);
     print_tradeoff(r);
-    print_table(r);
+    print_table(r, (size_t)args->number[AK_OPTION_DISPATCH]);
     print_next(r, archive, args);
     return AK_OK;
 }
@@ -334,10 +346,12 @@ out:
         (archive == NULL || ak_archive_left(archive) == NULL)) {
         ak_next_resume("tune", args);
     }
+    const bool left = archive != NULL && ak_archive_left(archive) != NULL;
     ak_sizes_result_clear(&result);
     ak_archive_close(archive);
     ak_size_list_free(&list);
     return status != AK_OK   ? ak_complain_error(&err)
            : events != AK_OK ? ak_complain_error(&events_err)
+           : left            ? AK_EXIT_FAILED /* a line has told where the trials are */
                              : AK_EXIT_DONE;
 }

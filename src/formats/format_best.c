@@ -51,13 +51,27 @@ out:
     return status;
 }
 
+/* Refuses a trial that was imported without the device that it was measured on: the file is for
+   code that runs on a device. */
+static ak_status is_placed(const ak_trial *best, ak_error *err)
+{
+    return ak_or_empty(best->device)[0] != 0
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "trial #%lld, the best of %.60s, names no device: it was imported without "
+                         "one; import it with a column \"device\", or measure it with 'autokernel "
+                         "bench'",
+                         (long long)best->id, ak_or_empty(best->kernel));
+}
+
 static ak_status write_best(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                             ak_error *err)
 {
     ak_trial best = {0};
     json_t *object = NULL;
     AK_DO(ak_archive_best(&best, archive, filter, err));
-    ak_status status = best_of(&object, archive, &best, err);
+    ak_status status = is_placed(&best, err);
+    status = status != AK_OK ? status : best_of(&object, archive, &best, err);
     ak_trial_clear(&best);
     AK_DO(status);
     ak_json_print(out, object, true);

@@ -161,6 +161,16 @@ const char *ak_archive_left_out(const ak_archive *archive)
     return archive->left_out;
 }
 
+size_t ak_archive_unplaced(const ak_archive *archive)
+{
+    return archive->unplaced;
+}
+
+size_t ak_archive_results_added(const ak_archive *archive)
+{
+    return archive->results_added;
+}
+
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err)
 {
     char key[24];
@@ -185,7 +195,12 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     AK_DO(check_success(trial, where, err));
     AK_DO(check_consistent(trial, where, err));
     ak_trial_set_range(trial);
+    const size_t before = import->added;
     AK_DO(add_new(import, trial, err));
+    import->archive->unplaced +=
+        import->added > before && trial->status == AK_TRIAL_OK && ak_or_empty(trial->device)[0] == 0
+            ? 1
+            : 0;
     if (old_id != 0) {
         id_key(key, old_id);
         AK_DO(ak_map_put(import->ids, key, (size_t)trial->id, err));
@@ -272,6 +287,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     ak_import import = {.archive = archive, .ids = ak_map_new()};
     ak_status status = AK_OK;
     archive->left_out = NULL;
+    archive->results_added = archive->unplaced = 0;
     AK_TRY(ak_made(import.ids, err));
     if (format != NULL) {
         AK_TRY(find_importable(&ops, format, err));

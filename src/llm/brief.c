@@ -90,8 +90,11 @@ const char *ak_share_text(ak_share share)
     return shares[share].text;
 }
 
-const char *ak_share_told(ak_share share)
+const char *ak_share_told(ak_share share, const ak_task *task)
 {
+    if (share == AK_SHARE_SOURCE && ak_or_empty(task->implementation->source)[0] == 0) {
+        share = AK_SHARE_FACTS;
+    }
     return shares[share].told;
 }
 

@@ -29,7 +29,9 @@ typedef enum ak_share {
 /* Reads the name of a share; NULL is AK_SHARE_SOURCE. */
 ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err);
 const char *ak_share_text(ak_share share);
-const char *ak_share_told(ak_share share);
+/* Says what a model is told of this task: only what there is. A recording of which no kernel is
+   known has no source. */
+const char *ak_share_told(ak_share share, const ak_task *task);
 
 #define AK_FACTS_MAX 32 /* entries of a space file's "Facts" */
 

@@ -363,12 +363,17 @@ static bool binds(const ak_space *space, const char *condition)
 
 static void put_conditions(ak_buf *out, const ak_space *space, bool part)
 {
-    ak_buf_print(out,
-                 part ? "\n%.6g of %.6g combinations are in the recording. One that is not is "
-                        "refused, even if it keeps the constraints, which use Python's operators:\n"
-                      : "\n%.6g of %.6g combinations keep the constraints, which use Python's "
-                        "operators:\n",
-                 (double)ak_space_count(space), ak_space_cartesian(space));
+    size_t binding = 0;
+    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
+        binding += binds(space, ak_space_condition(space, i));
+    }
+    ak_buf_print(out, "\n%.6g of %.6g combinations ", (double)ak_space_count(space),
+                 ak_space_cartesian(space));
+    ak_buf_puts(out, part && binding == 0 ? "are in the recording. One that is not is refused.\n"
+                     : part ? "are in the recording. One that is not is refused, even if it keeps "
+                              "the constraints, which use Python's operators:\n"
+                     : binding == 0 ? "are valid; there are no constraints.\n"
+                                    : "keep the constraints, which use Python's operators:\n");
     for (size_t i = 0; i < ak_space_condition_count(space); i++) {
         const char *reason = ak_space_condition_reason(space, i);
         if (!binds(space, ak_space_condition(space, i))) {

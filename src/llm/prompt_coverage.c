@@ -2,6 +2,8 @@
    and best times; for each kind of configuration, its share of the space and its trials. A kind is
    a combination of values of the switches, which are the parameters with the fewest values. */
 
+#include <string.h>
+
 #include "base/number.h"
 #include "base/rng.h"
 #include "llm/prompt_view.h"
@@ -292,8 +294,10 @@ static bool put_all_kinds(ak_buf *out, const kinds *k)
     }
     if (least > 0) {
         char low[AK_REAL_BYTES], high[AK_REAL_BYTES];
-        ak_buf_print(out, "All %zu occur, each in %s to %s %% of the space.\n", k->count,
-                     ak_number_short(low, least * 100, 2), ak_number_short(high, most * 100, 2));
+        const bool equal =
+            strcmp(ak_number_short(low, least * 100, 2), ak_number_short(high, most * 100, 2)) == 0;
+        ak_buf_print(out, "All %zu occur, each in %s%s%s %% of the space.\n", k->count, low,
+                     equal ? "" : " to ", equal ? "" : high);
     }
     return least > 0;
 }

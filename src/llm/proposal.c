@@ -31,9 +31,7 @@ static void copy_clean(char *out, size_t bytes, const char *text, size_t max)
     ak_buf_free(&clean);
 }
 
-static void refuse(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void refuse(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
+void ak_suggestion_judge(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -41,7 +39,15 @@ static void refuse(ak_suggestion *out, ak_suggestion_status status, const char *
     (void)ak_number_vprint(text, sizeof text, format, args);
     va_end(args);
     out->status = status;
-    copy_clean(out->note, sizeof out->note, text, sizeof out->note - 4);
+    size_t length = strlen(out->note);
+    if (length > 0 && length + 2 < sizeof out->note) {
+        memcpy(out->note + length, "; ", 3);
+        length += 2;
+    }
+    const size_t room = sizeof out->note - length;
+    if (room > 4) {
+        copy_clean(out->note + length, room, text, room - 4);
+    }
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -146,15 +152,13 @@ static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const
     if (v == parameter->value_count) {
         wish_text(asked, wish);
         if (!wished_number(&number, wish) || !snap(&v, parameter, number)) {
-            refuse(out, AK_SUGGESTION_OFF_GRID, "%s has no value %s", parameter->name, asked);
+            ak_suggestion_judge(out, AK_SUGGESTION_OFF_GRID, "%s has no value %s", parameter->name,
+                                asked);
             return false;
         }
-        size_t length = strlen(out->note);
         (void)ak_value_format(taken, sizeof taken, &parameter->values[v]);
-        (void)snprintf(out->note + length, sizeof out->note - length,
-                       "%s%s=%.60s was taken as %.60s", length == 0 ? "" : ", ", parameter->name,
-                       asked, taken);
-        out->status = AK_SUGGESTION_SNAPPED;
+        ak_suggestion_judge(out, AK_SUGGESTION_SNAPPED, "%s=%.60s was taken as %.60s",
+                            parameter->name, asked, taken);
     }
     out->config.at[p] = (uint16_t)v;
     return true;
@@ -183,8 +187,8 @@ static void read_parent(ak_suggestion *out, const json_t *element, const ak_spac
     }
     if (!known || number < 0 || (uint64_t)number > trial_count) {
         wish_text(text, parent);
-        refuse(out, AK_SUGGESTION_SNAPPED,
-               "the parent %s is no trial and was taken for the default", text);
+        ak_suggestion_judge(out, AK_SUGGESTION_SNAPPED,
+                            "the parent %s is no trial and was taken for the default", text);
         return;
     }
     out->parent = (size_t)number;
@@ -204,7 +208,7 @@ static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_spa
             continue;
         }
         if (!ak_space_parameter_find(&p, space, name)) {
-            refuse(out, AK_SUGGESTION_UNKNOWN, "there is no parameter %.80s", name);
+            ak_suggestion_judge(out, AK_SUGGESTION_UNKNOWN, "there is no parameter %.80s", name);
             return false;
         }
         if (!set_value(out, space, p, wish)) {
@@ -255,8 +259,8 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
         char text[VALUE_BYTES];
         wish_text(text, element);
         copy_clean(out->text, sizeof out->text, text, AK_PROMPT_TEXT_MAX);
-        refuse(out, AK_SUGGESTION_MALFORMED,
-               "a proposal is an object whose \"changes\" is an object");
+        ak_suggestion_judge(out, AK_SUGGESTION_MALFORMED,
+                            "a proposal is an object whose \"changes\" is an object");
         return;
     }
     describe(out, changes);
@@ -270,7 +274,8 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     ak_error why = AK_ERROR_INIT;
     if (ak_config_explain(space, &out->config, &why) != AK_OK) {
         /* A recording lists its configurations and has no conditions that could be named. */
-        refuse(out, AK_SUGGESTION_CONDITION, "%s",
-               why.status == AK_INVALID ? why.text : "is not among the valid configurations");
+        ak_suggestion_judge(out, AK_SUGGESTION_CONDITION, "%s",
+                            why.status == AK_INVALID ? why.text
+                                                     : "is not among the valid configurations");
     }
 }

@@ -55,6 +55,10 @@ typedef struct ak_suggestion {
 #define AK_EXPECTED_LOW  (-0.99)
 #define AK_EXPECTED_HIGH 100.0
 
+/* Sets the status and adds to the note, after what it has already, what was done with the
+   proposal. */
+void ak_suggestion_judge(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Checks one element. `trials` are those that the model was shown; parents refer to them. Never
    fails: any `element` gets a status. The caller sets the statuses REPEATED and SURPLUS, because
    they depend on what was tried and asked for. */

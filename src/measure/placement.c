@@ -105,23 +105,30 @@ static const char *show_bytes(char out[32], double bytes)
     return out;
 }
 
-/* If a compute-bound result exceeds the measured ceiling by more than this factor, the text says
-   that one of the two is wrong. */
+/* If a compute-bound result exceeds the measured ceiling by more than this factor, one of the two
+   is wrong: clocks do not vary that much. */
 #define BEYOND 1.25
+
+const char *ak_efficiency_doubt(double efficiency, bool memory_bound)
+{
+    return !(efficiency > 1) ? ""
+           : memory_bound
+               ? "the data stay in a cache, or the device was busy when its ceilings were measured"
+           : efficiency > BEYOND
+               ? "the device was busy when its ceilings were measured, or the time is wrong"
+               : "the device was slower when its ceilings were measured";
+}
 
 /* Writes, for example, "88.4 % of what this device can do, bound by compute". */
 static void describe_efficiency(char out[LINE_BYTES], const ak_placement *p)
 {
+    const char *doubt = ak_efficiency_doubt(p->efficiency, p->memory_bound);
     double percent = p->efficiency * 100;
-    if (p->efficiency > 1 && p->memory_bound) {
-        (void)ak_number_print(out, LINE_BYTES,
-                              "%.1f %% of the memory's bandwidth, as the data stay in a cache",
-                              percent);
-    } else if (p->efficiency > BEYOND) {
-        (void)ak_number_print(out, LINE_BYTES,
-                              "%.1f %% of what this device was measured to do: it was busy then, "
-                              "or this time is wrong",
-                              percent);
+    if (doubt[0] != 0) {
+        (void)ak_number_print(out, LINE_BYTES, "%.1f %% of %s, as %s", percent,
+                              p->memory_bound ? "the memory's bandwidth"
+                                              : "what this device was measured to do",
+                              doubt);
     } else {
         (void)ak_number_print(out, LINE_BYTES, "%.1f %% of what this device can do, bound by %s",
                               percent,

@@ -29,6 +29,7 @@ void ak_task_close(ak_task *task)
         ak_free(task->unused);
         ak_free(task->reason);
         ak_free(task->choices_text);
+        ak_free(task->dtype_text);
         ak_objective_free(task->objective);
         ak_free(task);
     }
@@ -140,7 +141,9 @@ ak_dtype ak_task_operands(const ak_task *task)
 
 const char *ak_task_dtype(const ak_task *task)
 {
-    return ak_dtype_text(task->dtype);
+    return task->dtype_text != NULL             ? task->dtype_text
+           : task->problem->argument_count == 0 ? "" /* of such a task only the space is known */
+                                                : ak_dtype_text(task->dtype);
 }
 
 const char *ak_task_choices(const ak_task *task)

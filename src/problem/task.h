@@ -66,6 +66,7 @@ struct ak_task {
     char *kernel; /* as the user named it, so that a worker can open it again */
     char *size_text;
     char *choices_text;      /* also names the objective, unless that is the time */
+    char *dtype_text;        /* as a recording of which only the space is known says; else NULL */
     ak_objective *objective; /* NULL: the time */
     char source_hash[AK_SOURCES_HASH_BYTES];
     ak_scope *constants; /* sizes, dtype, problem options and device facts */

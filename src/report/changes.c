@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "measure/verdict.h"
 #include "report/outcome.h"
 
 /* A successful trial, compared without the column `skip`. */
@@ -24,6 +25,12 @@ static int without_column(const void *a, const void *b)
         }
     }
     return 0;
+}
+
+bool ak_report_change_is_open(const ak_report_change *change)
+{
+    return change->pairs > 0 && change->least < 1 && change->greatest > 1 &&
+           !ak_verdict_decides(change->least, change->greatest);
 }
 
 static int by_ratio(const void *a, const void *b)

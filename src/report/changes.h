@@ -21,6 +21,10 @@ typedef struct ak_report_change {
     double speed, least, greatest; /* time with `from` over time with `to`; 0 without a pair */
 } ak_report_change;
 
+/* Returns whether the pairs leave open if the change makes anything faster: their bounds lie on
+   both sides of 1 and are too far apart to decide (measure/verdict.h). One pair is enough to
+   decide. */
+bool ak_report_change_is_open(const ak_report_change *change);
 /* Finds the changes, in the order of the parameters. A parameter with a value that no trial has is
    left out. */
 ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *matrix,

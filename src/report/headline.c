@@ -301,9 +301,10 @@ static void say_roofline(speaker *s)
     if (s->model->best.found && p->efficiency > 0) {
         ak_buf_print(&text, "It reaches %.1f %% of the roofline", p->efficiency * 100);
         if (p->memory_bound && p->bandwidth_gbs > 0 && p->efficiency > 1) {
-            ak_buf_print(&text, ": %s GB/s, where memory has %s, because the data stay in a cache.",
+            ak_buf_print(&text, ": %s GB/s, where memory has %s, because %s.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
-                         ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS));
+                         ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS),
+                         ak_efficiency_doubt(p->efficiency, true));
         } else if (p->memory_bound && p->bandwidth_gbs > 0) {
             ak_buf_print(&text, ": %s of the %s GB/s of %s, which is the limit.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
@@ -332,14 +333,12 @@ static void print_change(ak_buf *out, const ak_report_change *change)
         ak_buf_print(out, " (the same code in %zu pair%s)", change->pairs, plural);
         return;
     }
-    if (change->least < 1 && change->greatest > AK_VERDICT_WIDEST * change->least) {
-        ak_buf_print(out, " (not decided by %zu pair%s)", change->pairs, plural);
-        return;
-    }
     /* The rule for a tie (measure/verdict.h). */
     const bool open = change->least <= AK_VERDICT_LEAST && AK_VERDICT_LEAST * change->greatest >= 1;
     ak_buf_puts(out, " (");
-    if (open && change->greatest > change->least) {
+    if (ak_report_change_is_open(change)) {
+        ak_buf_puts(out, "not decided");
+    } else if (open && change->greatest > change->least) {
         ak_buf_puts(out, "no difference");
     } else {
         ak_buf_ratio(out, change->speed);

@@ -144,6 +144,15 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
     ak_buf_free(&out);
 }
 
+void ak_section_note_roofline(ak_section_builder *b, double efficiency, bool memory_bound)
+{
+    const char *note = ak_or_empty(b->section == NULL ? NULL : b->section->note);
+    const char *doubt = ak_efficiency_doubt(efficiency, memory_bound);
+    if (doubt[0] != 0 && strstr(note, doubt) == NULL) {
+        ak_section_notef(b, "%s%sRoofline above 100 %%: %s.", note, note[0] == 0 ? "" : " ", doubt);
+    }
+}
+
 /* Control characters, which names may contain, are replaced as in cells. Line breaks are kept. */
 void ak_section_picture(ak_section_builder *b, ak_buf *picture)
 {

@@ -28,6 +28,9 @@ void ak_section_table(ak_section_builder *b, const char *title, const char *head
     __attribute__((sentinel));
 void ak_section_notef(ak_section_builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds to the note why a fraction of the roofline is above 1; nothing if it is not, or if the note
+   says so already. */
+void ak_section_note_roofline(ak_section_builder *b, double efficiency, bool memory_bound);
 /* Takes the text of the buffer and frees it; an empty buffer adds no picture. */
 void ak_section_picture(ak_section_builder *b, ak_buf *picture);
 void ak_section_cell(ak_section_builder *b, const char *text);

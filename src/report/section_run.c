@@ -361,6 +361,7 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
         }
         ak_section_value(b, memory ? trial->gbs : trial->tflops);
         ak_section_figure(b, "%.1f %%", trial->efficiency * 100);
+        ak_section_note_roofline(b, trial->efficiency, memory);
         ak_section_cellf(b, "%s%s",
                          i == 0                ? trial->config
                          : changes.length == 0 ? "(the same, measured again)"

@@ -38,9 +38,10 @@ void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model
         ak_section_cell(b, change->to);
         char least[AK_REAL_BYTES], greatest[AK_REAL_BYTES];
         ak_section_ratio(b, change->speed, "");
-        ak_section_cell_if(b, change->pairs > 0 && change->greatest > change->least, "%s .. %s",
+        ak_section_cell_if(b, change->pairs > 0 && change->greatest > change->least, "%s .. %s%s",
                            ak_number_ratio(least, change->least),
-                           ak_number_ratio(greatest, change->greatest));
+                           ak_number_ratio(greatest, change->greatest),
+                           ak_report_change_is_open(change) ? ", not decided" : "");
         ak_section_cellf(b, "%zu", change->pairs);
     }
 }

@@ -212,6 +212,8 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     values(b, "TFLOP/s", x->tflops, y->tflops);
     values(b, "GB/s", x->gbs, y->gbs);
     figures(b, "roofline, %", "%.1f", x->efficiency * 100, y->efficiency * 100);
+    ak_section_note_roofline(b, x->efficiency, x->placement.memory_bound);
+    ak_section_note_roofline(b, y->efficiency, y->placement.memory_bound);
     ak_section_cell(b, "speed over the reference");
     ak_section_ratio(b, x->speedup, "");
     ak_section_ratio(b, y->speedup, "");

@@ -380,16 +380,15 @@ static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t
     }
     if (repeated(a, &s->config, first)) {
         size_t number = number_of(a, &s->config);
-        s->status = AK_SUGGESTION_REPEATED;
         if (number > 0 && !a->plan.no_history) {
-            (void)snprintf(s->note, sizeof s->note, "is #%zu, which was tried before", number);
+            ak_suggestion_judge(s, AK_SUGGESTION_REPEATED, "is #%zu, which was tried before",
+                                number);
         } else {
-            (void)snprintf(s->note, sizeof s->note, "was tried or proposed before");
+            ak_suggestion_judge(s, AK_SUGGESTION_REPEATED, "was tried or proposed before");
         }
     } else if (a->advice_count - first >= a->plan.batch) {
-        s->status = AK_SUGGESTION_SURPLUS;
-        (void)snprintf(s->note, sizeof s->note, "more than the %zu that were asked for",
-                       a->plan.batch);
+        ak_suggestion_judge(s, AK_SUGGESTION_SURPLUS, "more than the %zu that were asked for",
+                            a->plan.batch);
     }
 }
 

@@ -53,7 +53,7 @@ static void announce_start(const ak_tuning *r)
            ak_json_set_text(fields, "devices", task->devices) &&
            ak_json_set_text(fields, "reason", task->reason) &&
            ak_json_set_text(fields, "size", task->size_text) &&
-           ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
+           ak_json_set_text(fields, "dtype", ak_task_dtype(task)) &&
            ak_json_set_text(fields, "choices", task->choices_text) && set_objective(fields, r) &&
            ak_json_set_text(fields, "checked_against", ak_task_reference(task)) &&
            ak_json_set_text(fields, "strategy", r->asked) &&
@@ -61,7 +61,8 @@ static void announce_start(const ak_tuning *r)
            ak_json_set_text(fields, "model", r->advisor.model.name) &&
            (r->advisor.llm == NULL || ak_llm_replays(r->advisor.llm) ||
             (ak_json_set_text(fields, "model_share", ak_share_text(r->advisor.options.share)) &&
-             ak_json_set_text(fields, "model_told", ak_share_told(r->advisor.options.share)))) &&
+             ak_json_set_text(fields, "model_told",
+                              ak_share_told(r->advisor.options.share, task)))) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
            ak_json_set_count(fields, "evaluations", r->evaluations) &&

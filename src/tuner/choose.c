@@ -113,7 +113,7 @@ static ak_status ask_archive(candidate *c, ak_archive *archive, ak_error *err)
        their numbers. */
     ak_archive_filter filter = {.kernel = c->task->problem->name,
                                 .implementation = c->task->implementation->name,
-                                .dtype = ak_dtype_text(c->task->dtype),
+                                .dtype = ak_task_dtype(c->task),
                                 .choices = c->task->choices_text,
                                 .environment = c->environment};
     return ak_archive_each(archive, &filter, learn, c, err);

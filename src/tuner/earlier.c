@@ -142,7 +142,7 @@ ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive
     const ak_run like = {.kernel = (char *)(uintptr_t)task->problem->name,
                          .implementation = (char *)(uintptr_t)task->implementation->name,
                          .size = task->size_text,
-                         .dtype = (char *)(uintptr_t)ak_dtype_text(task->dtype),
+                         .dtype = (char *)(uintptr_t)ak_task_dtype(task),
                          .choices = task->choices_text,
                          .environment = hash};
     AK_TRY(ak_archive_ended_run(&there, &run, archive, &like, err));

@@ -49,7 +49,7 @@ static bool is_place(const place *p, const ak_trial *trial)
 static double distance_of(const ak_task *task, const ak_trial *trial)
 {
     double distance = ak_near_sizes(NULL, trial->size, task->size_text);
-    distance += ak_text_same(trial->dtype, ak_dtype_text(task->dtype)) ? 0 : OTHER_DTYPE;
+    distance += ak_text_same(trial->dtype, ak_task_dtype(task)) ? 0 : OTHER_DTYPE;
     distance += ak_text_same(trial->choices, task->choices_text) ? 0 : OTHER_CHOICE;
     distance += ak_text_same(trial->device, task->device) ? 0 : OTHER_DEVICE;
     return distance;
@@ -83,7 +83,7 @@ static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
     const ak_task *task = r->task;
     bool own = ak_text_same(trial->size, task->size_text) &&
                ak_text_same(trial->device, task->device) &&
-               ak_text_same(trial->dtype, ak_dtype_text(task->dtype)) &&
+               ak_text_same(trial->dtype, ak_task_dtype(task)) &&
                ak_text_same(trial->choices, task->choices_text);
     double distance = distance_of(task, trial);
     if (own || ak_device_is_recorded(trial->device) != ak_device_is_recorded(task->device) ||
@@ -166,7 +166,7 @@ static ak_status take_place(reader *r, size_t at, ak_archive *archive, ak_error 
     if (known) {
         return AK_OK;
     }
-    bool dtype = !ak_text_same(p->dtype, ak_dtype_text(task->dtype));
+    bool dtype = !ak_text_same(p->dtype, ak_task_dtype(task));
     bool device = !ak_text_same(p->device, task->device),
          choices = !ak_text_same(p->choices, task->choices_text);
     (void)snprintf(name, sizeof name, "%.160s%s%.20s%s%.160s%s%.120s%s", p->size, dtype ? " " : "",

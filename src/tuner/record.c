@@ -170,7 +170,7 @@ static ak_status add_run(const ak_tuning *r, char *started, char *options, ak_er
                      .implementation = (char *)(uintptr_t)task->implementation->name,
                      .device = task->device,
                      .size = task->size_text,
-                     .dtype = (char *)(uintptr_t)ak_dtype_text(task->dtype),
+                     .dtype = (char *)(uintptr_t)ak_task_dtype(task),
                      .choices = task->choices_text,
                      .strategy = (char *)(uintptr_t)r->ops->name,
                      .environment = (char *)(uintptr_t)r->session.environment,

@@ -83,7 +83,9 @@ json_t *ak_noise_json(const ak_noise *noise)
                        control->ratio > 0 ? json_real(ak_verdict_deviation(control->ratio))
                                           : json_null()) &&
            ak_json_set_count(object, "rounds", noise->rounds) &&
-           ak_json_set_count(object, "disturbed", noise->disturbed) &&
+           ak_json_set(object, "disturbed",
+                       noise->waits_known ? json_integer((json_int_t)noise->disturbed)
+                                          : json_null()) &&
            ak_json_set(object, "extended", json_boolean(noise->extended)) &&
            ak_json_set_count(object, "candidates", noise->candidates) &&
            ak_json_set_real(object, "seconds", noise->seconds);
@@ -157,7 +159,7 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set_text(object, "device", task->device) &&
            ak_json_set_text(object, "devices", task->devices) &&
            ak_json_set_text(object, "size", task->size_text) &&
-           ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
+           ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
            ak_json_set_text(object, "choices", task->choices_text) &&
            ak_json_set_text(object, "objective", ak_objective_text(task->objective)) &&
            ak_json_set_text(object, "checked_against", ak_task_reference(task)) &&

@@ -87,22 +87,17 @@ static bool look(void *context, ak_buf *out, const ak_config *config)
     return true;
 }
 
-/* Returns the element type, or NULL if the problem has no arguments and so does not say it. */
-static const char *dtype_of(const ak_task *task)
-{
-    return task->problem->argument_count == 0 ? NULL : ak_dtype_text(task->dtype);
-}
-
 ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,
                               const ak_task *task, const ak_strategy_ops *ops, ak_error *err)
 {
     bool described = ak_problem_runnable(task->problem, NULL) == AK_OK;
+    const char *dtype = ak_task_dtype(task);
     advisor->options = (ak_advisor_options){.task = described ? task : NULL,
                                             .ceilings = &advisor->session->ceilings,
                                             .description = task->problem->description,
                                             .device = task->device,
                                             .size = task->size_text,
-                                            .dtype = dtype_of(task),
+                                            .dtype = dtype[0] == 0 ? NULL : dtype,
                                             .objective = task->objective,
                                             .generations = options->generations,
                                             .batch = options->batch,

@@ -17,7 +17,7 @@ ak_archive_filter ak_session_filter(const ak_session *session)
                                .implementation = task->implementation->name,
                                .device = task->device,
                                .size = task->size_text,
-                               .dtype = ak_dtype_text(task->dtype),
+                               .dtype = ak_task_dtype(task),
                                .choices = task->choices_text,
                                .environment = session->environment};
 }

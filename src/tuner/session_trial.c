@@ -83,7 +83,7 @@ ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
     AK_DO(ak_trial_set_text(&trial->implementation, task->implementation->name, err));
     AK_DO(ak_trial_set_text(&trial->device, task->device, err));
     AK_DO(ak_trial_set_text(&trial->size, task->size_text, err));
-    AK_DO(ak_trial_set_text(&trial->dtype, ak_dtype_text(task->dtype), err));
+    AK_DO(ak_trial_set_text(&trial->dtype, ak_task_dtype(task), err));
     AK_DO(ak_trial_set_text(&trial->choices, task->choices_text, err));
     AK_DO(ak_trial_set_text(&trial->environment, session->environment, err));
     if (trial->status == AK_TRIAL_OK && trial->median_ms > 0) {

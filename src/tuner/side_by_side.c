@@ -346,6 +346,7 @@ static void describe_noise(comparison *d)
     for (size_t i = 0; i < d->result->entry_count; i++) {
         size_t rounds = d->result->entries[i].sample_count;
         noise->rounds = rounds > noise->rounds ? rounds : noise->rounds;
+        noise->waits_known = noise->waits_known || d->result->entries[i].waited != NULL;
     }
     for (size_t round = 0; round < noise->rounds; round++) {
         bool disturbed = false;

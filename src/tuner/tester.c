@@ -27,6 +27,7 @@ struct ak_tester {
     /* The highest pressures beside the trials (measure/pressure.h), as those of a comparison; its
        rounds are trials here, of which those are disturbed whose times have waits. */
     ak_noise noise;
+    double late; /* the highest pressure beside a check that timed out; negative: none did */
 };
 
 ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
@@ -36,6 +37,7 @@ ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
     ak_tester *tester;
     AK_DO(AK_NEW(tester, 1, err));
     tester->noise = (ak_noise){.pressure_before = -1, .pressure = -1, .pressure_after = -1};
+    tester->late = -1;
     AK_TRY(ak_session_open(&tester->session, task, &options, err));
     if (task->cancel != NULL && *task->cancel != 0) {
         AK_TRY(ak_fail(err, AK_CANCELLED, "cancelled"));
@@ -151,15 +153,24 @@ double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester)
 {
     ak_warnings list = {0};
     double beside = fmax(tester->noise.pressure_before, tester->noise.pressure_after);
-    bool warned = ak_warn_trials(&list, &tester->noise, NULL) == AK_OK && list.count > 0;
+    ak_status status = ak_warn_trials(&list, &tester->noise, NULL);
+    status = status == AK_OK ? ak_warn_timed_out(&list, tester->late, NULL) : status;
+    bool warned = status == AK_OK && list.count > 0;
     (void)snprintf(warning, bytes, "%s", warned ? list.texts[0] : "");
     ak_warnings_free(&list);
-    return fmax(beside, tester->noise.pressure);
+    return fmax(fmax(beside, tester->noise.pressure), tester->late);
 }
 
 ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
 {
-    return run_job(out, tester, config, AK_JOB_CHECK, err);
+    ak_pressure_mark from, to;
+    ak_pressure_take(&from);
+    AK_DO(run_job(out, tester, config, AK_JOB_CHECK, err));
+    ak_pressure_take(&to);
+    if (out->status == AK_TRIAL_TIMED_OUT && tester->session.task->launcher == NULL) {
+        tester->late = fmax(tester->late, ak_pressure_between(&from, &to));
+    }
+    return AK_OK;
 }
 
 bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester, const ak_config *config)

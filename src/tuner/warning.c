@@ -125,12 +125,17 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compar
                   list[i].over_default.doubt == AK_DOUBT_CONTROL;
     }
     if (ak_verdict_busy(noise)) {
+        char waits[96] = "whether the measurement itself waited is not known";
+        if (noise->waits_known) {
+            (void)snprintf(waits, sizeof waits,
+                           "in %zu of %zu round%s the measurement itself waited", noise->disturbed,
+                           noise->rounds, ak_plural(noise->rounds));
+        }
         AK_DO(
             add(out, err,
                 "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
-                "time, and in %zu of %zu round%s the measurement itself waited; run it "
-                "again when the machine is idle",
-                100 * noise->pressure, noise->disturbed, noise->rounds, ak_plural(noise->rounds)));
+                "time, and %s; run it again when the machine is idle",
+                100 * noise->pressure, waits));
     }
     return matters ? warn_of_control(out, &noise->control, err) : AK_OK;
 }
@@ -167,14 +172,15 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)
                100 * pressure);
 }
 
-/* Warns of the pressure beside what was measured outside of a comparison. */
+/* Warns of the pressure beside what was measured outside of a comparison: says `what` it may have
+   done, and what to do `again`. */
 static ak_status warn_of_pressure(ak_warnings *out, double pressure, const char *what,
-                                  ak_error *err)
+                                  const char *again, ak_error *err)
 {
     return add(out, err,
                "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
-               "time, so %s; measure again when the machine is idle",
-               100 * pressure, what);
+               "time, so %s; %s again when the machine is idle",
+               100 * pressure, what, again);
 }
 
 ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err)
@@ -185,7 +191,15 @@ ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err)
                ? warn_of_pressure(out, fmax(beside, noise->pressure),
                                   "these times may be too long, and their intervals do not say by "
                                   "how much",
-                                  err)
+                                  "measure", err)
+               : AK_OK;
+}
+
+ak_status ak_warn_timed_out(ak_warnings *out, double pressure, ak_error *err)
+{
+    return pressure > AK_VERDICT_BUSY
+               ? warn_of_pressure(out, pressure, "a configuration that timed out may be right",
+                                  "check", err)
                : AK_OK;
 }
 
@@ -193,7 +207,7 @@ ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error
 {
     return beside > AK_VERDICT_BUSY || during > AK_VERDICT_BUSY_ALONE
                ? warn_of_pressure(out, fmax(beside, during),
-                                  "the ceilings of devices may be too low", err)
+                                  "the ceilings of devices may be too low", "measure", err)
                : AK_OK;
 }
 

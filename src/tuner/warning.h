@@ -30,6 +30,8 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
    during the trials is the lower one if one of them was disturbed, as it is if it has as many
    threads as there are processors: its time has waits. */
 ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err);
+/* Warns if the machine was busy beside a check that timed out, which may be why it did. */
+ak_status ak_warn_timed_out(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy beside a measurement of the ceilings: `beside` is the pressure
    before or after it, when nothing of ours ran, `during` that of the measurement itself. */
 ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err);

@@ -57,7 +57,7 @@ done
 autokernel export elsewhere --format best
 echo "exit $?"
 echo "-- without sizes"
-printf 'name,config,ms,status\nx,A=1,1,ok\n' >bare.csv
+printf 'name,device,config,ms,status\nx,host,A=1,1,ok\n' >bare.csv
 autokernel import bare.csv --archive bare.db
 autokernel best --archive bare.db | tail -n 1
 autokernel export x --archive bare.db --output bare.json

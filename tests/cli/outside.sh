@@ -27,7 +27,7 @@ printf 'name,config,ms,status\nx,hello,1,ok\n' >rows.csv
 autokernel import rows.csv --archive rows.db; echo "exit $?"
 
 # A text of the archive hides nothing on the screen.
-printf 'name,config,ms,status\na\033[8mb\033[31mc,A=1,1,ok\n' >names.csv
+printf 'name,device,config,ms,status\na\033[8mb\033[31mc,host,A=1,1,ok\n' >names.csv
 autokernel import names.csv --archive names.db
 autokernel best --archive names.db | tail -n 1 | cat -v
 

@@ -11,7 +11,7 @@ where
 AUTOKERNEL_ARCHIVE=environment.db where
 # Reading creates no archive.
 printf 'name,config,ms,status\nx,A=1,1,ok\n' >one.csv
-AUTOKERNEL_ARCHIVE=line.db autokernel import one.csv >/dev/null
+AUTOKERNEL_ARCHIVE=line.db autokernel import one.csv >/dev/null 2>&1
 AUTOKERNEL_ARCHIVE=environment.db where --archive line.db
 rm autokernel.json
 where

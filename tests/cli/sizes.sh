@@ -94,3 +94,6 @@ import json, sys
 print([len(t["samples_ms"]) > 0 for t in json.load(sys.stdin) if t["strategy"] == "sizes"])'
 echo "-- the command in the report has all options of the run"
 autokernel report --json | grep -o -- '--finish-time 0.05 --like none'
+echo "-- fewer than --dispatch asks for"
+autokernel tune "$kernel" --sizes '100;200' --evals 2 --dispatch 2 --libraries none --quiet --archive fewer.db |
+    grep -o -E '^[0-9]+ configuration for 2 sizes|^fewer than.*'

@@ -662,7 +662,12 @@ static void test_paths(void **state)
     char deep[AK_PATH_MAX], data[AK_PATH_MAX];
     ak_archive *archive = NULL;
     assert_ok(ak_fs_join(deep, f->folder, "a/b/c.db", err));
-    assert_ok(ak_archive_open(&archive, deep, err)); /* creates the folders */
+    assert_refused(ak_archive_open(&archive, deep, err), AK_NOT_FOUND, "/a/b does not exist");
+    assert_ok(ak_fs_join(data, f->folder, "a", err)); /* nor is any folder above it created */
+    assert_false(ak_fs_is_folder(data));
+    assert_ok(ak_fs_join(data, f->folder, "a/b", err));
+    assert_ok(ak_fs_mkdirs(data, err));
+    assert_ok(ak_archive_open(&archive, deep, err));
     assert_string_equal(ak_archive_path(archive), deep);
     ak_archive_close(archive);
     assert_true(ak_fs_is_file(deep));
@@ -678,7 +683,7 @@ static void test_paths(void **state)
 
     assert_int_equal(setenv("XDG_DATA_HOME", f->folder, 1), 0);
     assert_ok(ak_fs_join(data, f->folder, "autokernel/archive.db", err));
-    assert_ok(ak_archive_open(&archive, NULL, err));
+    assert_ok(ak_archive_open(&archive, NULL, err)); /* creates the folder of the default place */
     assert_string_equal(ak_archive_path(archive), data);
     ak_archive_close(archive);
     assert_int_equal(unsetenv("XDG_DATA_HOME"), 0);

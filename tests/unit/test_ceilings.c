@@ -106,13 +106,31 @@ static void a_busy_machine_is_said(void **state)
     assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
     assert_int_equal(warnings.count, 0);
     noise.disturbed = 20;
+    noise.waits_known = true;
     noise.control = (ak_speed){.ratio = 0.95, .low = 0.92, .high = 1.02};
     assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
     assert_int_equal(warnings.count, 2);
-    assert_non_null(strstr(warnings.texts[0], " 43 % of the time"));
+    assert_non_null(strstr(warnings.texts[0], " 43 % of the time, and in 20 of 40 rounds the "));
     assert_non_null(strstr(warnings.texts[1], "differed by 5.3 % (95 % interval -2.0 .. 8.7 %): a "
                                               "speed whose interval comes within 5.3 % of 1 is a "
                                               "tie, and one that comes within 8.7 % is not"));
+    ak_warnings_free(&warnings);
+    /* Where nothing tells whether the measurement waited, no number is given. */
+    noise = (ak_noise){.pressure = 0.97, .rounds = 9};
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL, 0, NULL), AK_OK);
+    assert_int_equal(warnings.count, 1);
+    assert_non_null(
+        strstr(warnings.texts[0], "whether the measurement itself waited is not known"));
+    assert_null(strstr(warnings.texts[0], "of 9 rounds"));
+    ak_warnings_free(&warnings);
+    /* A check that timed out beside other work is told with it. */
+    assert_int_equal(ak_warn_timed_out(&warnings, -1, NULL), AK_OK);
+    assert_int_equal(ak_warn_timed_out(&warnings, 0.01, NULL), AK_OK);
+    assert_int_equal(warnings.count, 0);
+    assert_int_equal(ak_warn_timed_out(&warnings, 0.9, NULL), AK_OK);
+    assert_int_equal(warnings.count, 1);
+    assert_non_null(
+        strstr(warnings.texts[0], "a configuration that timed out may be right; check"));
     ak_warnings_free(&warnings);
     /* A control whose interval is wide decides nothing, and makes no ties. */
     noise = (ak_noise){.control = {.ratio = 1.471, .low = 0.8, .high = 2.5}};

@@ -1,5 +1,5 @@
-/* test_opencl.c: tests what the compile workers of OpenCL may read. test_backend.c and cli/opencl
-   test the rest, where there is a device. */
+/* test_opencl.c: tests what the compile workers of OpenCL may read, and the limit of a launch.
+   test_backend.c and cli/opencl test the rest, where there is a device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "backend/opencl/opencl.h"
+#include "backend/opencl/opencl_device.h"
 
 static char root[AK_PATH_MAX];
 
@@ -72,8 +72,63 @@ static void an_icd_that_lies_elsewhere_can_be_read(void **state)
     ak_fs_remove(root);
 }
 
+/* ---- the limit of a launch ------------------------------------------------------------------- */
+
+/* The states that the event of a launch passes through, one at each question; the last one stays.
+ */
+static const int32_t *states;
+
+static int32_t fake_flush(void *queue)
+{
+    (void)queue;
+    return 0;
+}
+
+static int32_t fake_event_info(void *event, uint32_t name, size_t bytes, void *value,
+                               size_t *needed)
+{
+    (void)event;
+    (void)needed;
+    assert_int_equal(name, AK_CL_EVENT_STATUS);
+    assert_int_equal(bytes, sizeof *states);
+    memcpy(value, states, sizeof *states);
+    states += *states == AK_CL_RUNNING || *states == 0 ? 0 : 1;
+    return 0;
+}
+
+static int32_t fake_event_release(void *event)
+{
+    (void)event;
+    return 0;
+}
+
+/* Before the first launch of a kernel runs, an ICD may compile it, which does not count against the
+   limit of the launch. A kernel that runs and does not end is found as ever. */
+static void compiling_at_the_first_launch_is_no_hang(void **state)
+{
+    (void)state;
+    static const int32_t compiles[] = {AK_CL_QUEUED, AK_CL_SUBMITTED, AK_CL_SUBMITTED, 0};
+    static const int32_t hangs[] = {AK_CL_QUEUED, AK_CL_SUBMITTED, AK_CL_RUNNING};
+    const ak_opencl cl = {
+        .flush = fake_flush, .event_info = fake_event_info, .event_release = fake_event_release};
+    ak_device device = {.cl = &cl};
+    states = compiles;
+    assert_int_equal(ak_opencl_wait_first(&device, NULL, 1), 0);
+    assert_false(device.lost);
+    states = hangs;
+    assert_int_equal(ak_opencl_wait_first(&device, NULL, 1), AK_CL_HANGS);
+    assert_true(device.lost);
+    device = (ak_device){.cl = &cl}; /* a later launch has no such time */
+    states = compiles;
+    assert_int_equal(ak_opencl_wait(&device, NULL, 1), AK_CL_HANGS);
+    assert_true(device.lost);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_icd_that_lies_elsewhere_can_be_read)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_icd_that_lies_elsewhere_can_be_read),
+        cmocka_unit_test(compiling_at_the_first_launch_is_no_hang),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

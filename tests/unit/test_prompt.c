@@ -782,11 +782,28 @@ static void test_recorded(void **state)
     assert_non_null(strstr(text.data, "- A: 4, 8; default 4; hardly recorded: 8 (in 1 "
                                       "configuration)\n"));
     assert_null(strstr(text.data, "29; hardly"));
-    assert_non_null(strstr(text.data, "\n31 of 60 combinations are in the recording."));
+    /* Without conditions nothing is announced that does not follow. */
+    assert_non_null(strstr(text.data,
+                           "\n31 of 60 combinations are in the recording. One that is not "
+                           "is refused.\n"));
+    assert_null(strstr(text.data, "Python's operators"));
     ak_buf_free(&text);
     ak_brief_close(&brief);
     ak_space_free(space);
     json_decref(definition);
+}
+
+/* A model is told no source of a recording of which no kernel is known, and the run says so. */
+static void test_told(void **state)
+{
+    (void)state;
+    const ak_implementation_spec bare = {.source = NULL}, whole = {.source = "kernel"};
+    const ak_task recording = {.implementation = &bare}, kernel = {.implementation = &whole};
+    assert_non_null(strstr(ak_share_told(AK_SHARE_SOURCE, &kernel), "the source of the kernel"));
+    assert_null(strstr(ak_share_told(AK_SHARE_SOURCE, &recording), "source"));
+    assert_null(strstr(ak_share_told(AK_SHARE_SOURCE, &recording), "compilers"));
+    assert_string_equal(ak_share_told(AK_SHARE_SPACE, &recording),
+                        "parameters, conditions and times");
 }
 
 /* If no single value explains a group of trials, pairs of values may. */
@@ -975,6 +992,11 @@ static void test_proposals(void **state)
         {"{\"changes\": {\"rows\": 8}}", AK_SUGGESTION_UNKNOWN, NULL, "no parameter rows"},
         {"{\"parent\": 7, \"changes\": {\"UNROLL\": 8}}", AK_SUGGESTION_SNAPPED, "UNROLL=8",
          "the parent 7 is no trial and was taken for the default"},
+        /* What was done before a refusal is told with it. */
+        {"{\"parent\": 99, \"changes\": {\"UNROLL\": 8, \"rows\": 8}}", AK_SUGGESTION_UNKNOWN, NULL,
+         "the parent 99 is no trial and was taken for the default; there is no parameter rows"},
+        {"{\"changes\": {\"TILE\": 1000, \"UNROLL\": 1}}", AK_SUGGESTION_CONDITION, NULL,
+         "TILE=1000 was taken as 1024; this configuration is not valid"},
         {"{\"parent\": -1, \"changes\": {}}", AK_SUGGESTION_SNAPPED, "", "parent -1"},
         {"{\"parent\": 1.5, \"changes\": {}}", AK_SUGGESTION_SNAPPED, "", "parent 1.5"},
         {"{\"parent\": \"best\", \"changes\": {}}", AK_SUGGESTION_SNAPPED, "", "parent 'best'"},
@@ -1044,15 +1066,25 @@ static void test_predictions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),          cmocka_unit_test(test_stable_parts),
-        cmocka_unit_test(test_state),           cmocka_unit_test(test_objective),
-        cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
-        cmocka_unit_test(test_heart),           cmocka_unit_test(test_filling),
-        cmocka_unit_test(test_groups),          cmocka_unit_test(test_place),
-        cmocka_unit_test(test_facts_are_named), cmocka_unit_test(test_honest_bounds),
-        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_phases),          cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_stable_parts),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_objective),
+        cmocka_unit_test(test_foreign_text),
+        cmocka_unit_test(test_skeleton),
+        cmocka_unit_test(test_heart),
+        cmocka_unit_test(test_filling),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_place),
+        cmocka_unit_test(test_facts_are_named),
+        cmocka_unit_test(test_honest_bounds),
+        cmocka_unit_test(test_answer_contract),
+        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_proposals),
         cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -5,6 +5,7 @@
 #include "archive/overview.h"
 #include "archive/store.h"
 #include "report/apart.h"
+#include "report/changes.h"
 #include "report/page.h"
 
 static const char *const formats[] = {"text", "csv", "json", "md", "html"};
@@ -537,6 +538,27 @@ static void test_limit_of_trials(void **state)
     ak_free(trials);
     ak_free(ranking);
     ak_free(steps);
+}
+
+/* A change is open only where its bounds lie on both sides of 1 and are wide; one pair can decide
+   both for it and against it. */
+static void test_open_changes(void **state)
+{
+    (void)state;
+    static const struct {
+        ak_report_change change;
+        bool open;
+    } cases[] = {
+        {{.pairs = 0}, false},
+        {{.pairs = 1, .speed = 14.2, .least = 8.437, .greatest = 16.9}, false},
+        {{.pairs = 1, .speed = 0.3, .least = 0.2, .greatest = 0.5}, false},
+        {{.pairs = 1, .speed = 1.2, .least = 0.8, .greatest = 1.9}, true},
+        {{.pairs = 5, .speed = 1.2, .least = 0.8, .greatest = 1.9}, true},
+        {{.pairs = 1, .speed = 1, .least = 0.97, .greatest = 1.03}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(ak_report_change_is_open(&cases[i].change), cases[i].open);
+    }
 }
 
 static void test_changes(void **state)
@@ -1182,6 +1204,7 @@ int main(void)
         WITH_ARCHIVE(test_csv),
         WITH_ARCHIVE(test_html),
         cmocka_unit_test(test_limit_of_trials),
+        cmocka_unit_test(test_open_changes),
         WITH_ARCHIVE(test_changes),
         WITH_ARCHIVE(test_no_difference_in_words),
         WITH_ARCHIVE(test_control_in_words),

@@ -207,18 +207,40 @@ static void test_placement_of_trial(void **state)
     p.efficiency = 3.9;
     text[0] = 0;
     ak_placement_describe(&p, collect, text);
-    assert_non_null(strstr(text, "390.0 % of what this device was measured to do: it was busy "));
+    assert_non_null(strstr(text,
+                           "390.0 % of what this device was measured to do, as the device was "
+                           "busy when its ceilings were measured, or the time is wrong"));
+}
+
+/* Every fraction above 1 has a reason, and no other has. */
+static void test_efficiency_doubt(void **state)
+{
+    (void)state;
+    assert_string_equal(ak_efficiency_doubt(0, true), "");
+    assert_string_equal(ak_efficiency_doubt(1, false), "");
+    assert_string_equal(ak_efficiency_doubt((double)NAN, true), "");
+    assert_non_null(strstr(ak_efficiency_doubt(1.94, true), "the data stay in a cache, or"));
+    assert_non_null(strstr(ak_efficiency_doubt(1.1, false), "the device was slower when"));
+    assert_null(strstr(ak_efficiency_doubt(1.1, false), "wrong"));
+    assert_non_null(strstr(ak_efficiency_doubt(2.19, false), "or the time is wrong"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul_on_a100),          cmocka_unit_test(test_matmul_on_h200),
-        cmocka_unit_test(test_softmax_is_memory_bound), cmocka_unit_test(test_ridge),
-        cmocka_unit_test(test_copy_has_no_flops),       cmocka_unit_test(test_no_traffic),
-        cmocka_unit_test(test_unknown_ceilings),        cmocka_unit_test(test_not_measured),
-        cmocka_unit_test(test_cached_exceeds_one),      cmocka_unit_test(test_placement),
-        cmocka_unit_test(test_placement_in_cache),      cmocka_unit_test(test_placement_of_trial),
+        cmocka_unit_test(test_efficiency_doubt),
+        cmocka_unit_test(test_matmul_on_a100),
+        cmocka_unit_test(test_matmul_on_h200),
+        cmocka_unit_test(test_softmax_is_memory_bound),
+        cmocka_unit_test(test_ridge),
+        cmocka_unit_test(test_copy_has_no_flops),
+        cmocka_unit_test(test_no_traffic),
+        cmocka_unit_test(test_unknown_ceilings),
+        cmocka_unit_test(test_not_measured),
+        cmocka_unit_test(test_cached_exceeds_one),
+        cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_placement_in_cache),
+        cmocka_unit_test(test_placement_of_trial),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

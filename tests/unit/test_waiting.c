@@ -220,15 +220,27 @@ static void what_still_waits_goes_to_a_file(void **state)
     cancel = 1; /* Ctrl-C: nothing is waited for */
     assert_ok(ak_archive_settle(f->archive, err));
     unlock(db);
-    assert_non_null(strstr(t.last, "2 trials of the run are in a file"));
+    assert_non_null(strstr(t.last, "2 trials and the result of the run are in a file"));
     assert_non_null(strstr(t.last, "autokernel import --format json"));
     assert_ok(ak_fs_join(path, f->folder, "autokernel-waiting-fedcba9876543210.json", err));
     assert_string_equal(ak_archive_left(f->archive), path);
     ak_run run = {0}; /* twice is once */
     assert_ok(ak_archive_import(&added, &known, f->archive, "json", path, err));
     assert_int_equal(added, 2);
+    assert_int_equal(ak_archive_results_added(f->archive), 2);
     assert_ok(ak_archive_import(&added, &known, f->archive, "json", path, err));
-    assert_true(added == 0 && known == 2);
+    assert_true(added == 0 && known == 2 && ak_archive_results_added(f->archive) == 0);
+    assert_null(ak_archive_left_out(f->archive));
+    /* Another archive lacks the beginning of the first run, and so cannot have its result. */
+    ak_archive *elsewhere = NULL;
+    char there[AK_PATH_MAX];
+    assert_ok(ak_fs_join(there, f->folder, "elsewhere.db", err));
+    assert_ok(ak_archive_open(&elsewhere, there, err));
+    assert_ok(ak_archive_import(&added, &known, elsewhere, "json", path, err));
+    assert_int_equal(added, 2);
+    assert_int_equal(ak_archive_results_added(elsewhere), 1); /* of the run that it has whole */
+    assert_non_null(strstr(ak_archive_left_out(elsewhere), "the result of a run is left out"));
+    ak_archive_close(elsewhere);
     assert_ok(ak_archive_get_run(&run, f->archive, a_run.id, err));
     assert_string_equal(run.ended, "2026-11-22T10:00:00.000Z");
     assert_string_equal(run.result_json, "{\"contestants\": []}");
@@ -262,7 +274,7 @@ static void what_is_lost_is_named(void **state)
     assert_int_equal(mkdir(path, 0700), 0); /* every place for the file is this folder */
     assert_int_equal(setenv("TMPDIR", f->folder, 1), 0);
     assert_int_equal(chdir(f->folder), 0);
-    assert_refused(ak_archive_settle(f->archive, err), AK_IO, "the end of the run is lost: ");
+    assert_refused(ak_archive_settle(f->archive, err), AK_IO, "the result of the run is lost: ");
     assert_int_equal(chdir(home), 0);
     assert_int_equal(unsetenv("TMPDIR"), 0);
     unlock(db);

@@ -34,11 +34,16 @@ enum {
     AK_CL_BUILD_FAILURE = -11,
     AK_CL_INVALID_VALUE = -30,
     AK_CL_INVALID_BUFFER_SIZE = -61,
-    /* These two are not from the specification. AK_CL_HANGS: the work did not end in time.
-       AK_CL_REFUSED: the outcome has already been written. */
+    /* These are not from the specification. AK_CL_HANGS: the work did not end in time.
+       AK_CL_REFUSED: the outcome has already been written. AK_CL_NEVER_RAN: the first launch did
+       not begin in time. */
     AK_CL_HANGS = -20001,
-    AK_CL_REFUSED = -20002
+    AK_CL_REFUSED = -20002,
+    AK_CL_NEVER_RAN = -20003
 };
+
+/* The state of an event; 0: its command has ended. */
+enum { AK_CL_RUNNING = 1, AK_CL_SUBMITTED, AK_CL_QUEUED };
 
 enum {
     AK_CL_PLATFORM_VERSION = 0x0901,

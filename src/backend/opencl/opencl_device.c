@@ -62,18 +62,26 @@ ak_status ak_opencl_fail(const ak_device *device, int32_t code, const char *doin
                    device->lost ? device->why : text);
 }
 
-int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns)
+/* Waits for an event and releases it. The command must end within `timeout_ns` after it began to
+   run, for which it has `begin_ns`. */
+static int32_t wait_for(ak_device *device, void *event, int64_t begin_ns, int64_t timeout_ns)
 {
-    int64_t deadline = ak_clock_ns() + timeout_ns;
-    int32_t state = 1, code = device->cl->flush(device->queue);
+    int64_t deadline = ak_clock_ns() + begin_ns + timeout_ns;
+    int32_t state = AK_CL_QUEUED, code = device->cl->flush(device->queue);
+    bool running = false;
     while (code == 0) {
         code = device->cl->event_info(event, AK_CL_EVENT_STATUS, sizeof state, &state, NULL);
         if (code != 0 || state <= 0) {
             break;
         }
+        if (state == AK_CL_RUNNING && !running) {
+            const int64_t limit = ak_clock_ns() + timeout_ns;
+            running = true;
+            deadline = limit < deadline ? limit : deadline;
+        }
         if (ak_clock_ns() >= deadline) {
-            lose(device, "a kernel did not end");
-            code = AK_CL_HANGS;
+            code = begin_ns == 0 || running ? AK_CL_HANGS : AK_CL_NEVER_RAN;
+            lose(device, code == AK_CL_HANGS ? "a kernel did not end" : "a kernel never ran");
             break;
         }
         ak_clock_sleep_ns(POLL_NS);
@@ -84,6 +92,16 @@ int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns)
     }
     (void)device->cl->event_release(event);
     return code;
+}
+
+int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns)
+{
+    return wait_for(device, event, 0, timeout_ns);
+}
+
+int32_t ak_opencl_wait_first(ak_device *device, void *event, int64_t timeout_ns)
+{
+    return wait_for(device, event, AK_OPENCL_BEGIN_NS, timeout_ns);
 }
 
 int32_t ak_opencl_drain(ak_device *device)

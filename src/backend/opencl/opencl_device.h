@@ -10,6 +10,9 @@
 #include "base/rng.h"
 
 #define AK_OPENCL_SETS_MAX 64
+/* An ICD may compile for this long before the first launch of a kernel runs, as long as a compile
+   worker may (worker/pool_open.c). */
+#define AK_OPENCL_BEGIN_NS INT64_C(60000000000)
 
 /* Where the arguments of a shape lie: argument i, with its red zones, is `length` bytes of the
    block from `begin` on. */
@@ -76,6 +79,9 @@ int32_t ak_opencl_drain(ak_device *device);
 /* Waits for an event and releases it. A command that failed has a negative status; what it left
    behind is unknown, so the device is lost. */
 int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns);
+/* Does the same for the first launch of a kernel, before which an ICD may compile it: the limit
+   counts from when the device says that the kernel runs. */
+int32_t ak_opencl_wait_first(ak_device *device, void *event, int64_t timeout_ns);
 /* Returns whether a code says that there is no memory. */
 bool ak_opencl_is_memory(int32_t code);
 /* Reports the error of a call that returned `code`: AK_NO_MEMORY or AK_CRASHED. */

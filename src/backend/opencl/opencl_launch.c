@@ -12,8 +12,8 @@
  *     the set that is judged copied back to the block
  *
  * An ICD may finish compiling at the first launch, and takes seconds then, so that launch is made
- * when a candidate is prepared and is not timed. If the device reports no times, this process times
- * each part of a batch by its own clock.
+ * when a candidate is prepared and is not timed, and its limit counts from when the kernel runs. If
+ * the device reports no times, this process times each part of a batch by its own clock.
  */
 #include <string.h>
 
@@ -280,24 +280,43 @@ static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
     return code;
 }
 
+/* Puts kernel k of a run on a set into the queue. *event gets its event; `event` may be NULL. */
+static int32_t enqueue_kernel(ak_runnable *runnable, size_t s, size_t k, void **event)
+{
+    const ak_device *device = runnable->device;
+    const ak_launch_kernel *planned = &runnable->plan.kernels[k];
+    size_t global[3], local[3];
+    for (size_t d = 0; d < 3; d++) {
+        local[d] = planned->block[d];
+        global[d] = (size_t)planned->grid[d] * planned->block[d];
+    }
+    return device->cl->launch(device->queue, runnable->kernels[s * runnable->plan.count + k], 3,
+                              NULL, global, local, 0, NULL, event);
+}
+
 /* Puts one run on a set into the queue. events[0] and events[1] get the events of its first and its
    last kernel; events[0] stays NULL if the plan has only one kernel. */
 static int32_t enqueue(ak_runnable *runnable, size_t s, void *events[2])
 {
-    const ak_device *device = runnable->device;
     const size_t count = runnable->plan.count;
     int32_t code = 0;
     events[0] = events[1] = NULL;
     for (size_t k = 0; k < count && code == 0; k++) {
-        const ak_launch_kernel *planned = &runnable->plan.kernels[k];
-        size_t global[3], local[3];
-        for (size_t d = 0; d < 3; d++) {
-            local[d] = planned->block[d];
-            global[d] = (size_t)planned->grid[d] * planned->block[d];
-        }
         void **event = k + 1 == count ? &events[1] : k == 0 ? &events[0] : NULL;
-        code = device->cl->launch(device->queue, runnable->kernels[s * count + k], 3, NULL, global,
-                                  local, 0, NULL, event);
+        code = enqueue_kernel(runnable, s, k, event);
+    }
+    return code;
+}
+
+/* Launches each kernel for the first time and waits for it, so that a kernel which an ICD compiles
+   now is not taken for one that hangs. */
+static int32_t run_first(ak_runnable *runnable, int64_t timeout_ns)
+{
+    int32_t code = 0;
+    for (size_t k = 0; k < runnable->plan.count && code == 0; k++) {
+        void *event = NULL;
+        code = enqueue_kernel(runnable, 0, k, &event);
+        code = code == 0 ? ak_opencl_wait_first(runnable->device, event, timeout_ns) : code;
     }
     return code;
 }
@@ -366,12 +385,11 @@ static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
            same_layout(&wanted, &runnable->device->layout);
 }
 
-/* Prepares a candidate for a shape, and makes the launch at which an ICD may still compile. */
+/* Prepares a candidate for a shape, and makes the launches at which an ICD may still compile. */
 static int32_t prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *out)
 {
     ak_device *device = runnable->device;
     ak_error err = AK_ERROR_INIT;
-    int64_t ns = 0;
     if (prepared_for(runnable, launch)) {
         return 0;
     }
@@ -388,7 +406,7 @@ static int32_t prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcom
     code = code == 0 && device->set_count > 1 ? ak_opencl_contents_open(device) : code;
     code = code == 0 ? make_kernels(runnable, out) : code;
     code = code == 0 ? ak_opencl_from_block(device, 0) : code;
-    code = code == 0 ? run_part(&ns, runnable, 0, 1, launch->timeout_ns) : code;
+    code = code == 0 ? run_first(runnable, launch->timeout_ns) : code;
     runnable->prepared = code == 0;
     runnable->contents = (ak_contents){.ops = &ak_opencl_contents_ops,
                                        .runnable = runnable,
@@ -465,6 +483,11 @@ ak_status ak_opencl_launch(ak_outcome *out, ak_runnable *runnable, const ak_laun
     }
     if (code == AK_CL_HANGS) {
         ak_outcome_endless(out, what->timeout_ns);
+    } else if (code == AK_CL_NEVER_RAN) {
+        ak_outcome_refuse(out, AK_TRIAL_TIMED_OUT,
+                          "the driver, which may compile it at the first launch, did not run it "
+                          "within %.3g s",
+                          (double)(AK_OPENCL_BEGIN_NS + what->timeout_ns) / 1e9);
     } else if (code != 0 || out->status == AK_TRIAL_OK) {
         ak_opencl_conclude(out, device, code, doing);
     }

@@ -286,7 +286,8 @@ static ak_status set_objective(ak_task *task, const ak_recording *recording, ak_
     return set_choices(task, task->choices_text, strlen(task->choices_text), choice, err);
 }
 
-/* Completes a task of which only the space is known: it gets the recorded size and options. */
+/* Completes a task of which only the space is known: it gets the recorded size, dtype and
+   options. */
 static ak_status take_text(ak_task *task, char **size, const ak_recording *recording, ak_error *err)
 {
     const size_t length = without_objective(recording->choices);
@@ -296,6 +297,7 @@ static ak_status take_text(ak_task *task, char **size, const ak_recording *recor
     ak_free(task->size_text);
     task->size_text = *size;
     *size = NULL;
+    AK_DO(ak_copy_text(&task->dtype_text, recording->dtype, err));
     return length == 0 ? AK_OK
                        : set_choices(task, recording->choices, length, task->choices_text, err);
 }

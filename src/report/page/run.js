@@ -91,7 +91,7 @@ function config_table(run, changed) {
             cell: (i) => run.column("high_ms", i) > run.column("low_ms", i)
                 ? `${ak.number(run.column("low_ms", i))} .. ${ak.number(run.column("high_ms", i))}` : "-"},
         figure(rate, memory ? "GB/s" : "TFLOP/s", (v) => ak.number(v)),
-        figure("efficiency", "roofline", (v) => ak.percent(v), "share of what the device can do"),
+        figure("efficiency", "roofline", (v) => ak.percent(v), ak.roofline_hint),
         ...run.varied.map((p) => ({name: run.parameters[p].name,
             right: run.parameters[p].values.every((v) => v !== "" && !Number.isNaN(+v)),
             value: (i) => ak.sort_value(run.value(i, p)), cell: (i) => run.value(i, p)})),

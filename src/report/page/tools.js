@@ -139,6 +139,10 @@ ak.percent = (fraction, digits = 1) =>
     typeof fraction === "number" && Number.isFinite(fraction)
         ? (fraction * 100).toFixed(digits) + " %" : "-";
 
+/* The tooltip of a column with shares of the roofline (ak_efficiency_doubt in C). */
+ak.roofline_hint = "share of what the device can do; above 100 % the data stay in a cache, or the device " +
+    "was busy when its ceilings were measured";
+
 /* Writes a time of the archive as "2026-11-22 20:52:18". */
 ak.when = (text) => (text || "").replace("T", " ").replace(/(:\d\d)\.\d+Z$/, "$1");
 

@@ -157,7 +157,7 @@ function run_columns() {
         {name: "size", kind: "size", value: (r) => r.size,
             cell: (r) => r.size.replace(/([,;])/g, "$1\u200b")}, /* the line may break there */
         {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
-        {name: "roofline", right: true, value: (r) => r.efficiency,
+        {name: "roofline", right: true, hint: ak.roofline_hint, value: (r) => r.efficiency,
             cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
         {name: "state", keep: true, value: state_of, cell: (r) =>
             ak.el("span", {class: is_running(r) ? "running" : null}, state_of(r))},
@@ -172,8 +172,9 @@ function run_columns() {
         {name: "found", below: true, value: (r) => r.summary || "-"},
         {name: "strategy", keep: true, value: (r) => r.strategy || "-"},
         /* The clock of a recording begins in 1970, so its times are not shown. */
-        {name: "started (UTC)", keep: true, value: (r) => r.started,
-            cell: (r) => r.device.startsWith("sim:") ? "on a recording" : ak.when(r.started)},
+        {name: "ended (UTC)", keep: true, value: (r) => r.ended || r.started,
+            cell: (r) => r.device.startsWith("sim:") ? "on a recording"
+                : r.ended ? ak.when(r.ended) : "began " + ak.when(r.started)},
     ];
 }
 
