@@ -349,7 +349,8 @@ typedef struct ak_trial {
     int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
     double *samples_ms;
     size_t sample_count;
-    double median_ms, ci_low_ms, ci_high_ms; /* 95 % interval of the median */
+    double median_ms, ci_low_ms, ci_high_ms; /* 95 % interval of the median; see
+                                                ak_trial_few_samples */
     double max_error;                        /* largest error as a fraction of what is allowed */
     int registers, shared_bytes, spill_bytes;
     double occupancy;
@@ -388,6 +389,10 @@ typedef struct ak_trial {
        too short for a power limit to act, and the clock meanwhile. 0: not known. */
     double search_ms, search_clock_mhz;
 } ak_trial;
+/* Returns the number of samples of a trial if they are too few for a 95 % interval of their median,
+   else 0: `ci_low_ms` and `ci_high_ms` are then their range. The time of a finish (`search_ms` is
+   set) has the interval of its rounds. */
+AK_API size_t ak_trial_few_samples(const ak_trial *trial);
 /* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
    median in ms; 0 if the trial failed. */
 AK_API double ak_trial_cost(const ak_trial *trial);
@@ -490,13 +495,21 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
 AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
-   again beside the baselines, takes precedence over the lowest median, which is partly luck. All
-   matching trials must be of one task (kernel, device, size, dtype, choices). If an implementation
-   has several environments, the one with the latest trial, by its time, counts; if there are
-   several implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller
-   clears `out`. */
+   again beside the baselines, takes precedence over the lowest median, which is partly luck; of
+   several finishes the latest that measured a configuration counts for it. All matching trials must
+   be of one task (kernel, device, size, dtype, choices). If an implementation has several
+   environments, the one with the latest trial, by its time, counts; if there are several
+   implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller clears
+   `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
+
+/* Gives as JSON what the run of a trial says of it if it is the run's best (ak_archive_best):
+   "baseline", "over_default" and "warnings" as in best_config.json (docs/formats.md), and
+   "undecided", a sentence about the speeds that the finish did not decide; null if there are none.
+   Free with ak_text_free. */
+AK_API ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_trial *trial,
+                                     ak_error *err);
 
 /* Copies the first of the trials that match, which the caller clears; *found says whether there is
    one. */

@@ -177,11 +177,11 @@ ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const ch
 /* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value
    that was not measured is null; max_error is null if it is not finite. */
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);
-/* Returns the number of samples of a trial if they are too few for a 95 % interval of their median
-   (stats.h), else 0. The times of a finish (`search_ms` is set) have the interval of its rounds. */
-size_t ak_trial_few_samples(const ak_trial *trial);
 /* Returns the two ends of its interval, or null: also if its samples are too few. */
 json_t *ak_trial_interval(const ak_trial *trial);
+/* Gives a trial that was read without an interval the range of its samples if they are too few for
+   one (ak_trial_few_samples): then no export has it. */
+void ak_trial_set_range(ak_trial *trial);
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err);
 /* Reads the samples of a trial that has none yet from a list; `name` and `where` are for
    messages. */

@@ -7,6 +7,9 @@
  * environment never compete. A configuration with a failed check never competes, even if an earlier
  * trial passed: the finish checks more sizes than the search.
  *
+ * The lowest of the times that several finishes measured would be luck again. So a configuration
+ * counts as the latest finish measured it, and not at all if it lost there; and the winners that
+ * are left are ordered as the candidates of one finish are (measure/contest.h).
  */
 #include "archive/archive.h"
 
@@ -14,9 +17,11 @@
 
 #include "archive/config_text.h"
 #include "archive/field.h"
+#include "archive/finish_order.h"
 #include "archive/store.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/text.h"
 
 /* Says that no trial matches, and which command makes some. */
@@ -107,7 +112,7 @@ typedef struct winner {
     const char *config; /* borrowed from the result */
     double ms, low, high, tflops, gbs, efficiency, joules;
     double cost, cost_low, cost_high; /* 0 if the objective is the time */
-    const json_t *conditions;         /* the winner's entry in the finish; NULL: not known */
+    const json_t *entry;              /* the winner's among the candidates; NULL: not known */
     const json_t *noise;              /* of the finish */
 } winner;
 
@@ -161,30 +166,38 @@ static bool read_winner(winner *out, const json_t *result)
         .cost_high = ak_json_positive_at(best, "cost_high"),
         .noise = json_object_get(result, "noise"),
     };
-    for (size_t i = 0; i < json_array_size(list) && out->conditions == NULL; i++) {
+    for (size_t i = 0; i < json_array_size(list) && out->entry == NULL; i++) {
         const json_t *one = json_array_get(list, i);
-        out->conditions = ak_json_positive_at(one, "ms") == out->ms ? one : NULL;
+        out->entry = ak_json_positive_at(one, "ms") == out->ms ? one : NULL;
     }
     return out->config != NULL && out->ms > 0;
 }
 
-/* The best trial so far. `cost` is the cost with which it won a run, or 0 if it has won none.
-   `judged` has the ids, each between blanks, of the runs of one size whose winner a run over many
-   sizes has measured again. */
-typedef struct so_far {
+/* A finish that a run of one size or, at that size, of many has had. */
+typedef struct finish {
+    json_t *result; /* owned */
+    char run[RUN_MAX + 1];
+    bool many_sizes;
+    winner won; /* borrows from the result */
+} finish;
+
+/* The finishes whose winners compete, the latest first. */
+typedef struct finishes {
     ak_archive *archive;
     const ak_archive_filter *filter; /* of the trials that may be the best */
     const char *size;
-    ak_trial *best;
-    double cost;
-    ak_buf judged;
-} so_far;
+    finish list[AK_CONTEST_MAX];
+    size_t count;
+    ak_map *measured; /* the configurations that these, or the runs beside them, have measured */
+    ak_buf judged; /* the ids, each between blanks, of the runs of one size whose winner a run over
+                      many sizes has measured again */
+} finishes;
 
-static bool was_judged(const so_far *s, const char *run)
+static bool was_judged(const finishes *f, const char *run)
 {
     char id[RUN_MAX + 3];
     (void)snprintf(id, sizeof id, " %.*s ", RUN_MAX, run);
-    return s->judged.length > 0 && strstr(s->judged.data, id) != NULL;
+    return f->judged.length > 0 && strstr(f->judged.data, id) != NULL;
 }
 
 /* Copies the conditions of the device while the winner was measured to the trial. */
@@ -200,15 +213,14 @@ static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_er
     return throttle != NULL && best->throttle == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Replaces the best so far by a trial of a run's winner, with the winner's figures. A rate that the
-   run lacks is scaled from that of the trial, because both did the same work. */
-static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won, ak_error *err)
+/* Replaces the best trial by one of a run's winner, with the winner's figures. A rate that the run
+   lacks is scaled from that of the trial, because both did the same work. */
+static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner *won,
+                             ak_error *err)
 {
-    ak_trial *best = s->best;
     const double faster = trial->median_ms > 0 ? trial->median_ms / won->ms : 0;
     ak_trial_clear(best);
     *best = *trial;
-    s->cost = cost_of(won);
     best->joules = won->joules > 0 ? won->joules : best->joules;
     best->cost = won->cost;
     best->cost_low = won->cost_low;
@@ -223,29 +235,57 @@ static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won
     best->finish_seconds = ak_json_positive_at(won->noise, "seconds");
     best->search_ms = trial->median_ms;
     best->search_clock_mhz = trial->sm_clock_mhz;
-    return take_conditions(best, won->conditions, err);
+    return take_conditions(best, won->entry, err);
 }
 
 /* Finds the fastest trial of a configuration that won a run: one of that run or else, because a run
    may take trials over (--resume), one of any run. */
-static ak_status trial_of_winner(ak_trial *out, const so_far *s, const char *config,
+static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *config,
                                  const char *run, ak_error *err)
 {
-    ak_archive_filter same = *s->filter;
+    ak_archive_filter same = *f->filter;
     same.config = config;
-    same.run = s->filter->run == NULL ? run : s->filter->run;
-    ak_status status = ak_store_first(out, s->archive, &same, AK_STORE_FASTEST, err);
+    same.run = f->filter->run == NULL ? run : f->filter->run;
+    ak_status status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = ak_store_first(out, s->archive, &same, AK_STORE_FASTEST, err);
+        status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST, err);
     }
     return status;
 }
 
-/* Takes this run's winner if it is better than the best so far and one of its trials matches. */
-static ak_status consider_run(so_far *s, const char *run, const char *result_text, ak_error *err)
+/* Notes the configurations that a finish has measured, so that no earlier one counts for them. */
+static ak_status note_measured(finishes *f, const json_t *result, ak_error *err)
 {
-    const char *wanted = s->filter->config;
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(result, "contestants"), i, one)
+    {
+        const char *config = ak_json_text_or_null(one, "config");
+        if (config != NULL && ak_json_positive_at(one, "ms") > 0) {
+            AK_DO(ak_map_put(f->measured, config, i, err));
+        }
+    }
+    const char *won = ak_json_text_or_null(json_object_get(result, "best"), "config");
+    return won == NULL ? AK_OK : ak_map_put(f->measured, won, i, err);
+}
+
+/* Notes that a run over many sizes has measured the winner of the run `beside` again, whose finish
+   no longer counts. */
+static void judge(finishes *f, const char *beside)
+{
+    ak_buf_print(&f->judged, " %.*s ", RUN_MAX, beside);
+    for (size_t i = 0; i < f->count; i++) {
+        if (strcmp(f->list[i].run, beside) == 0) {
+            f->list[i].won.ms = 0;
+        }
+    }
+}
+
+/* Adds the finish of a run unless its winner was measured later. */
+static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
+{
+    const char *wanted = f->filter->config;
     json_t *result = NULL;
     winner won;
     ak_status status = ak_json_parse_text(&result, result_text, "result", err);
@@ -254,61 +294,123 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
     }
     const bool many_sizes = json_object_get(result, "sizes") != NULL;
     if (many_sizes) {
-        json_t *of_size = ak_result_at_size(result, s->size);
+        json_t *of_size = ak_result_at_size(result, f->size);
         json_decref(result);
         result = of_size;
     }
-    status = ak_config_text_in_result(result, err);
-    if (status == AK_OK && !was_judged(s, run) && read_winner(&won, result) &&
-        (s->cost <= 0 || cost_of(&won) < s->cost) &&
-        (wanted == NULL || strcmp(wanted, won.config) == 0)) {
-        ak_trial trial = {0};
-        status = trial_of_winner(&trial, s, won.config, run, err);
-        if (status == AK_OK) {
-            const char *beside = ak_json_text_or_null(result, "beside");
-            ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
-            status = take_winner(s, &trial, &won, err);
-        }
-        if (status == AK_OK && !many_sizes) {
-            /* The result of this run also has the times with which these figures are compared. */
-            status = ak_trial_set_text(&s->best->run, run, err);
-        }
-        status = status == AK_NOT_FOUND ? AK_OK : status;
+    AK_TRY(ak_config_text_in_result(result, err));
+    if (was_judged(f, run) || !read_winner(&won, result)) {
+        goto out;
     }
+    const bool known = ak_map_get(NULL, f->measured, won.config);
+    if (wanted == NULL) {
+        AK_TRY(note_measured(f, result, err));
+    } else if (strcmp(wanted, won.config) == 0) { /* the latest finish that it won counts */
+        AK_TRY(ak_map_put(f->measured, won.config, 0, err));
+    } else {
+        goto out;
+    }
+    const char *beside = ak_json_text_or_null(result, "beside");
+    if (beside != NULL) {
+        judge(f, beside);
+    }
+    if (!known && f->count < AK_CONTEST_MAX) {
+        finish *one = &f->list[f->count++];
+        *one = (finish){.result = json_incref(result), .many_sizes = many_sizes, .won = won};
+        (void)snprintf(one->run, sizeof one->run, "%.*s", RUN_MAX, run);
+    }
+out:
     json_decref(result);
     return status;
 }
 
-/* Calls consider_run for every run of the task of `like`, those over many sizes first. */
+/* Returns the default configuration of a finish, which has the speed 1 relative to itself; NULL if
+   it did not take part. */
+static const char *default_of(const finish *one)
+{
+    size_t i;
+    const json_t *candidate;
+    json_array_foreach(json_object_get(one->result, "contestants"), i, candidate)
+    {
+        const ak_speed speed = ak_speed_read(json_object_get(candidate, "over_default"));
+        if (speed.low == 1 && speed.high == 1) {
+            return ak_json_text_or_null(candidate, "config");
+        }
+    }
+    return NULL;
+}
+
+/* Replaces the best trial by the best of the winners that have a trial. Speeds relative to the
+   default configuration count if all have the same, because a default depends on options. */
+static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
+{
+    ak_contender list[AK_CONTEST_MAX];
+    size_t order[AK_CONTEST_MAX];
+    const char *first = f->count == 0 ? NULL : default_of(&f->list[0]);
+    for (size_t i = 0; i < f->count; i++) {
+        const winner *won = &f->list[i].won;
+        const char *its = default_of(&f->list[i]);
+        list[i] = (ak_contender){.cost = cost_of(won)};
+        if (first != NULL && its != NULL && strcmp(its, first) == 0) {
+            list[i].over_default = ak_contender_read(won->entry).over_default;
+        }
+    }
+    const size_t count = ak_contest_order(order, list, f->count);
+    for (size_t i = 0; i < count; i++) {
+        const finish *one = &f->list[order[i]];
+        ak_trial trial = {0};
+        ak_status status = trial_of_winner(&trial, f, one->won.config, one->run, err);
+        if (status == AK_OK) {
+            AK_DO(take_winner(best, &trial, &one->won, err));
+            /* The result of a run of one size also has the times with which these compare. */
+            return one->many_sizes ? AK_OK : ak_trial_set_text(&best->run, one->run, err);
+        }
+        AK_DO(status == AK_NOT_FOUND ? AK_OK : status);
+    }
+    return AK_OK;
+}
+
+/* Replaces the best trial by the best winner of the finishes of the task of `like`, if there is
+   one. */
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {
-    sqlite3_stmt *rows;
+    sqlite3_stmt *rows = NULL;
     const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
                                  like->choices, like->environment, filter->run};
-    ak_status status = ak_store_query(
+    ak_status status = AK_OK;
+    finishes f = {.archive = archive,
+                  .filter = filter,
+                  .size = like->size,
+                  .measured = ak_map_new(),
+                  .judged = AK_BUF(JUDGED_MAX)};
+    AK_TRY(ak_made(f.measured, err));
+    AK_TRY(ak_store_query(
         &rows, archive,
         "SELECT result, id, " AK_STORE_CHANGED
         " FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
         "instr(size, ';') > 0) AND dtype = ?4 AND choices = ?5 AND (environment IS ?6 OR "
         "environment IN " AK_STORE_ENVIRONMENTS("?6") ") AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
-            "?7") ") AND result IS NOT NULL ORDER BY instr(size, ';') = 0, rowid",
-        texts, 7, err);
-    so_far s = {.archive = archive,
-                .filter = filter,
-                .size = like->size,
-                .best = best,
-                .judged = AK_BUF(JUDGED_MAX)};
+            "?7") ") AND result IS NOT NULL ORDER BY iif(" AK_STORE_SIMULATED
+                  ", '', coalesce(ended, started)) DESC, number DESC",
+        texts, 7, err));
     while (ak_store_next(&status, archive, rows, err)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);
         const char *run = (const char *)sqlite3_column_text(rows, 1);
         status = text == NULL || run == NULL ? ak_fail_memory(err)
                                              : ak_store_unchanged(rows, 2, run, err);
-        status = status == AK_OK ? consider_run(&s, run, text, err) : status;
+        status = status == AK_OK ? consider_run(&f, run, text, err) : status;
     }
+    AK_TRY(status);
+    AK_TRY(ak_buf_status(&f.judged, err));
+    AK_TRY(take_best(best, &f, err));
+out:
     (void)sqlite3_finalize(rows);
-    status = status == AK_OK ? ak_buf_status(&s.judged, err) : status;
-    ak_buf_free(&s.judged);
+    for (size_t i = 0; i < f.count; i++) {
+        json_decref(f.list[i].result);
+    }
+    ak_map_free(f.measured);
+    ak_buf_free(&f.judged);
     return status;
 }
 

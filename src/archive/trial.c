@@ -254,7 +254,17 @@ json_t *ak_trial_interval(const ak_trial *trial)
                : json_null();
 }
 
-static bool is_interval(const ak_field *field)
+void ak_trial_set_range(ak_trial *trial)
+{
+    ak_stats stats;
+    if (trial->status == AK_TRIAL_OK && trial->ci_high_ms <= 0 && ak_trial_few_samples(trial) > 0) {
+        ak_stats_of(&stats, trial->samples_ms, trial->sample_count);
+        trial->ci_low_ms = stats.low;
+        trial->ci_high_ms = stats.high;
+    }
+}
+
+bool ak_field_is_interval(const ak_field *field)
 {
     return field->offset == offsetof(ak_trial, ci_low_ms) ||
            field->offset == offsetof(ak_trial, ci_high_ms);
@@ -268,13 +278,10 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
                 ak_json_set(object, "id", trial->id == 0 ? json_null() : json_integer(trial->id));
     for (size_t i = 0; i < AK_FIELD_COUNT && good; i++) {
         const ak_field *field = &ak_fields[i];
-        if (!is_interval(field)) {
+        if (!ak_field_is_interval(field)) {
             good = set_field(object, trial, field);
         } else if (field->offset == offsetof(ak_trial, ci_low_ms)) {
-            /* What an export holds is imported unchanged, so that the range of few samples stays;
-               samples_ms beside it shows their number. */
-            good =
-                ak_json_set(object, "ci_ms", ak_json_interval(trial->ci_low_ms, trial->ci_high_ms));
+            good = ak_json_set(object, "ci_ms", ak_trial_interval(trial));
         }
     }
     return ak_json_give(out, object, good, err);
@@ -400,7 +407,7 @@ static ak_status only_known(const json_t *object, const char *where, ak_error *e
     keys[count++] = "id";
     keys[count++] = "ci_ms";
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
-        if (!is_interval(&ak_fields[i])) {
+        if (!ak_field_is_interval(&ak_fields[i])) {
             keys[count++] = ak_fields[i].name;
         }
     }
@@ -434,7 +441,7 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
     AK_TRY(interval == NULL ? AK_OK : get_interval(&trial, interval, where, err));
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         const ak_field *field = &ak_fields[i];
-        const json_t *value = is_interval(field) ? NULL : present(object, field->name);
+        const json_t *value = ak_field_is_interval(field) ? NULL : present(object, field->name);
         AK_TRY(value == NULL ? AK_OK : get_field(&trial, field, value, where, err));
     }
     if (json_is_null(json_object_get(object, "max_error"))) {

@@ -98,6 +98,13 @@ const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio)
     return ak_number_figure(out, ratio, AK_DIGITS_DURATION);
 }
 
+const char *ak_number_few(char out[AK_REAL_BYTES], size_t samples)
+{
+    (void)snprintf(out, AK_REAL_BYTES, "%zu sample%s: no interval", samples,
+                   samples == 1 ? "" : "s");
+    return out;
+}
+
 const char *ak_number_size(char out[AK_REAL_BYTES], size_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};

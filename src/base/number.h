@@ -44,6 +44,8 @@ const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
    12345. Sentences use it where %g would write 1e+02. */
 const char *ak_number_short(char out[AK_REAL_BYTES], double value, int digits);
 const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio);
+/* Writes that a time of so few samples has no 95 % interval: "3 samples: no interval". */
+const char *ak_number_few(char out[AK_REAL_BYTES], size_t samples);
 /* Writes a number of bytes in the largest unit that makes it 1 or more: "800 bytes", "1.5 MiB". */
 const char *ak_number_size(char out[AK_REAL_BYTES], size_t bytes);
 

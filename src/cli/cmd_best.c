@@ -50,6 +50,17 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     ak_buf_free(&command);
 }
 
+static ak_status say_undecided(ak_archive *archive, const ak_trial *trial, ak_error *err)
+{
+    ak_buf line = AK_BUF(AK_PATH_MAX * 4);
+    ak_status status = ak_trial_print_undecided(&line, archive, trial, err);
+    if (status == AK_OK && line.length > 0) {
+        ak_out("%s\n", line.data);
+    }
+    ak_buf_free(&line);
+    return status;
+}
+
 static ak_status print_table(const ak_trial *list, size_t count, size_t all,
                              const ak_selection *selection, const ak_args *args, ak_error *err)
 {
@@ -60,6 +71,9 @@ static ak_status print_table(const ak_trial *list, size_t count, size_t all,
     }
     ak_table_print(&table);
     ak_status status = AK_OK;
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(say_undecided(selection->archive, &list[i], err));
+    }
     for (size_t i = 0; i < count; i++) {
         AK_TRY(ak_say_environment(selection->archive, &list[i], err));
     }
@@ -84,7 +98,7 @@ static int run(const ak_args *args)
         shown = (size_t)args->number[AK_OPTION_LIMIT];
     }
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_trials_print_json(list, shown, &err));
+        AK_TRY(ak_trials_print_json(list, shown, selection.archive, &err));
     } else if (count > 0) {
         AK_TRY(print_table(list, shown, count, &selection, args, &err));
     }

@@ -113,9 +113,14 @@ static void show_warnings(const json_t *file)
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
-        const json_t *warnings = json_object_get(json_object_get(m, "baseline"), "warnings");
+        const json_t *warnings = json_object_get(m, "warnings");
         ak_buf size = AK_BUF(TEXT_BYTES);
         print_size(&size, file, json_object_get(m, "size"));
+        const json_t *over_default = json_object_get(m, "over_default");
+        if (ak_json_text_is(over_default, "verdict", "undecided")) {
+            ak_out("%s: its speed is not decided against the default configuration: %s\n",
+                   size.data, ak_json_text_at(over_default, "undecided_because"));
+        }
         for (size_t w = 0; w < json_array_size(warnings); w++) {
             ak_out("measured with a warning, %s: %s\n", size.data,
                    json_string_value(json_array_get(warnings, w)));

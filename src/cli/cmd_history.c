@@ -374,7 +374,7 @@ static int run(const ak_args *args)
     AK_TRY(r.status);
     AK_TRY(straighten(&r, &err));
     if (json) {
-        AK_TRY(ak_trials_print_json(r.trials, r.count, &err));
+        AK_TRY(ak_trials_print_json(r.trials, r.count, NULL, &err));
     } else {
         AK_TRY(print_table(&r, &selection, args, &err));
     }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/device_name.h"
+#include "base/number.h"
 #include "base/value_json.h"
 #include "cli/like_args.h"
 #include "cli/llm_args.h"
@@ -118,8 +119,11 @@ static void print_best(const ak_tune_result *result, const ak_task *task)
                ak_show_real(a, ak_task_objective_value(task, best->cost)), unit[0] == 0 ? "" : " ",
                unit, ak_show_spread(b, low < high ? low : high, low < high ? high : low));
     }
-    ak_out("%s ms%s", ak_show_real(a, best->median_ms),
-           ak_show_spread(b, best->ci_low_ms, best->ci_high_ms));
+    const bool again = result->candidate_count > 0 || result->best_again;
+    const size_t few = again ? 0 : ak_trial_few_samples(best);
+    ak_out("%s ms%s%s%s", ak_show_real(a, best->median_ms), few > 1 ? " (" : "",
+           few > 1 ? ak_number_few(b, few) : ak_show_spread(b, best->ci_low_ms, best->ci_high_ms),
+           few > 1 ? ")" : "");
     bool known = best->tflops > 0 || best->gbs > 0;
     ak_out("%s%s\n", known ? ", " : "",
            known ? ak_show_rate(a, best->tflops, best->gbs, best->bound) : "");

@@ -128,9 +128,18 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
     AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
     AK_TRY(ak_list_changed(changed, call->mcp->archive, list, count, operand_of(call), err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(ak_stored(ak_json_append(trials, ak_mcp_trial_json(&list[i])), err));
+        json_t *one = ak_mcp_trial_json(&list[i]), *finish = NULL;
+        AK_TRY(ak_stored(ak_json_append(trials, one), err));
+        AK_TRY(ak_trial_evidence(&finish, call->mcp->archive, &list[i], err));
+        AK_TRY(ak_stored(ak_json_set(one, "finish", finish), err));
     }
     describe_trials(&call->text, trials);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *finish = json_object_get(json_array_get(trials, i), "finish");
+        const char *undecided = ak_json_text_at(finish, "undecided");
+        ak_buf_print(&call->text, undecided[0] == 0 ? "" : "#%lld: %s\n", (long long)list[i].id,
+                     undecided);
+    }
     if (count == 0) {
         ak_buf_puts(&call->text, "nothing that is ok matches; measure makes trials\n");
     }

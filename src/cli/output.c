@@ -378,14 +378,9 @@ const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high)
 
 const char *ak_show_trial_interval(char out[AK_NUMBER_BYTES], const ak_trial *trial)
 {
-    /* As in archive/trial.c: fewer than six samples have no 95 % interval. The times of a finish
-       have the interval of its rounds. */
-    size_t few = trial->sample_count < 6 && !(trial->search_ms > 0) ? trial->sample_count : 0;
-    if (few == 0 || !(trial->ci_high_ms > trial->ci_low_ms)) {
-        return ak_show_interval(out, trial->ci_low_ms, trial->ci_high_ms);
-    }
-    (void)snprintf(out, AK_NUMBER_BYTES, "%zu samples: no interval", few);
-    return out;
+    const size_t few = ak_trial_few_samples(trial);
+    return few > 1 ? ak_number_few(out, few)
+                   : ak_show_interval(out, trial->ci_low_ms, trial->ci_high_ms);
 }
 
 const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high)

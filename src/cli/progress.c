@@ -316,6 +316,18 @@ static const char *show_value(char out[VALUE_BYTES], const ak_progress *p, const
     return out;
 }
 
+/* Writes " (3 samples: no interval)" if a trial has too few samples for an interval; "" else, and
+   for a recorded time, which is one. */
+static const char *show_few(char out[AK_NUMBER_BYTES], const json_t *event)
+{
+    char words[AK_REAL_BYTES];
+    const size_t samples = json_array_size(json_object_get(event, "samples_ms"));
+    const bool few = samples > 1 && json_is_null(json_object_get(event, "ci_ms"));
+    (void)snprintf(out, AK_NUMBER_BYTES, few ? " (%s)" : "%s",
+                   few ? ak_number_few(words, samples) : "");
+    return out;
+}
+
 static void on_baseline(ak_progress *p, const json_t *event)
 {
     double ms = ak_json_number_at(event, "ms");
@@ -371,11 +383,11 @@ static void on_trial(ak_progress *p, const json_t *event)
             ak_show_rate(b, ak_json_number_at(event, "tflops"), ak_json_number_at(event, "gbs"),
                          ak_json_text_at(event, "bound"));
         bool known = strcmp(rate, "-") != 0;
-        char shown[VALUE_BYTES];
+        char shown[VALUE_BYTES], few[AK_NUMBER_BYTES];
         const char *note = ak_json_text_at(event, "reason");
-        say(p, "%zu%s ok %s ms%s%s%s%s%s%s", at, of, ak_show_real(a, ms), known ? " " : "",
+        say(p, "%zu%s ok %s ms%s%s%s%s%s%s%s", at, of, ak_show_real(a, ms), known ? " " : "",
             known ? rate : "", show_value(shown, p, event), better ? " best" : "",
-            note[0] == 0 ? "" : "; ", note);
+            show_few(few, event), note[0] == 0 ? "" : "; ", note);
     } else if (again) {
         say(p, "check before the finish: %s: %s", status, ak_json_text_at(event, "reason"));
     } else {

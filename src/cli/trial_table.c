@@ -163,12 +163,56 @@ void ak_trials_free(ak_trial *list, size_t count)
     ak_free(list);
 }
 
-ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_error *err)
+ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
+{
+    char *text = NULL;
+    ak_status status = ak_archive_evidence(&text, archive, trial, err);
+    return ak_out_parse(out, status, &text, "evidence", err);
+}
+
+ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_trial *trial,
+                                   ak_error *err)
+{
+    json_t *evidence = NULL;
+    AK_DO(ak_trial_evidence(&evidence, archive, trial, err));
+    const char *words = ak_json_text_at(evidence, "undecided");
+    if (words[0] != 0) {
+        ak_buf_print(out, "%s %s %s%s%s: %s", ak_or_empty(trial->kernel), ak_or_empty(trial->size),
+                     ak_or_empty(trial->dtype), ak_or_empty(trial->choices)[0] == 0 ? "" : " ",
+                     ak_or_empty(trial->choices), words);
+    }
+    json_decref(evidence);
+    return ak_buf_status(out, err);
+}
+
+/* Gives the object of a trial with, from an archive, what the finish found of it. */
+static ak_status trial_text(char **out, const ak_trial *trial, ak_archive *archive, ak_error *err)
+{
+    char *text = NULL;
+    json_t *object = NULL, *finish = NULL;
+    ak_status status = ak_trial_json(out, trial, err);
+    if (archive == NULL || status != AK_OK) {
+        return status;
+    }
+    text = *out;
+    *out = NULL;
+    AK_TRY(ak_out_parse(&object, AK_OK, &text, "trial", err));
+    AK_TRY(ak_trial_evidence(&finish, archive, trial, err));
+    AK_TRY(ak_stored(json_object_set(object, "finish", finish) == 0, err));
+    AK_TRY(ak_json_text(out, object, err));
+out:
+    json_decref(object);
+    json_decref(finish);
+    return status;
+}
+
+ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *archive,
+                               ak_error *err)
 {
     ak_out_whole("[");
     for (size_t i = 0; i < count; i++) {
         char *text = NULL;
-        AK_DO(ak_trial_json(&text, &list[i], err));
+        AK_DO(trial_text(&text, &list[i], archive, err));
         ak_out_whole(i == 0 ? "\n" : ",\n");
         ak_out_whole(text);
         ak_text_free(text);

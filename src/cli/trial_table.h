@@ -18,7 +18,16 @@ void ak_best_row(ak_table *table, const ak_trial *trial);
 ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
                          const ak_archive_filter *filter, ak_error *err);
 void ak_trials_free(ak_trial *list, size_t count);
-/* Prints the trials as a JSON array with one trial on each line. */
-ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_error *err);
+/* Prints the trials as a JSON array with one trial on each line. If `archive` is not NULL, each has
+   `finish`, what the run in whose finish it won says of it (ak_archive_evidence). */
+ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *archive,
+                               ak_error *err);
+/* Gives what the run of a trial says of it (ak_archive_evidence). */
+ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *trial,
+                            ak_error *err);
+/* Adds "SIZE TYPE: Its speed is not decided against ..." if the finish that a trial won left that
+   open. */
+ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_trial *trial,
+                                   ak_error *err);
 
 #endif

@@ -285,20 +285,3 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
     json_decref(known);
     return ak_json_give(out, object, good, err);
 }
-
-json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial)
-{
-    ak_run run = {0};
-    json_t *result = NULL, *found = NULL;
-    if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK &&
-        ak_json_parse_text(&result, run.result_json, "result", NULL) == AK_OK) {
-        found = json_copy(json_object_get(result, "baseline"));
-    }
-    static const char *const beside[] = {"verdict", "warnings"};
-    for (size_t i = 0; json_is_object(found) && i < AK_COUNT(beside); i++) {
-        (void)ak_json_set(found, beside[i], json_incref(json_object_get(result, beside[i])));
-    }
-    json_decref(result);
-    ak_run_clear(&run);
-    return found == NULL ? json_null() : found;
-}

@@ -13,8 +13,9 @@
    candidates, and of the noise. */
 static const char *const of_best[] = {"ms",     "ci_ms", "tflops",   "gbs",       "efficiency",
                                       "joules", "cost",  "cost_low", "cost_high", NULL};
-static const char *const of_candidate[] = {"sm_clock_mhz",        "memory_clock_mhz", "power_watts",
-                                           "temperature_celsius", "throttle",         NULL};
+static const char *const of_candidate[] = {
+    "sm_clock_mhz", "memory_clock_mhz", "power_watts", "temperature_celsius",
+    "throttle",     "over_default",     NULL};
 static const char *const of_noise[] = {"candidates", "seconds", NULL};
 
 /* ---- export ---------------------------------------------------------------------------------- */

@@ -122,9 +122,16 @@ double ak_format_ms(int64_t ns);
 
 /* Gives {"hash": ...} and what the hash stands for, as far as that is known. */
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err);
-/* Returns what the run of a trial says of the fastest library, with the verdict on the comparison
-   and the run's warnings, as a new reference; a JSON null if it says nothing. */
-json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial);
+/* Gives the result of the run of a trial, its configurations as texts; NULL if there is none. */
+ak_status ak_format_result(json_t **out, ak_archive *archive, const ak_trial *trial, ak_error *err);
+/* Returns the entry of a configuration among the candidates of a result whose best it is, else
+   NULL. */
+const json_t *ak_format_best_entry(const json_t *result, const char *config);
+/* Sets what the run of a trial says: "baseline", the fastest library with the verdict on the
+   configuration beside it, "over_default", its speed over the default, and "warnings"; each null if
+   it is not known. The verdicts are null too if the configuration is not the run's best. */
+ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_trial *trial,
+                                 ak_error *err);
 
 /* Gives the document of dispatch.json: for each size the configuration that the latest matching run
    over many sizes chose. */

@@ -32,13 +32,14 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
                 ak_json_set(object, "ci_ms", ak_trial_interval(best)) &&
                 ak_json_set_known(object, "tflops", best->tflops) &&
                 ak_json_set_known(object, "gbs", best->gbs) &&
-                ak_json_set_known(object, "efficiency", best->efficiency) &&
-                ak_json_set(object, "baseline", ak_format_baseline(archive, best)) &&
-                json_object_set(object, "environment", environment) == 0 &&
-                ak_json_set_text(object, "run", best->run) &&
-                ak_json_set(object, "trial", json_integer(best->id)) &&
-                ak_json_set_text(object, "created", now) &&
-                ak_json_set_text(object, "autokernel", AK_VERSION);
+                ak_json_set_known(object, "efficiency", best->efficiency);
+    AK_TRY(ak_stored(good, err));
+    AK_TRY(ak_format_set_evidence(object, archive, best, err));
+    good = json_object_set(object, "environment", environment) == 0 &&
+           ak_json_set_text(object, "run", best->run) &&
+           ak_json_set(object, "trial", json_integer(best->id)) &&
+           ak_json_set_text(object, "created", now) &&
+           ak_json_set_text(object, "autokernel", AK_VERSION);
     AK_TRY(ak_stored(good, err));
     *out = json_incref(object);
 out:

@@ -72,6 +72,12 @@ static void put_samples(ak_buf *out, const ak_trial *trial)
     }
 }
 
+/* Returns whether the field is an end of an interval for which the trial has too few samples. */
+static bool is_few(const ak_trial *trial, const ak_field *field)
+{
+    return ak_field_is_interval(field) && ak_trial_few_samples(trial) > 0;
+}
+
 static void put_field(ak_buf *out, const ak_trial *trial, const ak_field *field)
 {
     switch (field->kind) {
@@ -101,7 +107,7 @@ static void put_field(ak_buf *out, const ak_trial *trial, const ak_field *field)
         }
         break;
     case AK_FIELD_MEASURED:
-        if (*ak_field_real(trial, field) > 0) {
+        if (*ak_field_real(trial, field) > 0 && !is_few(trial, field)) {
             ak_buf_real(out, *ak_field_real(trial, field));
         }
         break;

@@ -184,6 +184,7 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     AK_DO(check_config(trial, where, err));
     AK_DO(check_success(trial, where, err));
     AK_DO(check_consistent(trial, where, err));
+    ak_trial_set_range(trial);
     AK_DO(add_new(import, trial, err));
     if (old_id != 0) {
         id_key(key, old_id);

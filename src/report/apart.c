@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "measure/verdict.h"
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 
 /* Returns by how much a control may differ from itself, in either direction; 0: there was none. */
 static double reach(const ak_speed *control)

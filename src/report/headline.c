@@ -9,8 +9,9 @@
 #include "base/device_name.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "formats/format.h"
 #include "measure/verdict.h"
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 #include "report/headline_sizes.h"
 #include "base/text.h"
 
@@ -142,6 +143,8 @@ static void print_speed(ak_buf *out, const ak_speed *s, const char *name, const 
     print_interval(out, s->low, s->high);
 }
 
+static const char the_default[] = "the default configuration";
+
 static void print_default(ak_buf *out, const json_t *best, const ak_report_model *model)
 {
     ak_speed s = ak_speed_read(json_object_get(best, "over_default"));
@@ -150,7 +153,7 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
         return; /* the best is the default; another sentence says so */
     }
     if (s.ratio > 0 && !ak_json_text_is(best, "name", "default")) {
-        print_speed(out, &s, "the default configuration", "", model->objective);
+        print_speed(out, &s, the_default, "", model->objective);
     } else if (best == NULL && model->default_trial != NULL && model->best.trial != NULL &&
                model->default_trial != model->best.trial) {
         const ak_trial *from = model->default_trial, *to = model->best.trial;
@@ -160,7 +163,7 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
             s.high = from->ci_high_ms / to->ci_low_ms;
             set_verdict(&s, model->result, false);
         }
-        print_speed(out, &s, "the default configuration", "", model->objective);
+        print_speed(out, &s, the_default, "", model->objective);
     }
 }
 
@@ -187,6 +190,55 @@ static void say_speeds(speaker *s)
     }
     ak_buf_puts(&text, text.length == 0 ? "" : ".");
     say(s, "speed", &text);
+}
+
+/* Says which speeds the finish did not decide. */
+static void say_doubts(ak_buf *out, const json_t *result, const json_t *best, const char *objective)
+{
+    size_t i;
+    const json_t *one;
+    const ak_speed over_default = ak_speed_read(json_object_get(best, "over_default"));
+    if (over_default.ratio > 0 && over_default.verdict == AK_SPEED_UNDECIDED) {
+        print_speed(out, &over_default, the_default, "", objective);
+    }
+    json_array_foreach(json_object_get(result, "contestants"), i, one)
+    {
+        if (json_is_string(json_object_get(one, "config")) || !(ak_json_number_at(one, "ms") > 0)) {
+            continue;
+        }
+        const char *name = ak_json_text_at(one, "name");
+        const ak_speed over =
+            against(result, best, one, ak_json_text_is(result, "reference", name));
+        if (over.ratio > 0 && over.verdict == AK_SPEED_UNDECIDED) {
+            print_speed(out, &over, name, ak_json_text_at(one, "version"), objective);
+        }
+    }
+}
+
+ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_trial *trial,
+                              ak_error *err)
+{
+    char objective[AK_OBJECTIVE_NAME_BYTES];
+    json_t *object = json_object(), *result = NULL;
+    ak_buf words = AK_BUF(SENTENCE_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(object, err));
+    AK_TRY(ak_format_set_evidence(object, archive, trial, err));
+    AK_TRY(ak_format_result(&result, archive, trial, err));
+    const json_t *best = ak_format_best_entry(result, trial->config);
+    if (best != NULL) {
+        say_doubts(&words, result, best, ak_choices_objective(objective, trial->choices));
+        ak_buf_puts(&words, words.length == 0 ? "" : ".");
+    }
+    AK_TRY(ak_buf_status(&words, err));
+    AK_TRY(ak_stored(ak_json_set_text(object, "undecided", words.length == 0 ? NULL : words.data),
+                     err));
+    AK_TRY(ak_json_text(out_text, object, err));
+out:
+    ak_buf_free(&words);
+    json_decref(result);
+    json_decref(object);
+    return status;
 }
 
 /* ---- the other sentences --------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 
 ak_sizes_lost ak_sizes_lost_of(const json_t *result)
 {

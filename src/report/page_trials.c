@@ -193,7 +193,12 @@ static bool add_numbers(json_t *out, const choice *c, size_t column)
     json_t *list = json_array();
     const ak_field *field = field_of(columns[column].field);
     for (size_t i = 0; i < c->count; i++) {
-        double value = field == NULL ? columns[column].get(c, i) : number_of(trial_of(c, i), field);
+        const ak_trial *trial = trial_of(c, i);
+        const bool few =
+            field != NULL && ak_field_is_interval(field) && ak_trial_few_samples(trial) > 0;
+        double value = field == NULL ? columns[column].get(c, i)
+                       : few         ? 0
+                                     : number_of(trial, field);
         int digits = columns[column].digits;
         bool known = value - value == 0; /* finite */
         any = any || (known && value != 0);

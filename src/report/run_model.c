@@ -260,8 +260,10 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->config = trial->config;
     best->ms = trial->median_ms;
     best->value = ak_trial_value(trial);
-    best->low_ms = trial->ci_low_ms;
-    best->high_ms = trial->ci_high_ms;
+    if (ak_trial_few_samples(trial) == 0) {
+        best->low_ms = trial->ci_low_ms;
+        best->high_ms = trial->ci_high_ms;
+    }
     best->tflops = trial->tflops;
     best->gbs = trial->gbs;
     best->efficiency = trial->efficiency;

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "measure/overlap.h"
 #include "report/candidate_name.h"
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 #include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
@@ -351,8 +351,10 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
             ak_section_value(b, ak_trial_value(trial));
         }
         ak_section_value(b, trial->median_ms);
-        if (ak_trial_few_samples(trial) > 0 && trial->ci_high_ms > trial->ci_low_ms) {
-            ak_section_cellf(b, "%zu samples: no interval", ak_trial_few_samples(trial));
+        const size_t few = ak_trial_few_samples(trial);
+        if (few > 1) {
+            char words[AK_REAL_BYTES];
+            ak_section_cellf(b, "%s", ak_number_few(words, few));
         } else {
             ak_section_interval(b, trial->ci_low_ms, trial->ci_high_ms);
         }

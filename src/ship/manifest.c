@@ -236,7 +236,7 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
            ak_json_set(one, "conditions", ak_bundle_conditions(t)) &&
            ak_json_set(one, "finish", finish_of(t)) && ak_json_set(one, "search", search_of(t)) &&
-           ak_json_set(one, "baseline", ak_format_baseline(b->archive, t)) &&
+           ak_format_set_evidence(one, b->archive, t, NULL) == AK_OK &&
            (c->table == NULL || (ak_json_copy(one, c->table, of_table)));
 }
 

@@ -173,6 +173,16 @@ static const char *speedup_over(const ak_tune_result *result)
                                                         : "default";
 }
 
+/* Returns the interval of the best's time: of the rounds that measured it again or, without any, of
+   the samples of its trial, unless they are too few. */
+static json_t *best_interval(const ak_tune_result *result)
+{
+    const ak_trial *best = &result->best;
+    return result->candidate_count > 0 || result->best_again
+               ? interval(best->ci_low_ms, best->ci_high_ms)
+               : ak_trial_interval(best);
+}
+
 static json_t *best_json(const ak_tune_result *result, const ak_task *task)
 {
     const ak_trial *best = &result->best;
@@ -182,7 +192,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
     json_t *object = json_object();
     bool good = ak_json_set(object, "config", config_json(best->config, task->space)) &&
                 ak_json_set_real(object, "ms", best->median_ms) &&
-                ak_json_set(object, "ci_ms", interval(best->ci_low_ms, best->ci_high_ms)) &&
+                ak_json_set(object, "ci_ms", best_interval(result)) &&
                 ak_json_set_real(object, "tflops", best->tflops) &&
                 ak_json_set_real(object, "gbs", best->gbs) &&
                 ak_json_set_real(object, "efficiency", best->efficiency) &&

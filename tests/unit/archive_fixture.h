@@ -144,7 +144,9 @@ static inline ak_trial full_trial(double *samples)
     trial.measure_ns = 4;
     trial.overhead_ns = 5;
     trial.samples_ms = samples;
-    trial.sample_count = 3;
+    trial.sample_count = 3; /* too few for an interval: it is their range */
+    trial.ci_low_ms = samples[2];
+    trial.ci_high_ms = samples[1];
     trial.max_error = (double)INFINITY;
     trial.registers = 255;
     trial.shared_bytes = 49152;

@@ -487,6 +487,63 @@ static void test_best(void **state)
     ak_trial_clear(&best);
 }
 
+/* Ends a run with a finish in which `tuned` won with a time and a speed over the default, MR=1, and
+   which measured MR=4 beside it. */
+static void end_with(fixture *f, const char *id, const char *ended, const char *tuned, double ms,
+                     const char *speed, double fourth_ms)
+{
+    char result[900];
+    ak_run run = literal_run(id);
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    (void)snprintf(
+        result, sizeof result,
+        "{\"best\": {\"config\": \"%s\", \"ms\": %g, \"ci_ms\": [%g, %g]}, "
+        "\"contestants\": [{\"name\": \"tuned\", \"config\": \"%s\", \"ms\": %g, "
+        "\"over_default\": %s}, {\"name\": \"default\", \"config\": \"MR=1\", \"ms\": "
+        "%g, \"over_default\": {\"ratio\": 1, \"ratio_ci\": [1, 1], \"verdict\": null}}, "
+        "{\"name\": \"second finalist\", \"config\": \"MR=4\", \"ms\": %g}]}",
+        tuned, ms, 0.99 * ms, 1.01 * ms, tuned, ms, speed, ms, fourth_ms);
+    assert_ok(ak_archive_end_run(f->archive, id, ended, result, err));
+}
+
+static void assert_best(fixture *f, const char *config, double ms, const char *run)
+{
+    ak_trial best;
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_string_equal(best.config, config);
+    assert_true(best.median_ms == ms);
+    assert_string_equal(best.run, run);
+    ak_trial_clear(&best);
+}
+
+/* The lowest of the times of several finishes is luck: a configuration counts as the latest finish
+   measured it, and winners of different finishes are ordered by what these decided. */
+static void test_best_of_several_finishes(void **state)
+{
+    static const char faster[] =
+        "{\"ratio\": 1.3, \"ratio_ci\": [1.28, 1.32], \"verdict\": \"faster\"}";
+    static const char tie[] = "{\"ratio\": 1.0, \"ratio_ci\": [0.99, 1.01], \"verdict\": \"tie\"}";
+    fixture *f = fixture_of(state);
+    static const char *const configs[] = {"MR=1", "MR=4", "MR=6", "MR=8"};
+    for (size_t i = 0; i < 4; i++) {
+        (void)add_trial(f->archive, literal_trial(configs[i], 2.0));
+    }
+    end_with(f, "r1", "2026-11-21T11:00:00.000Z", "MR=6", 0.7, faster, 0.9);
+    assert_best(f, "MR=6", 0.7, "r1");
+    /* The same configuration, measured again. */
+    end_with(f, "r2", "2026-11-21T12:00:00.000Z", "MR=6", 0.8, faster, 0.9);
+    assert_best(f, "MR=6", 0.8, "r2");
+    /* An older finish may be added later. */
+    end_with(f, "r0", "2026-11-21T10:00:00.000Z", "MR=6", 0.6, faster, 0.9);
+    assert_best(f, "MR=6", 0.8, "r2");
+    /* Another one in a faster hour, which is no faster than the default was then. */
+    end_with(f, "r3", "2026-11-21T13:00:00.000Z", "MR=8", 0.75, tie, 0.9);
+    assert_best(f, "MR=6", 0.8, "r2");
+    /* One whose win another finish has refuted. */
+    end_with(f, "r4", "2026-11-21T09:00:00.000Z", "MR=4", 0.5, faster, 0.5);
+    assert_best(f, "MR=6", 0.8, "r2");
+}
+
 /* The best of a run that resumed may be a trial of an earlier run, and the run may have no trial of
    its own. */
 static void test_best_of_a_run_that_resumed(void **state)
@@ -1458,6 +1515,7 @@ int main(void)
         WITH_ARCHIVE(test_best_of_implementations),
         WITH_ARCHIVE(test_best),
         WITH_ARCHIVE(test_best_of_a_run_that_resumed),
+        WITH_ARCHIVE(test_best_of_several_finishes),
         WITH_ARCHIVE(test_best_of_many_sizes),
         WITH_ARCHIVE(test_best_of_many_sizes_by_cost),
         WITH_ARCHIVE(test_what_failed_a_later_check_is_not_best),

@@ -9,7 +9,7 @@
 
 #include "autokernel/autokernel.h"
 #include "measure/contest.h"
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 
 static size_t best_of(const ak_contender *list, size_t count)
 {

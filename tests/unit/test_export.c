@@ -35,8 +35,6 @@ static void fill(ak_archive *archive)
     trial.config = (char *)"MR=8,KC=128,fast=False,alpha=1.0,compiler=clang";
     trial.timestamp = (char *)"2026-11-21T10:54:23.000Z";
     trial.median_ms = 0.25;
-    trial.ci_low_ms = 0.24;
-    trial.ci_high_ms = 0.26;
     trial.max_error = 0.5;
     (void)add_trial(archive, trial);
     trial.config = (char *)"MR=8,KC=256,fast=False,alpha=1.0,compiler=clang";
@@ -170,6 +168,19 @@ static void test_lossless(void **state)
     list_clear(&before);
 }
 
+/* Three samples have no 95 % interval. The file of a user has none, and what reads it knows their
+   range again (test_lossless). */
+static void test_few_samples_in_csv(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    export_to_file(f, f->archive, "csv");
+    char *text = slurp(f->file);
+    assert_non_null(strstr(text, "ms,ci_low_ms,ci_high_ms,max_error"));
+    assert_non_null(strstr(text, ",,,0.5,"));
+    ak_free(text);
+}
+
 /* Three runs of one task: the first has made the trials, the second took its winner over (--resume)
    and has measured it again, and the third was one over two sizes, which names another winner at
    `of_size`, the run of its first size. */
@@ -183,16 +194,21 @@ static void fill_finishes(ak_archive *archive)
         "0.2}, {\"name\": \"tuned\", \"ms\": %s, \"sm_clock_mhz\": 1755.0, \"throttle\": "
         "\"power_cap\"}], \"noise\": {\"candidates\": 2, \"seconds\": 1.5}}";
     static const char *const runs[] = {"first", "second", "of_size", "many"};
-    static const char *const ms[] = {"0.36", "0.35", "0.11"};
+    static const char *const ms[] = {"0.34", "0.35", "0.11"}; /* the latest counts, not the least */
     char text[1000];
     int64_t won[2];
     for (int i = 0; i < 4; i++) {
         ak_run run = literal_run(runs[i]);
         run.size = (char *)(i == 2 ? "M=8,N=8,K=8" : i == 3 ? "M=8,N=8,K=8;M=9,N=9,K=9" : run.size);
+        char started[40], made[40];
+        (void)snprintf(started, sizeof started, "2026-11-21T11:0%d:00.000Z", i);
+        (void)snprintf(made, sizeof made, "2026-11-21T11:0%d:30.000Z", i);
+        run.started = started;
         assert_ok(ak_archive_add_run(archive, &run, err));
         ak_trial trial = literal_trial(i == 2 ? "A=2" : "A=1", 0.5);
         trial.run = run.id;
         trial.size = run.size;
+        trial.timestamp = made;
         if (i == 0 || i == 2) {
             won[i / 2] = add_trial(archive, trial);
             trial.config = (char *)"A=3";
@@ -222,6 +238,46 @@ static char *exported(fixture *f, ak_archive *archive, const char *format)
         memset(created, ' ', strlen("\"created\": \"2026-11-21T12:00:00.000Z\""));
     }
     return text;
+}
+
+/* A finish without a library that decided nothing: files and words say so. */
+static void test_evidence(void **state)
+{
+    static const char result[] =
+        "{\"best\": {\"config\": {\"A\": 1}, \"ms\": 0.36}, \"baseline\": null, \"contestants\": "
+        "[{\"name\": \"tuned\", \"config\": {\"A\": 1}, \"ms\": 0.36, \"over_default\": "
+        "{\"ratio\": "
+        "1.5, \"ratio_ci\": [0.9, 2.5], \"verdict\": \"undecided\", \"undecided_because\": \"times "
+        "vary\"}}], \"warnings\": [\"the machine was busy\"]}";
+    fixture *f = fixture_of(state);
+    ak_run run = literal_run("first");
+    ak_trial trial = literal_trial("A=1", 0.5), best;
+    char *text;
+    json_t *file = NULL;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_archive_end_run(f->archive, run.id, "2026-11-21T12:00:00.000Z", result, err));
+    export_to_file(f, f->archive, "best");
+    assert_ok(ak_json_read(&file, f->file, err));
+    const json_t *over_default = json_object_get(file, "over_default");
+    assert_string_equal(ak_json_text_at(over_default, "verdict"), "undecided");
+    assert_string_equal(ak_json_text_at(over_default, "undecided_because"), "times vary");
+    assert_true(json_is_null(json_object_get(file, "baseline")));
+    assert_int_equal(json_array_size(json_object_get(file, "warnings")), 1);
+    json_decref(file);
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_ok(ak_archive_evidence(&text, f->archive, &best, err));
+    assert_non_null(strstr(text,
+                           "Its speed is not decided against the default configuration: times "
+                           "vary (0.900 to 2.500)."));
+    ak_text_free(text);
+    /* Another configuration of the run has none of this. */
+    assert_ok(ak_trial_set_text(&best.config, "A=2", err));
+    assert_ok(ak_archive_evidence(&text, f->archive, &best, err));
+    assert_null(strstr(text, "not decided"));
+    ak_text_free(text);
+    ak_trial_clear(&best);
 }
 
 /* json and kernels keep what finishes found of their winners, those of runs that resumed and of
@@ -933,7 +989,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(test_formats),
         WITH_ARCHIVE(test_lossless),
+        WITH_ARCHIVE(test_few_samples_in_csv),
         WITH_ARCHIVE(test_finishes),
+        WITH_ARCHIVE(test_evidence),
         WITH_ARCHIVE(test_exchange),
         WITH_ARCHIVE(test_one_task_only),
         WITH_ARCHIVE(test_csv_text),

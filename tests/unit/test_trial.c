@@ -60,6 +60,7 @@ static void test_json_round_trip(void **state)
         json_decref(object);
         assert_ok(ak_json_parse(&object, text, strlen(text), "text", err));
         assert_ok(ak_trial_from_json(&back, object, "here", err));
+        ak_trial_set_range(&back);
         trials[i].timestamp = trials[i].timestamp == NULL ? (char *)"" : trials[i].timestamp;
         assert_same_trial(&back, &trials[i]);
         assert_int_equal(back.id, trials[i].id);
@@ -85,6 +86,22 @@ static void test_few_samples_have_no_interval(void **state)
     trial.sample_count = 3;
     trial.search_ms = 1;
     assert_int_equal(ak_trial_few_samples(&trial), 0);
+}
+
+/* What is written names no interval, and what reads it knows the range again. */
+static void test_few_samples_in_json(void **state)
+{
+    (void)state;
+    double samples[3];
+    ak_trial trial = full_trial(samples), back;
+    json_t *object;
+    assert_ok(ak_trial_to_json(&object, &trial, err));
+    assert_true(json_is_null(json_object_get(object, "ci_ms")));
+    assert_ok(ak_trial_from_json(&back, object, "here", err));
+    ak_trial_set_range(&back);
+    assert_true(back.ci_low_ms == samples[2] && back.ci_high_ms == samples[1]);
+    json_decref(object);
+    ak_trial_clear(&back);
 }
 
 static void test_json_members(void **state)
@@ -323,11 +340,17 @@ int main(void)
 {
     fixture_fail_json_too();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),          cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_json_round_trip), cmocka_unit_test(test_few_samples_have_no_interval),
-        cmocka_unit_test(test_json_members),    cmocka_unit_test(test_json_refusals),
-        cmocka_unit_test(test_config_text),     cmocka_unit_test(test_real),
-        cmocka_unit_test(test_timestamp),       cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_json_round_trip),
+        cmocka_unit_test(test_few_samples_have_no_interval),
+        cmocka_unit_test(test_few_samples_in_json),
+        cmocka_unit_test(test_json_members),
+        cmocka_unit_test(test_json_refusals),
+        cmocka_unit_test(test_config_text),
+        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_timestamp),
+        cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* finish_order.h: orders the candidates of a recorded finish as the finish itself did. */
-#ifndef AK_REPORT_FINISH_ORDER_H
-#define AK_REPORT_FINISH_ORDER_H
+#ifndef AK_ARCHIVE_FINISH_ORDER_H
+#define AK_ARCHIVE_FINISH_ORDER_H
 
 #include "base/value_json.h"
 #include "measure/contest.h"
@@ -24,6 +24,8 @@ bool ak_noise_is_clean(const json_t *noise);
 /* Sets verdict and doubt of a speed by its interval, as a comparison does. A control with ratio 0
    is none. */
 void ak_speed_judge(ak_speed *s, const ak_speed *control, bool clean);
+/* Reads what a recorded candidate is ordered by; cost 0 if it is a library or did not run. */
+ak_contender ak_contender_read(const json_t *candidate);
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
 
 #endif

@@ -1,5 +1,5 @@
 /* finish_order.c: see finish_order.h. */
-#include "report/finish_order.h"
+#include "archive/finish_order.h"
 
 #include <string.h>
 
@@ -56,7 +56,7 @@ void ak_speed_judge(ak_speed *s, const ak_speed *control, bool clean)
     s->verdict = ak_verdict_doubt(&s->doubt, &ratio, control->ratio > 0 ? &same : NULL, clean);
 }
 
-static ak_contender contender_of(const json_t *one)
+ak_contender ak_contender_read(const json_t *one)
 {
     double cost = ak_json_positive_at(one, "cost");
     ak_contender c = {.over_default = ak_speed_read(json_object_get(one, "over_default")),
@@ -90,7 +90,7 @@ void ak_finish_order_of(ak_finish_order *out, const json_t *candidates)
     size_t size = json_array_size(candidates);
     size = size < AK_CONTEST_MAX ? size : AK_CONTEST_MAX;
     for (size_t i = 0; i < size; i++) {
-        all[i] = contender_of(json_array_get(candidates, i));
+        all[i] = ak_contender_read(json_array_get(candidates, i));
     }
     out->ranks = out->count = ak_contest_order(out->list, all, size);
     add_libraries(out, candidates, size);
