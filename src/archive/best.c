@@ -203,14 +203,11 @@ static bool was_judged(const finishes *f, const char *run)
 /* Copies the conditions of the device while the winner was measured to the trial. */
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
 {
-    const char *throttle = ak_json_text_or_null(conditions, "throttle");
     best->sm_clock_mhz = ak_json_positive_at(conditions, "sm_clock_mhz");
     best->memory_clock_mhz = ak_json_positive_at(conditions, "memory_clock_mhz");
     best->power_watts = ak_json_positive_at(conditions, "power_watts");
     best->temperature_celsius = ak_json_positive_at(conditions, "temperature_celsius");
-    ak_free(best->throttle);
-    best->throttle = throttle == NULL ? NULL : ak_strdup(throttle);
-    return throttle != NULL && best->throttle == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_trial_set_text(&best->throttle, ak_json_text_or_null(conditions, "throttle"), err);
 }
 
 /* Replaces the best trial by one of a run's winner, with the winner's figures. A rate that the run

@@ -73,10 +73,8 @@ const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b)
 
 ak_status ak_trial_set_text(char **text_member, const char *text, ak_error *err)
 {
-    char *copy = ak_strdup(text);
-    if (copy == NULL && text != NULL) {
-        return ak_fail_memory(err);
-    }
+    char *copy;
+    AK_DO(ak_copy_text(&copy, text, err));
     ak_free(*text_member);
     *text_member = copy;
     return AK_OK;

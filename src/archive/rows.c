@@ -368,9 +368,7 @@ ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *w
     int position = 1;
     for (size_t i = 0; i < CONDITION_COUNT; i++) {
         const char *text = filter_text(filter, i);
-        if (text != NULL && !ak_store_bind_text(*out, position++, text)) {
-            AK_TRY(ak_fail_memory(err));
-        }
+        AK_TRY(ak_stored(text == NULL || ak_store_bind_text(*out, position++, text), err));
     }
 out:
     ak_buf_free(&sql);

@@ -69,7 +69,7 @@ ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_e
     if (ak_inventory_get(&all, inventory, &why) != AK_OK) {
         return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
     }
-    const char *missing = json_string_value(json_object_get(all, inventory->missing));
+    const char *missing = ak_json_text_or_null(all, inventory->missing);
     size_t count = json_array_size(json_object_get(all, "devices"));
     if (count == 0) {
         return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
@@ -89,7 +89,7 @@ ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const
     AK_DO(ak_inventory_get(&all, inventory, err));
     json_array_foreach(json_object_get(all, "devices"), i, one)
     {
-        if (strcmp(ak_json_text_at(one, "device"), device) == 0) {
+        if (ak_json_text_is(one, "device", device)) {
             *out = one;
             return AK_OK;
         }

@@ -51,7 +51,7 @@ char *ak_strdup(const char *text)
 ak_status ak_copy_text(char **out, const char *text, ak_error *err)
 {
     *out = ak_strdup(text);
-    return ak_made(*out, err);
+    return ak_stored(*out != NULL || text == NULL, err);
 }
 
 char *ak_strndup(const char *text, size_t length)
@@ -85,9 +85,7 @@ ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_e
         }
     }
     void *grown = ak_resize(*array, wanted, size);
-    if (grown == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(grown, err));
     *array = grown;
     *capacity = wanted;
     return AK_OK;

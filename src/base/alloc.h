@@ -20,7 +20,7 @@ void *ak_resize(void *memory, size_t count, size_t size);
    for NULL. */
 char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
-/* Copies a text that is not NULL to *out, as ak_strdup does. Returns AK_NO_MEMORY on failure. */
+/* Copies a text to *out, as ak_strdup does. Returns AK_NO_MEMORY on failure. */
 ak_status ak_copy_text(char **out, const char *text, ak_error *err);
 /* Frees memory from any of the functions above. NULL is accepted. */
 void ak_free(void *memory);

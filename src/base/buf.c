@@ -132,6 +132,12 @@ void ak_buf_real(ak_buf *buf, double value)
     ak_buf_puts(buf, text);
 }
 
+void ak_buf_ratio(ak_buf *buf, double ratio)
+{
+    char text[AK_REAL_BYTES];
+    ak_buf_puts(buf, ak_number_ratio(text, ratio));
+}
+
 void ak_buf_unshared(ak_buf *out, const char *list, const char *base)
 {
     while (*list != 0) {

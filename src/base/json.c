@@ -433,6 +433,11 @@ bool ak_json_append(json_t *list, json_t *value)
     return json_array_append_new(list, value) == 0;
 }
 
+void ak_json_add(json_t **list, json_t *value)
+{
+    *list = ak_json_whole(*list, ak_json_append(*list, value));
+}
+
 bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys)
 {
     bool good = true;
@@ -446,31 +451,28 @@ bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys)
 json_t *ak_json_reals(const double *values, size_t count)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = ak_json_append(list, ak_json_real(values[i]));
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&list, ak_json_real(values[i]));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 json_t *ak_json_integers(const int64_t *values, size_t count)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(list, json_integer(values[i])) == 0;
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&list, json_integer(values[i]));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 json_t *ak_json_texts(const char *const *texts, size_t count)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = ak_json_append(list, json_string(texts[i]));
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&list, json_string(texts[i]));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 json_t *ak_json_whole(json_t *value, bool good)
@@ -484,9 +486,7 @@ json_t *ak_json_whole(json_t *value, bool good)
 
 ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
 {
-    if (ak_json_whole(value, good) == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(ak_json_whole(value, good) != NULL, err));
     *out = value;
     return AK_OK;
 }

@@ -107,6 +107,9 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text);
 /* Appends a value to a list and takes over the reference to it. Returns false as ak_json_set does.
  */
 bool ak_json_append(json_t *list, json_t *value);
+/* Appends a value in the same way to a list that is being made. If that fails, releases the list
+   and makes it NULL, to which nothing can be added any more: so a list is whole or NULL. */
+void ak_json_add(json_t **list, json_t *value);
 /* Copies those members of `from` that a NULL-terminated list names and that it has. */
 bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys);
 

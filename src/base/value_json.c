@@ -6,7 +6,6 @@
 json_t *ak_value_json(const ak_value *value)
 {
     json_t *list;
-    bool good = true;
     switch (value->type) {
     case AK_VALUE_BOOL:
         return json_boolean(value->as.boolean);
@@ -18,10 +17,10 @@ json_t *ak_value_json(const ak_value *value)
         return json_string(value->as.string);
     case AK_VALUE_LIST:
         list = json_array();
-        for (size_t i = 0; good && i < value->as.list.count; i++) {
-            good = ak_json_append(list, ak_value_json(&value->as.list.items[i]));
+        for (size_t i = 0; i < value->as.list.count; i++) {
+            ak_json_add(&list, ak_value_json(&value->as.list.items[i]));
         }
-        return ak_json_whole(list, good);
+        return list;
     }
     return NULL;
 }

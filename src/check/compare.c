@@ -400,7 +400,7 @@ ak_status ak_compare_selftest(const char *problem, const char *argument,
                   .values = ak_alloc(with->count, sizeof(double)),
                   .encoded = ak_alloc(with->count, ak_dtype_bytes(with->dtype))};
     ak_status status = AK_OK;
-    AK_TRY(t.values == NULL || t.encoded == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(t.values != NULL && t.encoded != NULL, err));
     AK_TRY(check_reference(&t, err));
     AK_TRY(check_wrong(&t, inputs, err));
 out:

@@ -48,11 +48,7 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
         ak_table_cell(table, "%s", ak_task_size(m->task));
     }
     ak_table_cell(table, "%s", m->list[i].name);
-    if (trial->id > 0) {
-        ak_table_cell(table, "#%lld", (long long)trial->id);
-    } else {
-        ak_table_cell(table, "-");
-    }
+    ak_table_cell_if(table, trial->id > 0, "#%lld", (long long)trial->id);
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_trial_interval(a, trial));
@@ -209,13 +205,13 @@ static ak_status print_json(const bench *b, ak_error *err)
 {
     json_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
     json_t *list = json_array();
-    bool good = object != NULL && list != NULL;
-    for (size_t s = 0; s < b->begun && good && b->size_count > 1; s++) {
-        good = ak_json_append(list, size_json(&b->sizes[s]));
+    for (size_t s = 0; s < b->begun && b->size_count > 1; s++) {
+        ak_json_add(&list, size_json(&b->sizes[s]));
     }
-    good = good && (b->size_count == 1 || json_object_set(object, "sizes", list) == 0) &&
-           (b->why_not[0] == 0 || ak_json_set_text(object, "not_archived", b->why_not)) &&
-           ak_out_json(object);
+    const bool good =
+        object != NULL && (b->size_count == 1 || json_object_set(object, "sizes", list) == 0) &&
+        (b->why_not[0] == 0 || ak_json_set_text(object, "not_archived", b->why_not)) &&
+        ak_out_json(object);
     json_decref(list);
     json_decref(object);
     return ak_stored(good, err);

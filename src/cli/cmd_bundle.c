@@ -88,15 +88,11 @@ static void show_measured(const json_t *file)
         ak_table_cell(&table, "%lld", (long long)json_integer_value(json_object_get(m, "threads")));
         ak_table_cell(&table, "%lld B",
                       (long long)json_integer_value(json_object_get(m, "workspace_bytes")));
-        if (json_is_object(baseline)) {
-            const bool open = ak_json_text_is(baseline, "verdict", "undecided");
-            ak_table_cell(&table, "%s %s: %s ms%s", ak_json_text_at(baseline, "name"),
-                          ak_json_text_at(baseline, "version"),
-                          ak_show_real(number, ak_json_number_at(baseline, "ms")),
-                          open ? " (not decided)" : "");
-        } else {
-            ak_table_cell(&table, "-");
-        }
+        const bool open = ak_json_text_is(baseline, "verdict", "undecided");
+        ak_table_cell_if(&table, json_is_object(baseline), "%s %s: %s ms%s",
+                         ak_json_text_at(baseline, "name"), ak_json_text_at(baseline, "version"),
+                         ak_show_real(number, ak_json_number_at(baseline, "ms")),
+                         open ? " (not decided)" : "");
         ak_table_cell(&table, "%s", ak_json_text_at(m, "date"));
         ak_buf_free(&size);
     }
@@ -230,7 +226,7 @@ static void print_rows(const json_t *report)
     ak_table_begin(&table, "size", "result", "timed as in a", ">ms then", ">ms now",
                    "95 % interval", ">slowdown", "_", NULL);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i), *ci = json_object_get(row, "ci_ms");
+        const json_t *row = json_array_get(list, i);
         const json_t *slowdown = json_object_get(row, "slowdown");
         char a[AK_NUMBER_BYTES];
         ak_table_cell(&table, "%s", ak_json_text_at(row, "size"));
@@ -239,13 +235,10 @@ static void print_rows(const json_t *report)
         ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "then_ms")));
         ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "ms")));
         ak_table_cell(&table, "%s",
-                      ak_show_interval(a, json_number_value(json_array_get(ci, 0)),
-                                       json_number_value(json_array_get(ci, 1))));
-        if (json_is_real(slowdown)) {
-            ak_table_cell(&table, "%+.1f %%", 100 * json_real_value(slowdown));
-        } else {
-            ak_table_cell(&table, "-");
-        }
+                      ak_show_interval(a, ak_json_number_in(row, "ci_ms", 0),
+                                       ak_json_number_in(row, "ci_ms", 1)));
+        ak_table_cell_if(&table, json_is_real(slowdown), "%+.1f %%",
+                         100 * json_real_value(slowdown));
         const char *clocks = ak_json_text_at(row, "clocks");
         bool slower = json_is_true(json_object_get(row, "slower"));
         const char *reason = ak_json_text_at(row, "reason");

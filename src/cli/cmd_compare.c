@@ -264,11 +264,9 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     ak_table_cell(table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
     if (known && mine == &c->comparison.candidates[c->comparison.reference]) {
         ak_table_cell(table, "reference");
-    } else if (known) {
-        ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, mine->ratio_low),
-                      ak_show_ratio(b, mine->ratio_high), ak_verdict_words(words, mine));
     } else {
-        ak_table_cell(table, "-");
+        ak_table_cell_if(table, known, "%s .. %s%s", ak_show_ratio(a, mine->ratio_low),
+                         ak_show_ratio(b, mine->ratio_high), ak_verdict_words(words, mine));
     }
     ak_table_cell(table, "%s", ak_or_empty(mine->reason));
 }

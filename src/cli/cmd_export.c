@@ -174,7 +174,7 @@ static void say_note(void *context, const char *line)
 {
     const exporting *e = context;
     ak_warn("%s", line);
-    (void)json_array_append_new(e->notes, json_string(line));
+    (void)ak_json_append(e->notes, json_string(line));
 }
 
 static ak_status look_at_target(void *context, const char *folder, const char *name,

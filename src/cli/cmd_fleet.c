@@ -21,21 +21,14 @@ static void cell_number(ak_table *table, const json_t *object, const char *key, 
 {
     char text[AK_NUMBER_BYTES];
     const json_t *value = json_object_get(object, key);
-    if (json_is_number(value)) {
-        ak_table_cell(table, "%s%s", ak_show_real(text, json_number_value(value)), unit);
-    } else {
-        ak_table_cell(table, "-");
-    }
+    ak_table_cell_if(table, json_is_number(value), "%s%s",
+                     ak_show_real(text, json_number_value(value)), unit);
 }
 
 static void cell_whole(ak_table *table, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    if (json_is_integer(value)) {
-        ak_table_cell(table, "%lld", (long long)json_integer_value(value));
-    } else {
-        ak_table_cell(table, "-");
-    }
+    ak_table_cell_if(table, json_is_integer(value), "%lld", (long long)json_integer_value(value));
 }
 
 static const char *or_dash(const char *text)

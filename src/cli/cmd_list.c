@@ -21,12 +21,11 @@ typedef struct listing {
 json_t *ak_implementations_json(const ak_problem *problem)
 {
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; i < ak_problem_implementation_count(problem); i++) {
         json_t *name = json_string(ak_problem_implementation(problem, i));
-        good = ak_json_append(list, name) && good;
+        ak_json_add(&list, name);
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 static void add_row(void *context, const char *name, const char *description)
@@ -127,12 +126,11 @@ static const char *use_text(ak_parameter_use use)
 static json_t *parameter_json(const ak_parameter *p)
 {
     json_t *values = json_array();
-    bool good = true;
     for (size_t v = 0; v < p->value_count; v++) {
-        good = ak_json_append(values, ak_value_json(&p->values[v])) && good;
+        ak_json_add(&values, ak_value_json(&p->values[v]));
     }
     return json_pack("{s:s, s:s?, s:o, s:o, s:s, s:b}", "name", p->name, "description",
-                     p->description, "values", ak_json_whole(values, good), "default",
+                     p->description, "values", values, "default",
                      ak_value_json(&p->values[p->default_index]), "use", use_text(p->use),
                      "numerics", p->numerics);
 }
@@ -149,25 +147,24 @@ json_t *ak_space_json(const ak_task *task)
     ak_config fallback;
     ak_space_default(&fallback, space);
     json_t *object = json_object(), *parameters = json_array(), *conditions = json_array();
-    bool good = object != NULL && parameters != NULL && conditions != NULL;
-    for (size_t i = 0; i < ak_space_parameter_count(space) && good; i++) {
-        good = ak_json_append(parameters, parameter_json(ak_space_parameter(space, i)));
+    for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
+        ak_json_add(&parameters, parameter_json(ak_space_parameter(space, i)));
     }
-    for (size_t i = 0; i < ak_space_condition_count(space) && good; i++) {
+    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
         json_t *row = json_pack("{s:s, s:s?}", "expression", ak_space_condition(space, i), "reason",
                                 ak_space_condition_reason(space, i));
-        good = ak_json_append(conditions, row);
+        ak_json_add(&conditions, row);
     }
-    good = good && ak_task_json(object, task) &&
-           ak_json_set_text(object, "description", ak_problem_description(problem)) &&
-           ak_json_set(object, "implementations", ak_implementations_json(problem)) &&
-           ak_json_set_real(object, "flops", ak_task_flops(task)) &&
-           ak_json_set_real(object, "bytes", ak_task_bytes(task)) &&
-           ak_json_set(object, "parameters", json_incref(parameters)) &&
-           ak_json_set(object, "conditions", json_incref(conditions)) &&
-           ak_json_set(object, "default", ak_config_json(space, &fallback)) &&
-           ak_json_set(object, "cartesian", whole_json(ak_space_cartesian(space))) &&
-           ak_json_set(object, "valid", whole_json((double)ak_space_count(space)));
+    const bool good = ak_task_json(object, task) &&
+                      ak_json_set_text(object, "description", ak_problem_description(problem)) &&
+                      ak_json_set(object, "implementations", ak_implementations_json(problem)) &&
+                      ak_json_set_real(object, "flops", ak_task_flops(task)) &&
+                      ak_json_set_real(object, "bytes", ak_task_bytes(task)) &&
+                      ak_json_set(object, "parameters", json_incref(parameters)) &&
+                      ak_json_set(object, "conditions", json_incref(conditions)) &&
+                      ak_json_set(object, "default", ak_config_json(space, &fallback)) &&
+                      ak_json_set(object, "cartesian", whole_json(ak_space_cartesian(space))) &&
+                      ak_json_set(object, "valid", whole_json((double)ak_space_count(space)));
     json_decref(parameters);
     json_decref(conditions);
     return ak_json_whole(object, good);

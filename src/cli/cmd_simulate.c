@@ -182,13 +182,13 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
 static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
 {
     json_t *object = json_object(), *list = json_array();
-    bool good = list != NULL && ak_json_set_text(object, "strategy", e->strategy);
+    bool good = ak_json_set_text(object, "strategy", e->strategy);
     if (good && ak_args_has(args, AK_OPTION_SCORE)) {
         good = ak_json_set(object, "score", e->scored ? json_real(e->score) : json_null());
     }
     good = good && ak_json_set_real(object, "ms_per_proposal", e->ms_per_proposal);
-    for (size_t i = 0; i < b->recording_count && good; i++) {
-        good = ak_json_append(list, result_json(b, e, i, args));
+    for (size_t i = 0; i < b->recording_count; i++) {
+        ak_json_add(&list, result_json(b, e, i, args));
     }
     /* ak_json_set releases the list even on failure. */
     good = ak_json_set(object, "recordings", list) && good;
@@ -199,12 +199,10 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
 static json_t *board_json(const board *b, const ak_args *args)
 {
     json_t *object = json_object(), *list = json_array();
-    bool good = list != NULL;
-    for (size_t e = 0; e < b->entry_count && good; e++) {
-        good = ak_json_append(list, entry_json(b, &b->entries[e], args));
+    for (size_t e = 0; e < b->entry_count; e++) {
+        ak_json_add(&list, entry_json(b, &b->entries[e], args));
     }
-    good = ak_json_set(object, "strategies", list) && good;
-    return ak_json_whole(object, good);
+    return ak_json_whole(object, ak_json_set(object, "strategies", list));
 }
 
 /* Prints the object of a single strategy, or {"strategies": [...]} for several. */
@@ -212,15 +210,6 @@ static bool print_json(const json_t *all)
 {
     const json_t *list = json_object_get(all, "strategies");
     return ak_out_json(json_array_size(list) == 1 ? json_array_get(list, 0) : all);
-}
-
-static void score_cell(ak_table *table, bool scored, double score)
-{
-    if (scored) {
-        ak_table_cell(table, "%.3f", score);
-    } else {
-        ak_table_cell(table, "-");
-    }
 }
 
 /* Writes a time as "1:05" or "7 s", or as "0.05 s" below a second. */
@@ -280,7 +269,7 @@ static void print_results(const board *b, const ak_args *args)
             ak_table_cell(&table, "%s", b->entries[e].strategy);
             ak_table_cell(&table, "%zu", result->count);
             if (score) {
-                score_cell(&table, result->scored, result->score);
+                ak_table_cell_if(&table, result->scored, "%.3f", result->score);
             }
             ak_table_cell(&table, "%s", ak_show_real(a, result->median_best));
             ak_table_cell(&table, "%s", show_time(a, m.best_seconds));
@@ -324,7 +313,7 @@ static void print_text(const board *b, const ak_args *args)
     ak_table_begin(&table, "strategy", ">score", ">ms a proposal", NULL);
     for (size_t e = 0; e < b->entry_count; e++) {
         ak_table_cell(&table, "%s", b->entries[e].strategy);
-        score_cell(&table, b->entries[e].scored, b->entries[e].score);
+        ak_table_cell_if(&table, b->entries[e].scored, "%.3f", b->entries[e].score);
         ak_table_cell(&table, "%.4f", b->entries[e].ms_per_proposal);
     }
     ak_table_print(&table);
@@ -390,7 +379,7 @@ static int run(const ak_args *args)
     AK_TRY(simulate(b, args, &err));
     AK_TRY(ak_args_has(args, AK_OPTION_SCORE) ? control(b, args, &err) : AK_OK);
     all = board_json(b, args);
-    AK_TRY(all == NULL || (json && !print_json(all)) ? ak_fail_memory(&err) : AK_OK);
+    AK_TRY(ak_stored(all != NULL && (!json || print_json(all)), &err));
     if (!json && !page) {
         print_text(b, args);
     }

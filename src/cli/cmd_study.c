@@ -72,11 +72,8 @@ static const json_t *last_of(const json_t *curve)
 /* Adds a number among the members of an object, or "-" if it is not known. */
 static void number_cell(ak_table *table, const json_t *object, const char *key, int digits)
 {
-    if (json_is_number(json_object_get(object, key))) {
-        ak_table_cell(table, "%.*f", digits, ak_json_number_at(object, key));
-    } else {
-        ak_table_cell(table, "-");
-    }
+    ak_table_cell_if(table, json_is_number(json_object_get(object, key)), "%.*f", digits,
+                     ak_json_number_at(object, key));
 }
 
 static void print_arms(const json_t *study)
@@ -94,12 +91,8 @@ static void print_arms(const json_t *study)
         ak_table_cell(&table, "%s", ak_json_text_at(arm, "arm"));
         ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "runs"));
         number_cell(&table, last, "quality", 4);
-        if (json_is_number(json_object_get(last, "low"))) {
-            ak_table_cell(&table, "%.4f .. %.4f", ak_json_number_at(last, "low"),
-                          ak_json_number_at(last, "high"));
-        } else {
-            ak_table_cell(&table, "-");
-        }
+        ak_table_cell_if(&table, json_is_number(json_object_get(last, "low")), "%.4f .. %.4f",
+                         ak_json_number_at(last, "low"), ak_json_number_at(last, "high"));
         number_cell(&table, json_object_get(arm, "deployed"), "quality", 4);
         ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "reached_reference"));
         number_cell(&table, arm, "evaluations_mean", 1);

@@ -125,11 +125,9 @@ static void speed_cells(ak_table *table, const ak_compared *c, bool is_reference
         ak_table_cell(table, "failed");
     } else if (is_reference) {
         ak_table_cell(table, "reference");
-    } else if (c->ratio_high > 0) {
-        ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, c->ratio_low),
-                      ak_show_ratio(b, c->ratio_high), ak_verdict_words(words, c));
     } else {
-        ak_table_cell(table, "-");
+        ak_table_cell_if(table, c->ratio_high > 0, "%s .. %s%s", ak_show_ratio(a, c->ratio_low),
+                         ak_show_ratio(b, c->ratio_high), ak_verdict_words(words, c));
     }
 }
 

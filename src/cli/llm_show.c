@@ -66,11 +66,7 @@ static void print_proposals(const json_t *call)
             ak_table_cell(&table, "default");
         }
         const json_t *gain = json_object_get(proposal, "expected_gain");
-        if (json_is_number(gain)) {
-            ak_table_cell(&table, "%+.1f %%", json_number_value(gain) * 100);
-        } else {
-            ak_table_cell(&table, "-");
-        }
+        ak_table_cell_if(&table, json_is_number(gain), "%+.1f %%", json_number_value(gain) * 100);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "verdict"));
         ak_table_cell(&table, "%s", outcome);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "hypothesis"));
@@ -101,11 +97,15 @@ static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tok
 
 /* Prints a cost. That of a question whose tokens are not known is the most that it can have
    cost. */
+static void show_usd(const char *before, double usd, bool uncounted)
+{
+    ak_out("%s%s$%.4f", before, uncounted && usd > 0 ? "at most " : "", usd);
+}
+
 static void show_cost(const char *before, const json_t *cost, bool uncounted)
 {
     if (json_is_number(cost)) {
-        const double usd = json_number_value(cost);
-        ak_out("%s%s$%.4f", before, uncounted && usd > 0 ? "at most " : "", usd);
+        show_usd(before, json_number_value(cost), uncounted);
     }
 }
 
@@ -141,7 +141,7 @@ static void print_call(const json_t *call, bool first)
     } else {
         print_text("reply", ak_json_text_at(call, "reply"));
         for (size_t i = 0; i < AK_COUNT(cuts); i++) {
-            if (strcmp(ak_json_text_at(call, "finish"), cuts[i].finish) == 0) {
+            if (ak_json_text_is(call, "finish", cuts[i].finish)) {
                 ak_out("\nThe reply was cut: %s.\n", cuts[i].why);
             }
         }
@@ -195,13 +195,13 @@ out:
 
 /* ---- stats ----------------------------------------------------------------------------------- */
 
-/* Adds a cell with the interval of a speed, marked as not decided if it contains 1. The reference
-   itself, 1 .. 1, has an empty cell. */
-static void interval_cell(ak_table *table, const json_t *interval)
+/* Adds a cell with the interval of the best speed, marked as not decided if it contains 1. The
+   reference itself, 1 .. 1, has an empty cell. */
+static void interval_cell(ak_table *table, const json_t *row)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    double low = json_number_value(json_array_get(interval, 0));
-    double high = json_number_value(json_array_get(interval, 1));
+    double low = ak_json_number_in(row, "best_speed_ci", 0);
+    double high = ak_json_number_in(row, "best_speed_ci", 1);
     if (!(high > 0)) {
         ak_table_cell(table, "-");
     } else if (low == 1 && high == 1) {
@@ -234,7 +234,7 @@ static void print_proposers(const json_t *list)
         ak_table_cell(&table, "%.0f", ak_json_number_at(row, "trials"));
         ak_table_cell(&table, "%s", ak_show_percent(share, ak_json_number_at(row, "success_rate")));
         ak_table_cell(&table, "%s", ak_show_ratio(speed, ak_json_number_at(row, "best_speed")));
-        interval_cell(&table, json_object_get(row, "best_speed_ci"));
+        interval_cell(&table, row);
         ak_table_cell(&table, "%s", failed.data);
         ak_buf_free(&failed);
     }
@@ -302,8 +302,7 @@ void ak_llm_use_print(const ak_llm_use *use)
     ak_out("%s: %zu question%s, %zu failed; %s", use->model, use->calls, ak_plural(use->calls),
            use->failed, tokens);
     if (use->priced) {
-        ak_out("; %s$%.4f", use->uncounted > 0 && use->cost_usd > 0 ? "at most " : "",
-               use->cost_usd);
+        show_usd("; ", use->cost_usd, use->uncounted > 0);
     }
     ak_out("\n");
 }

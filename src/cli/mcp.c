@@ -124,10 +124,7 @@ static ak_rpc_code list_tools(json_t **result, ak_mcp *mcp, const ak_rpc_message
     (void)message;
     json_t *tools = json_array();
     for (size_t i = 0; i < ak_mcp_tool_count; i++) {
-        if (!ak_json_append(tools, ak_mcp_tool_json(&ak_mcp_tools[i], mcp))) {
-            json_decref(tools);
-            return no_memory(err);
-        }
+        ak_json_add(&tools, ak_mcp_tool_json(&ak_mcp_tools[i], mcp));
     }
     return give(result, json_pack("{s:o}", "tools", tools), err);
 }
@@ -322,7 +319,7 @@ static json_t *revision_error(const json_t *id, const char *wanted)
     json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");
     json_t *data =
         json_pack("{s:[s], s:o}", "supported", NEWEST, "requested", ak_json_shown(wanted));
-    bool good = json_object_set_new(json_object_get(reply, "error"), "data", data) == 0;
+    bool good = ak_json_set(json_object_get(reply, "error"), "data", data);
     return ak_json_whole(reply, good);
 }
 
@@ -357,7 +354,7 @@ static json_t *answer_batch(ak_mcp *mcp, const json_t *batch)
         ak_mcp_link_begin(mcp->link, json_object_get(each, "id"));
         json_t *reply = answer_one(mcp, each);
         if (reply != NULL) {
-            (void)json_array_append_new(replies, reply);
+            (void)ak_json_append(replies, reply);
         }
     }
     if (json_array_size(replies) == 0) {

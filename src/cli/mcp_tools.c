@@ -141,12 +141,12 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
                  tool->task && tool->required[0] != 0 ? ", " : "", tool->required);
     json_t *schema = parse(&text), *names = json_array();
     ak_buf_free(&text);
-    bool good = schema != NULL && names != NULL;
-    for (size_t i = 0; i < mcp->kernel_count && good; i++) {
-        good = ak_json_append(names, json_string(mcp->kernels[i].name));
+    for (size_t i = 0; i < mcp->kernel_count; i++) {
+        ak_json_add(&names, json_string(mcp->kernels[i].name));
     }
     json_t *kernel = json_object_get(json_object_get(schema, "properties"), "kernel");
-    good = good && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
+    const bool good =
+        names != NULL && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
     json_decref(names);
     return ak_json_whole(schema, good);
 }
@@ -162,7 +162,7 @@ static json_t *output_schema(const ak_mcp_tool *tool)
     ak_buf_free(&text);
     json_object_foreach(json_object_get(schema, "properties"), key, each)
     {
-        (void)json_array_append_new(required, json_string(key));
+        ak_json_add(&required, json_string(key));
     }
     bool good = ak_json_set(schema, "required", required);
     return ak_json_whole(schema, good);

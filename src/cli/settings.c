@@ -255,7 +255,6 @@ ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_s
 json_t *ak_settings_json(const ak_settings *settings)
 {
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const char *text = settings->at[i].text;
         char key[NAME_MAX_BYTES];
@@ -263,10 +262,10 @@ json_t *ak_settings_json(const ak_settings *settings)
         if (ak_options_all[i].setting) {
             json_t *row = json_pack("{s:s, s:s?, s:s}", "name", key, "value", text, "from",
                                     text == NULL ? "default" : settings->at[i].origin);
-            good = ak_json_append(list, row) && good;
+            ak_json_add(&list, row);
         }
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 bool ak_settings_meant(char *out, size_t bytes, const char *name)
@@ -305,7 +304,7 @@ json_t *ak_settings_unknown(void)
         }
         char *clean = meant ? NULL : ak_utf8_clean(name); /* JSON cannot hold other bytes */
         if (clean != NULL) {
-            (void)json_array_append_new(list, json_string(clean));
+            (void)ak_json_append(list, json_string(clean));
             ak_free(clean);
         }
     }

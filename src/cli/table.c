@@ -25,13 +25,11 @@ void ak_table_begin(ak_table *table, const char *header, ...)
     va_end(args);
 }
 
-void ak_table_cell(ak_table *table, const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void add_cell(ak_table *table, const char *format,
+                                                           va_list args)
 {
     char text[CELL_MAX];
-    va_list args;
-    va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     ak_plain_line(text);
     if (table->failed || AK_GROW(table->cells, &table->capacity, table->count + 1, NULL) != AK_OK ||
         ak_copy_text(&table->cells[table->count], text, NULL) != AK_OK) {
@@ -39,6 +37,22 @@ void ak_table_cell(ak_table *table, const char *format, ...)
         return;
     }
     table->count++;
+}
+
+void ak_table_cell(ak_table *table, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_cell(table, format, args);
+    va_end(args);
+}
+
+void ak_table_cell_if(ak_table *table, bool known, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_cell(table, known ? format : "-", args);
+    va_end(args);
 }
 
 void ak_table_print(ak_table *table)

@@ -29,6 +29,9 @@ typedef struct ak_table {
 
 void ak_table_begin(ak_table *table, const char *header, ...) __attribute__((sentinel));
 void ak_table_cell(ak_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a cell in the same way, or "-" if what it would show is not known. */
+void ak_table_cell_if(ak_table *table, bool known, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Prints the table, or nothing if it has no row, and frees it. */
 void ak_table_print(ak_table *table);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/field.h"
 #include "base/alloc.h"
 #include "base/number.h"
 #include "base/value_json.h"
@@ -22,11 +23,7 @@ void ak_draft_clear(ak_draft *draft)
 
 ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 {
-    char *copy = ak_strdup(ak_or_empty(text));
-    AK_DO(ak_made(copy, err));
-    ak_free(*member);
-    *member = copy;
-    return AK_OK;
+    return ak_trial_set_text(member, ak_or_empty(text), err);
 }
 
 /* Objectives for which higher is better, among those that tuners know by name (Kernel Tuner,
@@ -273,14 +270,11 @@ out:
 static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
 {
     json_t *list = json_array(), *definition = json_object();
-    bool good = list != NULL && definition != NULL;
-    for (size_t p = 0; p < draft->parameter_count && good; p++) {
-        good = ak_json_append(list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name,
-                                              "Values", draft->parameters[p].values));
+    for (size_t p = 0; p < draft->parameter_count; p++) {
+        ak_json_add(&list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name, "Values",
+                                     draft->parameters[p].values));
     }
-    good = good && ak_json_set(definition, "TuningParameters", json_incref(list));
-    json_decref(list);
-    return ak_json_give(out, definition, good, err);
+    return ak_json_give(out, definition, ak_json_set(definition, "TuningParameters", list), err);
 }
 
 /* ---- as a T1 file has it --------------------------------------------------------------------- */

@@ -82,9 +82,7 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
         for (size_t i = 0; i < json_array_size(list) && !known; i++) {
             known = json_equal(json_array_get(list, i), value) == 1;
         }
-        if (!known && json_array_append(list, value) != 0) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(known || json_array_append(list, value) == 0, err));
         if (key->length > 0) {
             ak_buf_putc(key, ',');
         }
@@ -143,9 +141,9 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     const json_t *before = json_object_get(writer->cache, key.data);
     bool keep = trial->status != AK_TRIAL_OK && json_is_number(json_object_get(before, "time"));
     writer->no_values = writer->no_values || (trial->status == AK_TRIAL_OK && !(trial->cost > 0));
-    if (!keep && !ak_json_set(writer->cache, key.data,
-                              entry_of(trial, config, objective_of(objective, writer)))) {
-        AK_TRY(ak_fail_memory(err));
+    if (!keep) {
+        json_t *entry = entry_of(trial, config, objective_of(objective, writer));
+        AK_TRY(ak_stored(ak_json_set(writer->cache, key.data, entry), err));
     }
 out:
     ak_buf_free(&key);

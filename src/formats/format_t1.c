@@ -62,7 +62,7 @@ static void resolve_name(ak_buf *out, json_t *read, const char *name, const ak_t
     ak_value value;
     const char *let = let_of(task, name);
     if (ak_space_parameter_find(&parameter, task->space, name)) {
-        (void)json_object_set_new(read, name, json_true());
+        (void)ak_json_set(read, name, json_true());
         ak_buf_puts(out, name);
     } else if (let != NULL && depth < LET_DEPTH) {
         ak_buf_putc(out, '(');
@@ -183,17 +183,15 @@ static bool add_condition(json_t *list, const ak_task *task, size_t index)
 static json_t *space_of(const ak_task *task)
 {
     json_t *space = json_object(), *parameters = json_array(), *conditions = json_array();
-    bool good = space != NULL && parameters != NULL && conditions != NULL;
-    for (size_t i = 0; i < ak_space_parameter_count(task->space) && good; i++) {
-        good = ak_json_append(parameters, parameter_of(ak_space_parameter(task->space, i)));
+    bool good = conditions != NULL;
+    for (size_t i = 0; i < ak_space_parameter_count(task->space); i++) {
+        ak_json_add(&parameters, parameter_of(ak_space_parameter(task->space, i)));
     }
     for (size_t i = 0; i < ak_space_condition_count(task->space) && good; i++) {
         good = add_condition(conditions, task, i);
     }
-    good = good && ak_json_set(space, "TuningParameters", json_incref(parameters)) &&
-           ak_json_set(space, "Conditions", json_incref(conditions));
-    json_decref(parameters);
-    json_decref(conditions);
+    good = ak_json_set(space, "TuningParameters", parameters) && good;
+    good = ak_json_set(space, "Conditions", conditions) && good;
     return ak_json_whole(space, good);
 }
 
@@ -251,13 +249,10 @@ static json_t *argument_of(const ak_task *task, size_t index)
 static bool add_arguments(json_t *kernel, const ak_task *task)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < task->problem->argument_count && good; i++) {
-        good = ak_json_append(list, argument_of(task, i));
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
+        ak_json_add(&list, argument_of(task, i));
     }
-    good = good && ak_json_set(kernel, "Arguments", json_incref(list));
-    json_decref(list);
-    return good;
+    return ak_json_set(kernel, "Arguments", list);
 }
 
 static json_t *kernel_of(const ak_task *task)

@@ -247,8 +247,7 @@ static ak_status tell_version(char **out, const ak_loaded *r, ak_error *err)
     if (r->candidate->baseline != NULL && backend->baseline_version != NULL) {
         backend->baseline_version(text, sizeof text, r->e->device, r->candidate->baseline);
     }
-    *out = text[0] == 0 ? NULL : ak_strdup(text);
-    return text[0] != 0 && *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(out, text[0] == 0 ? NULL : text, err);
 }
 
 /* If the times of calls on unseen inputs count, replaces the times of the rounds by them, and
@@ -324,7 +323,7 @@ static ak_status blame(ak_comparison_entry *out, const comparison *d,
                                                   : "it left the device in an error");
         told = told && out[i].reason != NULL;
     }
-    return told ? AK_OK : ak_fail_memory(err);
+    return ak_stored(told, err);
 }
 
 static double seconds_since(int64_t begin_ns)

@@ -127,22 +127,21 @@ static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_
     static const char *const accesses[] = {"in", "out", "inout"}; /* as in ak_access */
     const ak_problem *problem = task->problem;
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < problem->argument_count; i++) {
+    for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         char path[AK_PATH_MAX];
         ak_dtype dtype = ak_task_argument_dtype(task, i);
         json_t *extents = json_array();
         file_of(path, s, i);
-        for (size_t d = 0; good && d < argument->rank; d++) {
-            good = ak_json_append(extents, json_integer((json_int_t)shape->extent[i][d]));
+        for (size_t d = 0; d < argument->rank; d++) {
+            ak_json_add(&extents, json_integer((json_int_t)shape->extent[i][d]));
         }
         json_t *array = json_pack("{s:s, s:s, s:o, s:b, s:s}", "name", argument->name, "file", path,
                                   "shape", extents, "integer", !ak_dtype_is_float(dtype), "access",
                                   accesses[argument->access]);
-        good = good && ak_json_append(list, array);
+        ak_json_add(&list, array);
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 static ak_status run_python(const ak_reference *reference, const ak_shape *shape,

@@ -238,9 +238,7 @@ static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         arrays[i] = ak_alloc(stage->shape.elements[i], sizeof(double));
         stage->accepted[i] = ak_alloc(ak_stage_tight_bytes(stage, i), 1);
-        if (arrays[i] == NULL || stage->accepted[i] == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(arrays[i] != NULL && stage->accepted[i] != NULL, err));
         if (ak_stage_access(stage, i) != AK_ACCESS_IN && !rows_adjoin(stage, i)) {
             stage->rows[i] = ak_alloc(ak_stage_tight_bytes(stage, i), 1);
             AK_DO(ak_made(stage->rows[i], err));

@@ -206,7 +206,7 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
     ak_transfer_open(&r.transfer, j->like);
     ak_recording_draw_default(space, recording, r.out->seed);
     ak_status status = AK_OK;
-    AK_TRY(r.proposals == NULL || r.tried == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(r.proposals != NULL && r.tried != NULL, err));
     ak_strategy_context context = {.space = space,
                                    .constants = recording->constants,
                                    .kernel = recording->kernel,
@@ -359,7 +359,7 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
     result.count = j.options.repeats;
     result.repeats = j.repeats = ak_alloc(result.count, sizeof *result.repeats);
     j.traces = ak_alloc(result.count, sizeof *j.traces);
-    AK_TRY(j.repeats == NULL || j.traces == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(j.repeats != NULL && j.traces != NULL, err));
     for (size_t i = 0; i < result.count; i++) {
         result.repeats[i].seed = ak_rng_next(&rng);
     }

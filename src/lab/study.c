@@ -52,9 +52,7 @@ static ak_status add_arm(ak_study *study, const char *text, size_t length, ak_er
     arm->name = ak_strndup(text, length);
     arm->runs = ak_alloc(study->options.seeds, sizeof *arm->runs);
     study->arm_count++;
-    if (arm->name == NULL || arm->runs == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(arm->name != NULL && arm->runs != NULL, err));
     ak_rng rng; /* every arm gets the same seeds */
     ak_rng_seed(&rng, study->options.seed);
     for (size_t i = 0; i < study->options.seeds; i++) {
@@ -143,8 +141,8 @@ void ak_study_announce(const ak_study *study, const ak_study_arm *arm, const ak_
     ak_events events = {.sink = study->options.sink, .context = study->options.sink_context};
     json_t *fields = json_object();
     (void)(ak_json_set_text(fields, "arm", arm->name) &&
-           ak_json_set(fields, "seed", json_integer((json_int_t)run->seed)) &&
-           ak_json_set(fields, "evaluations", json_integer((json_int_t)run->count)) &&
+           ak_json_set_count(fields, "seed", run->seed) &&
+           ak_json_set_count(fields, "evaluations", run->count) &&
            ak_json_set_text(fields, "fell_back", run->fell_back) &&
            ak_json_set_real(fields, "best", run->count > 0 ? run->points[run->count - 1].best : 0));
     ak_event_send(&events, "run", fields);
@@ -278,17 +276,16 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
 {
     double farthest = extent(study, along);
     json_t *list = json_array();
-    bool good = list != NULL;
     /* A curve has no more steps than evaluations. */
     size_t steps = along == AXIS_EVALUATIONS && farthest < STEPS ? (size_t)farthest : STEPS;
-    for (size_t k = 1; good && farthest > 0 && k <= steps; k++) {
+    for (size_t k = 1; farthest > 0 && k <= steps; k++) {
         double at = farthest * (double)k / (double)steps;
         if (along == AXIS_EVALUATIONS) {
             at = ceil(at);
         }
-        good = json_array_append_new(list, step_json(study, arm, along, at, reference)) == 0;
+        ak_json_add(&list, step_json(study, arm, along, at, reference));
     }
-    return ak_json_set(object, axis_names[along], ak_json_whole(list, good));
+    return ak_json_set(object, axis_names[along], list);
 }
 
 /* Returns the quality at the end of all runs of an arm, including those that carried on without
@@ -343,8 +340,8 @@ static json_t *spent_json(const sums *all)
 {
     json_t *object = json_object();
     bool good =
-        object != NULL && ak_json_set(object, "asked", json_integer((json_int_t)all->asked)) &&
-        ak_json_set(object, "calls", json_integer((json_int_t)all->calls)) &&
+        object != NULL && ak_json_set_count(object, "asked", all->asked) &&
+        ak_json_set_count(object, "calls", all->calls) &&
         ak_json_set(object, "tokens", all->uncounted > 0 ? json_null() : json_real(all->tokens)) &&
         ak_json_set_real(object, "usd", all->usd);
     return ak_json_whole(object, good);
@@ -360,7 +357,7 @@ static bool add_means(json_t *object, const sums *of, const sums *all)
            ak_json_set(object, "seconds_mean", mean_json(of->seconds, of)) &&
            ak_json_set(object, "usd_mean", mean_json(of->usd, of)) &&
            ak_json_set(object, "spent", spent_json(all)) &&
-           ak_json_set(object, "reached_reference", json_integer((json_int_t)of->optimal));
+           ak_json_set_count(object, "reached_reference", of->optimal);
 }
 
 static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double reference)
@@ -381,8 +378,8 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
         }
     }
     bool good = ak_json_set_text(object, "arm", arm->name) &&
-                ak_json_set(object, "runs", json_integer((json_int_t)counted.runs)) &&
-                ak_json_set(object, "fell_back", json_integer((json_int_t)fell_back)) &&
+                ak_json_set_count(object, "runs", counted.runs) &&
+                ak_json_set_count(object, "fell_back", fell_back) &&
                 ak_json_set_text(object, "fell_back_because", why) &&
                 ak_json_set(object, "deployed", deployed_json(study, arm, reference)) &&
                 add_means(object, &counted, &all);
@@ -399,25 +396,23 @@ ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
 {
     double reference = reference_of(study);
     json_t *object = json_object(), *arms = json_array();
-    bool good = object != NULL && arms != NULL;
-    for (size_t a = 0; good && a < study->arm_count; a++) {
-        good = json_array_append_new(arms, arm_json(study, &study->arms[a], reference)) == 0;
+    for (size_t a = 0; a < study->arm_count; a++) {
+        ak_json_add(&arms, arm_json(study, &study->arms[a], reference));
     }
-    good = ak_json_set(object, "arms", arms) && good;
-    good =
-        good && ak_json_set_text(object, "kernel", study->kernel) &&
-        ak_json_set_text(object, "device", study->device) &&
-        ak_json_set_text(object, "size", study->size) &&
-        ak_json_set(object, "evaluations", json_integer((json_int_t)study->options.evaluations)) &&
-        ak_json_set(object, "seeds", json_integer((json_int_t)study->options.seeds)) &&
-        ak_json_set_text(object, "model",
-                         study->model != NULL         ? study->model
-                         : study->options.llm == NULL ? NULL
-                                                      : study->options.llm->model) &&
-        ak_json_set_text(object, "like", study->like) &&
-        ak_json_set_text(object, "reference_is",
-                         study->optimum > 0 ? "optimum" : "best of the study") &&
-        ak_json_set_real(object, "reference", reference);
+    const bool good = ak_json_set(object, "arms", arms) &&
+                      ak_json_set_text(object, "kernel", study->kernel) &&
+                      ak_json_set_text(object, "device", study->device) &&
+                      ak_json_set_text(object, "size", study->size) &&
+                      ak_json_set_count(object, "evaluations", study->options.evaluations) &&
+                      ak_json_set_count(object, "seeds", study->options.seeds) &&
+                      ak_json_set_text(object, "model",
+                                       study->model != NULL         ? study->model
+                                       : study->options.llm == NULL ? NULL
+                                                                    : study->options.llm->model) &&
+                      ak_json_set_text(object, "like", study->like) &&
+                      ak_json_set_text(object, "reference_is",
+                                       study->optimum > 0 ? "optimum" : "best of the study") &&
+                      ak_json_set_real(object, "reference", reference);
     ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
     json_decref(object);
     return status;

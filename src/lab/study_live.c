@@ -27,7 +27,7 @@ static void on_event(live *l, const char *name, const json_t *event)
 {
     double t = ak_json_number_at(event, "t");
     const char *text = ak_json_text_or_null(event, "text");
-    if (strcmp(name, "phase") == 0 && strcmp(ak_json_text_at(event, "name"), "search") == 0) {
+    if (strcmp(name, "phase") == 0 && ak_json_text_is(event, "name", "search")) {
         l->begin = t;
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += ak_json_number_at(event, "cost_usd");
@@ -40,14 +40,11 @@ static void on_event(live *l, const char *name, const json_t *event)
         l->status = ak_copy_text(&l->study->like, text, l->err);
     } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
                json_is_true(json_object_get(event, "fell_back"))) {
-        l->run->fell_back = ak_strdup(text);
-        if (l->run->fell_back == NULL) {
-            l->status = ak_fail_memory(l->err);
-        }
+        l->status = ak_copy_text(&l->run->fell_back, text, l->err);
     } else if (strcmp(name, "trial") == 0 && l->run->count < l->study->options.evaluations) {
         l->now.best = ak_json_number_at(event, "best_ms");
         l->now.seconds = t - l->begin;
-        l->run->failed += strcmp(ak_json_text_at(event, "status"), "ok") != 0;
+        l->run->failed += !ak_json_text_is(event, "status", "ok");
         l->status = ak_study_add(l->run, &l->now, l->err);
     }
 }

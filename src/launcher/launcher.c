@@ -25,8 +25,7 @@ ak_status ak_words_add(ak_words *words, const char *word, ak_error *err)
     if (words->count == AK_WORDS_MAX) {
         return ak_fail(err, AK_LIMIT, "a launcher's command has more than %d words", AK_WORDS_MAX);
     }
-    words->at[words->count] = ak_strdup(word);
-    return words->at[words->count++] == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(&words->at[words->count++], word, err);
 }
 
 ak_status ak_words_split(ak_words *words, const char *text, ak_error *err)

@@ -376,30 +376,28 @@ json_t *ak_llm_doctor(void)
     char version[120];
     json_t *result = json_object(), *list = json_array();
     ak_http_version(version, sizeof version);
-    bool good = list != NULL;
-    for (size_t i = 0; ak_providers[i] != NULL && good; i++) {
+    for (size_t i = 0; ak_providers[i] != NULL; i++) {
         const ak_provider *provider = ak_providers[i];
         const char *variable = provider->key_variable;
         bool set = variable != NULL && ak_env(variable) != NULL;
         json_t *row = json_object();
-        good = ak_json_set_text(row, "provider", provider->name) &&
-               ak_json_set_text(row, "address",
-                                provider->ask != NULL   ? "the folder behind its name"
-                                : provider->url == NULL ? "--llm-url"
-                                                        : provider->url) &&
-               ak_json_set_text(row, "key",
-                                variable == NULL ? "none needed"
-                                : set            ? "set"
-                                                 : "not set") &&
-               ak_json_set_text(row, "from",
-                                provider->ask != NULL ? "none"
-                                : variable == NULL    ? "--llm-key-file"
-                                                      : variable);
-        good = ak_json_append(list, row) && good;
+        const bool whole = ak_json_set_text(row, "provider", provider->name) &&
+                           ak_json_set_text(row, "address",
+                                            provider->ask != NULL   ? "the folder behind its name"
+                                            : provider->url == NULL ? "--llm-url"
+                                                                    : provider->url) &&
+                           ak_json_set_text(row, "key",
+                                            variable == NULL ? "none needed"
+                                            : set            ? "set"
+                                                             : "not set") &&
+                           ak_json_set_text(row, "from",
+                                            provider->ask != NULL ? "none"
+                                            : variable == NULL    ? "--llm-key-file"
+                                                                  : variable);
+        ak_json_add(&list, ak_json_whole(row, whole));
     }
-    good = good &&
-           ak_json_set_text(result, "curl",
-                            version[0] != 0 ? version : "not installed: apt-get install libcurl4");
-    good = ak_json_set(result, "providers", ak_json_whole(list, good));
+    bool good = ak_json_set_text(
+        result, "curl", version[0] != 0 ? version : "not installed: apt-get install libcurl4");
+    good = ak_json_set(result, "providers", list) && good;
     return ak_json_whole(result, good);
 }

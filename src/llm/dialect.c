@@ -42,13 +42,14 @@ static json_t *message_of(const char *role, const char *text)
 json_t *ak_messages_json(const ak_llm_chat *chat, const char *system)
 {
     json_t *list = json_array();
-    bool good =
-        list != NULL && (system == NULL || ak_json_append(list, message_of("system", system)));
-    for (size_t i = 0; i < chat->message_count && good; i++) {
-        const char *role = chat->messages[i].role == AK_LLM_USER ? "user" : "assistant";
-        good = ak_json_append(list, message_of(role, chat->messages[i].text));
+    if (system != NULL) {
+        ak_json_add(&list, message_of("system", system));
     }
-    return ak_json_whole(list, good);
+    for (size_t i = 0; i < chat->message_count; i++) {
+        const char *role = chat->messages[i].role == AK_LLM_USER ? "user" : "assistant";
+        ak_json_add(&list, message_of(role, chat->messages[i].text));
+    }
+    return list;
 }
 
 void ak_append_at(ak_buf *out, const json_t *object, const char *key)

@@ -81,9 +81,7 @@ static ak_status add_object(search *s, const ak_relaxed *read, size_t start, ak_
         AK_DO(ak_made(list, err));
         take(s, OBJECTS, read, list, start, false);
     }
-    if (s->elements != NULL && json_array_append(s->elements, read->value) != 0) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(s->elements == NULL || json_array_append(s->elements, read->value) == 0, err));
     s->best_end = start + read->end;
     s->repaired |= read->repaired;
     return AK_OK;

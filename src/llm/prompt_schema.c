@@ -39,13 +39,12 @@ static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
     }
     *room -= count;
     json_t *values = json_array();
-    bool good = values != NULL;
-    for (size_t v = 0; good && v < parameter->value_count; v++) {
-        good = !ak_space_occurs(space, p, v) ||
-               ak_json_append(values, ak_value_json(&parameter->values[v]));
+    for (size_t v = 0; v < parameter->value_count; v++) {
+        if (ak_space_occurs(space, p, v)) {
+            ak_json_add(&values, ak_value_json(&parameter->values[v]));
+        }
     }
-    good = ak_json_set(schema, "enum", ak_json_whole(values, good));
-    return ak_json_whole(schema, good);
+    return ak_json_whole(schema, ak_json_set(schema, "enum", values));
 }
 
 static json_t *changes_schema(const ak_space *space)
@@ -71,18 +70,17 @@ static json_t *parent_schema(const ak_brief *brief, const ak_history *history)
         return NULL;
     }
     json_t *values = json_array();
-    bool good = values != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        good = ak_json_append(values, json_integer((json_int_t)parents[i]));
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&values, json_integer((json_int_t)parents[i]));
     }
-    good = good && ak_json_append(values, json_null());
+    ak_json_add(&values, json_null());
     json_t *schema = count == 0
                          ? json_pack("{s:s}", "type", "null")
                          : json_pack("{s:[s,s],s:O}", "type", "integer", "null", "enum", values);
     json_decref(values);
-    good = good && ak_json_set_text(schema, "description",
-                                    "number of the configuration that is changed; null: the "
-                                    "default");
+    const bool good = ak_json_set_text(schema, "description",
+                                       "number of the configuration that is changed; null: the "
+                                       "default");
     return ak_json_whole(schema, good);
 }
 

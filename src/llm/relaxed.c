@@ -381,7 +381,7 @@ static json_t *read_object(reader *r, bool keep)
         r->at++;
         json_t *value = read_value(r, keep);
         r->repaired |= value != NULL && json_object_get(object, key) != NULL;
-        if (value != NULL && json_object_set_new(object, key, value) != 0) {
+        if (value != NULL && !ak_json_set(object, key, value)) {
             r->no_memory = r->cut = true;
         }
         ak_free(key);

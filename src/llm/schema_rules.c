@@ -28,10 +28,7 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
         json_t *list = json_array();
         json_array_foreach(schema, i, member)
         {
-            if (!ak_json_append(list, copy(member, keywords, false))) {
-                json_decref(list);
-                return NULL;
-            }
+            ak_json_add(&list, copy(member, keywords, false));
         }
         return list;
     }
@@ -47,7 +44,7 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
         json_t *value = !map && ak_text_is_one_of(key, values)
                             ? json_deep_copy(member)
                             : copy(member, keywords, !map && ak_text_is_one_of(key, maps));
-        if (json_object_set_new(object, key, value) != 0) {
+        if (!ak_json_set(object, key, value)) {
             json_decref(object);
             return NULL;
         }
@@ -92,7 +89,7 @@ static bool allow_null(json_t *property)
     json_t *type = json_object_get(property, "type"), *legal = json_object_get(property, "enum");
     bool good = true;
     if (json_is_string(type)) {
-        good = json_object_set_new(property, "type", json_pack("[O,s]", type, "null")) == 0;
+        good = ak_json_set(property, "type", json_pack("[O,s]", type, "null"));
     }
     return good && (legal == NULL || ak_json_append(legal, json_null()));
 }
@@ -112,7 +109,7 @@ static bool strict_form(json_t *schema)
     }
     if (json_is_object(properties) && required == NULL) {
         required = json_array();
-        good = json_object_set_new(schema, "required", required) == 0;
+        good = ak_json_set(schema, "required", required);
     }
     json_object_foreach(properties, key, member)
     {

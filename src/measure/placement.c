@@ -202,10 +202,10 @@ json_t *ak_placement_json(const ak_placement *p)
 
 void ak_placement_read(ak_placement *out, const json_t *object)
 {
-    const char *bound = json_string_value(json_object_get(object, "bound"));
+    const char *bound = ak_json_text_or_null(object, "bound");
     *out = (ak_placement){.memory_bound = bound != NULL && bound[0] == 'm',
                           .cache = json_is_true(json_object_get(object, "cache"))};
-#define GET(name) out->name = json_number_value(json_object_get(object, #name));
+#define GET(name) out->name = ak_json_number_at(object, #name);
     MEMBERS(GET)
 #undef GET
 }

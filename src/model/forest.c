@@ -314,7 +314,7 @@ static ak_status open_builder(builder *b, ak_error *err)
     bool complete = b->seen != NULL && b->opinions != NULL && b->asked != NULL &&
                     forest->root != NULL && b->order != NULL && b->sum != NULL && b->hits != NULL &&
                     b->tasks != NULL;
-    return complete ? AK_OK : ak_fail_memory(err);
+    return ak_stored(complete, err);
 }
 
 ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,

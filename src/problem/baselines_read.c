@@ -90,7 +90,7 @@ static ak_status read_one(ak_own_baseline *out, const json_t *json, ak_problem_r
     out->options = options;
     if (arguments != NULL) {
         launch = json_pack("{s:O}", "Arguments", arguments);
-        AK_DO(launch == NULL ? ak_fail_memory(r->err) : AK_OK);
+        AK_DO(ak_made(launch, r->err));
         AK_DO(ak_problem_keep(r->problem, launch, r->err));
         out->launch = launch;
     }

@@ -65,7 +65,7 @@ static json_t *copy_object(canon *c, const json_t *object, const char *place, in
         if (depth > PROSE_DEPTH_MAX || !ak_text_is_one_of(below, c->prose)) {
             json_t *item = copy(c, json_object_get(object, keys[i]), below, depth + 1);
             /* json_object_set_new takes ownership of the item, also on failure. */
-            c->lost = json_object_set_new(out, keys[i], item) != 0 || c->lost;
+            c->lost = !ak_json_set(out, keys[i], item) || c->lost;
         }
     }
     ak_free(keys);

@@ -179,9 +179,7 @@ ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text
     AK_DO(AK_GROW(problem->files, &problem->file_capacity, problem->file_count + 1, err));
     const ak_kernel_file file = {ak_arena_strndup(problem->arena, name, strlen(name)),
                                  ak_arena_strndup(problem->arena, text, length), length};
-    if (file.name == NULL || file.text == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(file.name != NULL && file.text != NULL, err));
     problem->files[problem->file_count++] = file;
     return AK_OK;
 }

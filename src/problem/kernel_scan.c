@@ -290,39 +290,37 @@ static ak_status find_openmp(ak_scan *s)
     if (strcmp(s->backend, "host") != 0) {
         return AK_OK;
     }
-    if (!ak_source_openmp(&s->openmp, s->text) || !ak_source_openmp(&beside, s->beside)) {
-        return ak_fail_memory(s->err);
-    }
+    AK_DO(ak_stored(ak_source_openmp(&s->openmp, s->text) && ak_source_openmp(&beside, s->beside),
+                    s->err));
     s->openmp = beside > s->openmp ? beside : s->openmp;
     return AK_OK;
 }
 
 /* ---- the scan ------------------------------------------------------------------------------- */
 
-ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *beside,
-                              const char *backend, const char *file, const char *name,
-                              ak_error *err)
+ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err)
 {
+    const char *text = input->text + ak_utf8_mark(input->text);
     ak_scan *s = ak_alloc(1, sizeof *s);
     char shape[AK_SCAN_SHAPE];
     ak_status status = ak_made(s, err);
     AK_TRY(status);
-    text += ak_utf8_mark(text);
     *s = (ak_scan){.text = text,
-                   .beside = beside,
-                   .backend = backend,
-                   .file = file,
-                   .cpp = strcmp(backend, "host") == 0 && !ak_fs_has_suffix(file, ".c"),
+                   .beside = input->beside,
+                   .backend = input->backend,
+                   .file = input->file,
+                   .cpp =
+                       strcmp(input->backend, "host") == 0 && !ak_fs_has_suffix(input->file, ".c"),
                    .err = err,
                    .notes = AK_BUF(8192),
                    .own = ak_strdup(text),
                    .plain = ak_source_plain(text)};
-    AK_TRY(s->plain == NULL || s->own == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(s->plain != NULL && s->own != NULL, err));
     const char *open = find_entry(s);
     if (open == NULL || ak_source_closing(open) == NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: no kernel was found; there must be %s", file,
-                         strcmp(backend, "cuda") == 0     ? "a function with __global__ and a body"
-                         : strcmp(backend, "opencl") == 0 ? "a function with kernel or __kernel"
+        status = ak_fail(err, AK_INVALID, "%s: no kernel was found; there must be %s", s->file,
+                         strcmp(s->backend, "cuda") == 0 ? "a function with __global__ and a body"
+                         : strcmp(s->backend, "opencl") == 0 ? "a function with kernel or __kernel"
                          : s->cpp ? "a function that is not static and in no namespace"
                                   : "a function that is not static");
         goto out;
@@ -337,9 +335,8 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
     ak_scan_options(s);
     ak_scan_guess_shape(shape, s);
     AK_TRY(find_openmp(s));
-    AK_TRY(ak_scan_problem(out, s, name, shape) && ak_scan_space(out, s, shape)
-               ? AK_OK
-               : ak_fail_memory(err));
+    AK_TRY(ak_stored(ak_scan_problem(out, s, input->name, shape) && ak_scan_space(out, s, shape),
+                     err));
     AK_TRY(ak_scan_source(out, s));
     AK_TRY(ak_scan_reference(out, s));
     ak_scan_notes(s);

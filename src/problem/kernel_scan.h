@@ -15,13 +15,17 @@ typedef struct ak_kernel_scan {
     char *notes;     /* guesses, a line "WHAT: where to write it\n" for each; "": none */
 } ak_kernel_scan;
 
-/* Scans `text`, a source file in the language of `backend` ("host", "cuda", "opencl"); `beside` is
-   the text of the files beside it that it includes. `name` is the name that the kernel gets, and
-   `file` the name that the source file gets. Returns AK_INVALID with a message about the first
-   construct that the scan does not understand. The caller clears `out`, also on failure. */
-ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *beside,
-                              const char *backend, const char *file, const char *name,
-                              ak_error *err);
+typedef struct ak_scan_input {
+    const char *text;    /* the source file */
+    const char *beside;  /* the text of the files beside it that it includes */
+    const char *backend; /* the one whose language it is in: "host", "cuda" or "opencl" */
+    const char *file;    /* the name that the source file gets */
+    const char *name;    /* the name that the kernel gets */
+} ak_scan_input;
+
+/* Scans a source file. Returns AK_INVALID with a message about the first construct that the scan
+   does not understand. The caller clears `out`, also on failure. */
+ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);
 
 #endif

@@ -243,7 +243,7 @@ ak_status ak_objective_cost(double *out, const ak_objective *o, const ak_scope *
     ak_arena *arena = ak_arena_new();
     ak_scope *scope = ak_scope_new(outer);
     ak_status status = AK_OK;
-    AK_TRY(scope == NULL || arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(scope != NULL && arena != NULL, err));
     AK_TRY(set_measured(scope, facts, err));
     AK_TRY(find_missing(o, scope, err));
     AK_TRY(ak_expr_eval(&value, o->expr, scope, arena, err));

@@ -394,7 +394,7 @@ ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, con
     ak_problem_reader *r = ak_alloc(1, sizeof *r);
     ak_scope *sizes = ak_scope_new(NULL);
     ak_status status = AK_OK;
-    AK_TRY(r == NULL || sizes == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(r != NULL && sizes != NULL, err));
     *r = (ak_problem_reader){.problem = problem,
                              .files = files,
                              .json = json,

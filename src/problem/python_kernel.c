@@ -108,7 +108,7 @@ static ak_status add_file(ak_hasher *hasher, const char *path, ak_error *err)
 static ak_status find_reference(char out[AK_PATH_MAX], const char *path, const json_t *settings,
                                 ak_error *err)
 {
-    const char *text = json_string_value(json_object_get(settings, "reference"));
+    const char *text = ak_json_text_or_null(settings, "reference");
     char name[AK_PATH_MAX], function[FUNCTION_MAX + 1];
     size_t folder = (size_t)(ak_fs_base(path) - path);
     out[0] = 0;

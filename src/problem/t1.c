@@ -15,7 +15,7 @@
 static const json_t *exported_host(const json_t *document)
 {
     const json_t *own = json_object_get(document, "autokernel");
-    return strcmp(ak_json_text_at(own, "backend"), "host") == 0 ? own : NULL;
+    return ak_json_text_is(own, "backend", "host") ? own : NULL;
 }
 
 ak_status ak_t1_backend(const char **out, const json_t *document, const char *where, ak_error *err)
@@ -80,7 +80,7 @@ static ak_status find_file(ak_kernel_files *files, json_t *kernel, const char *p
         return AK_OK;
     }
     if (*file != 0 && ak_kernel_has(files, above)) {
-        return ak_json_set_text(kernel, "KernelFile", above) ? AK_OK : ak_fail_memory(err);
+        return ak_stored(ak_json_set_text(kernel, "KernelFile", above), err);
     }
     return ak_fail(err, AK_NOT_FOUND,
                    "%s: its KernelFile \"%.100s\" is neither in its folder nor "
@@ -205,8 +205,7 @@ ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *docume
     AK_DO(json_is_object(document) ? ak_problem_text(&problem->where, problem, where, err)
                                    : ak_fail(err, AK_INVALID, "%s must be a JSON object", where));
     AK_DO(ak_problem_text(&problem->name, problem, *name == 0 ? "space" : name, err));
-    const char *about =
-        json_string_value(json_object_get(json_object_get(document, "General"), "Description"));
+    const char *about = ak_json_text_or_null(json_object_get(document, "General"), "Description");
     problem->description = about == NULL ? "a tuning space (T1) without a problem" : about;
     problem->flops = "0";
     problem->bytes = "0";

@@ -92,7 +92,7 @@ static bool is_parameter(const converter *c, const char *name)
     json_t *parameter;
     json_array_foreach((json_t *)(uintptr_t)c->tuned, i, parameter)
     {
-        if (strcmp(ak_json_text_at(parameter, "Name"), name) == 0) {
+        if (ak_json_text_is(parameter, "Name", name)) {
             return true;
         }
     }
@@ -214,7 +214,7 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     constant = constant && strcmp(c->backend, "cuda") == 0;
     good = good && (constant ? ak_json_append(c->constants, json_string(name))
                              : ak_json_append(c->passed, json_pack("{s:s}", "Buffer", name)));
-    AK_DO(good ? AK_OK : ak_fail_memory(c->err));
+    AK_DO(ak_stored(good, c->err));
     c->dtype =
         c->dtype == NULL && strcmp(access, "in") != 0 ? ak_dtype_text(type->dtype) : c->dtype;
     size_t used = strlen(c->bytes);
@@ -414,7 +414,7 @@ static ak_status make_launch(json_t **out, converter *c)
     good = good && json_object_set(launch, "Arguments", c->passed) == 0;
     good = good && (json_array_size(c->constants) == 0 ||
                     json_object_set(launch, "Constants", c->constants) == 0);
-    AK_TRY(good ? AK_OK : ak_fail_memory(c->err));
+    AK_TRY(ak_stored(good, c->err));
     *out = launch;
     launch = NULL;
 out:
@@ -430,8 +430,8 @@ static ak_status make_space(json_t **out, const json_t *document, converter *c)
 {
     static const char *const kept[] = {"CompilerOptions", "KernelName", NULL};
     json_t *launch = NULL, *kernel = json_object(), *needs = json_array();
-    const char *file = json_string_value(json_object_get(c->kernel, "KernelFile"));
-    const char *language = json_string_value(json_object_get(c->kernel, "Language"));
+    const char *file = ak_json_text_or_null(c->kernel, "KernelFile");
+    const char *language = ak_json_text_or_null(c->kernel, "Language");
     ak_status status = AK_OK;
     AK_TRY(make_launch(&launch, c));
     bool good = ak_json_set_text(kernel, "Language", language) &&
@@ -505,8 +505,7 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
     ak_status status = AK_OK;
     (void)snprintf(c.where, sizeof c.where, "%s", where);
     AK_TRY(ak_made(c.constants, err));
-    AK_TRY(c.sizes == NULL || c.arguments == NULL || c.passed == NULL ? ak_fail_memory(err)
-                                                                      : AK_OK);
+    AK_TRY(ak_stored(c.sizes != NULL && c.arguments != NULL && c.passed != NULL, err));
     AK_TRY(json_is_object(json_object_get(document, "ConfigurationSpace"))
                ? AK_OK
                : ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where));

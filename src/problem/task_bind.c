@@ -35,16 +35,16 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
         return device->space(&task->space, &task->definition, device->space_context, implementation,
                              task->constants, err);
     }
-    ak_space_spec spec = {
-        .definition = json_object_get(implementation->definition, "ConfigurationSpace"),
-        .constants = task->constants,
-        .allow_numerics = task->allow_numerics,
-        .fix = task->fix,
-        .available = device->available,
-        .available_context = device->available_context,
-        .where = implementation->where,
-        .rank = json_string_value(json_object_get(implementation->definition, "Rank")),
-        .outline = device->outline};
+    ak_space_spec spec = {.definition =
+                              json_object_get(implementation->definition, "ConfigurationSpace"),
+                          .constants = task->constants,
+                          .allow_numerics = task->allow_numerics,
+                          .fix = task->fix,
+                          .available = device->available,
+                          .available_context = device->available_context,
+                          .where = implementation->where,
+                          .rank = ak_json_text_or_null(implementation->definition, "Rank"),
+                          .outline = device->outline};
     AK_DO(ak_space_build(&task->space, &spec, err));
     AK_DO(device->outline ? AK_OK : ak_task_find_unused(task, err));
     return ak_task_check_options(task, err);
@@ -83,10 +83,10 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
     AK_DO(ak_task_constants(task, facts, err));
     const json_t *broken =
         task->recorded ? NULL : ak_task_broken_need(implementation, task->constants);
-    return broken == NULL ? AK_OK
-                          : ak_fail(err, AK_INVALID, "%s: implementation %s needs %s",
-                                    problem->name, implementation->name,
-                                    json_string_value(json_object_get(broken, "Description")));
+    return broken == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: implementation %s needs %s", problem->name,
+                         implementation->name, ak_json_text_or_null(broken, "Description"));
 }
 
 /* Chooses the implementation that the user named, else the first for the device that can do the
@@ -147,15 +147,13 @@ static bool knows_name(const void *context, const char *name)
    reads an unknown name is ignored. */
 static ak_status take_rank(ak_task *task, const ak_device_facts *device, ak_error *err)
 {
-    const char *rank =
-        device->rank != NULL
-            ? device->rank
-            : json_string_value(json_object_get(task->implementation->definition, "Rank"));
+    const char *rank = device->rank != NULL
+                           ? device->rank
+                           : ak_json_text_or_null(task->implementation->definition, "Rank");
     if (rank == NULL || (task->recorded && !ak_task_knows(task, rank))) {
         return AK_OK;
     }
-    task->rank = ak_strdup(rank);
-    return ak_made(task->rank, err);
+    return ak_copy_text(&task->rank, rank, err);
 }
 
 static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_facts *device,

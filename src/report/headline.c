@@ -40,19 +40,13 @@ static void say(speaker *s, const char *topic, ak_buf *text)
     ak_buf_free(text);
 }
 
-static void print_ratio(ak_buf *out, double ratio)
-{
-    char text[AK_REAL_BYTES];
-    ak_buf_puts(out, ak_number_ratio(text, ratio));
-}
-
 static void print_interval(ak_buf *out, double low, double high)
 {
     if (low > 0 && high > low) { /* a recording has one figure, no interval */
         ak_buf_puts(out, " (");
-        print_ratio(out, low);
+        ak_buf_ratio(out, low);
         ak_buf_puts(out, " to ");
-        print_ratio(out, high);
+        ak_buf_ratio(out, high);
         ak_buf_puts(out, ")");
     }
 }
@@ -137,7 +131,7 @@ static void print_speed(ak_buf *out, const ak_speed *s, const char *name, const 
     } else if (s->verdict == AK_SPEED_TIE) {
         ak_buf_print(out, "a tie with %s%s%s", name, gap, version);
     } else {
-        print_ratio(out, s->ratio);
+        ak_buf_ratio(out, s->ratio);
         ak_buf_print(out, " times that of %s%s%s", name, gap, version);
     }
     print_interval(out, s->low, s->high);
@@ -339,13 +333,13 @@ static void print_change(ak_buf *out, const ak_report_change *change)
         return;
     }
     ak_buf_puts(out, " (");
-    print_ratio(out, change->speed);
+    ak_buf_ratio(out, change->speed);
     ak_buf_puts(out, " times as fast");
     if (change->greatest > change->least) { /* a pair of recorded times has no interval */
         ak_buf_puts(out, ", ");
-        print_ratio(out, change->least);
+        ak_buf_ratio(out, change->least);
         ak_buf_puts(out, " to ");
-        print_ratio(out, change->greatest);
+        ak_buf_ratio(out, change->greatest);
     }
     ak_buf_print(out, " in %zu pair%s)", change->pairs, plural);
 }

@@ -13,15 +13,14 @@ static json_t *value_json(const ak_importance_value *value)
 static json_t *parameter_json(const ak_importance *importance, size_t i)
 {
     const ak_importance_parameter *p = &importance->parameters[i];
-    bool told = importance->why == NULL, good = true;
+    bool told = importance->why == NULL;
     json_t *values = json_array();
     for (size_t v = 0; v < p->value_count; v++) {
-        good = ak_json_append(values, value_json(&p->values[v])) && good;
+        ak_json_add(&values, value_json(&p->values[v]));
     }
     return json_pack("{s:s, s:o, s:o, s:o}", "parameter", p->name, "share",
                      ak_json_real(told ? p->share : (double)NAN), "with_pairs",
-                     ak_json_real(told ? p->shared : (double)NAN), "values",
-                     ak_json_whole(values, good));
+                     ak_json_real(told ? p->shared : (double)NAN), "values", values);
 }
 
 static json_t *pair_json(const ak_importance *importance, size_t i)
@@ -44,11 +43,10 @@ static json_t *list_of(const ak_importance *importance, size_t count,
                        json_t *(*item)(const ak_importance *, size_t))
 {
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; i < count; i++) {
-        good = ak_json_append(list, item(importance, i)) && good;
+        ak_json_add(&list, item(importance, i));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 json_t *ak_importance_to_json(const ak_importance *importance)

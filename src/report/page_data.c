@@ -39,11 +39,10 @@ static json_t *section_json(const ak_section *section)
 json_t *ak_page_sections(const ak_sections *sections)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < sections->count; i++) {
-        good = ak_json_append(list, section_json(&sections->items[i]));
+    for (size_t i = 0; i < sections->count; i++) {
+        ak_json_add(&list, section_json(&sections->items[i]));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 static ak_status sections_json(json_t **out, const ak_report_model *model, ak_error *err)
@@ -62,28 +61,26 @@ static ak_status headline_json(json_t **out, const ak_report_model *model, ak_er
     ak_headline headline;
     AK_DO(ak_headline_of(&headline, model, err));
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < headline.count; i++) {
-        good = ak_json_append(
-            list, json_pack("{s:s, s:s}", "topic", headline.topic[i], "text", headline.text[i]));
+    for (size_t i = 0; i < headline.count; i++) {
+        ak_json_add(&list,
+                    json_pack("{s:s, s:s}", "topic", headline.topic[i], "text", headline.text[i]));
     }
     ak_headline_clear(&headline);
-    return ak_json_give(out, list, good, err);
+    return ak_json_give(out, list, true, err);
 }
 
 static json_t *changes_json(const ak_report_model *model)
 {
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; i < model->change_count; i++) {
         const ak_report_change *c = &model->changes[i];
         json_t *one =
             json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "parameter", c->name, "from", c->from,
                       "to", c->to, "pairs", (json_int_t)c->pairs, "speed", ak_json_known(c->speed),
                       "least", ak_json_known(c->least), "greatest", ak_json_known(c->greatest));
-        good = ak_json_append(list, one) && good;
+        ak_json_add(&list, one);
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 /* Keeps at most AK_PAGE_FAILURES_MAX kinds of failures, and cuts their reasons; "failure_kinds"

@@ -293,30 +293,28 @@ static json_t *configs_json(const choice *c)
 {
     const ak_matrix *m = &c->model->matrix;
     json_t *all = json_array();
-    bool good = true;
     for (size_t p = 0; p < m->column_count; p++) {
         json_t *list = json_array();
         for (size_t i = 0; i < c->count; i++) {
             uint16_t value = m->rows[c->at[i] * m->column_count + p];
             json_int_t at = value == AK_MATRIX_NONE ? -1 : value;
-            good = ak_json_append(list, json_integer(at)) && good;
+            ak_json_add(&list, json_integer(at));
         }
-        good = ak_json_append(all, list) && good;
+        ak_json_add(&all, list);
     }
-    return ak_json_whole(all, good);
+    return all;
 }
 
 static json_t *parameters_json(const ak_matrix *m)
 {
     json_t *all = json_array();
-    bool good = all != NULL;
-    for (size_t p = 0; good && p < m->column_count; p++) {
+    for (size_t p = 0; p < m->column_count; p++) {
         const ak_matrix_column *column = &m->columns[p];
         json_t *one = json_pack("{s:s, s:o}", "name", column->name, "values",
                                 ak_json_texts((const char *const *)column->values, column->count));
-        good = ak_json_append(all, one);
+        ak_json_add(&all, one);
     }
-    return ak_json_whole(all, good);
+    return all;
 }
 
 json_t *ak_page_trials(const ak_report_model *model)

@@ -109,11 +109,10 @@ static json_t *array_of(const ak_report_model *model, size_t count,
                         json_t *(*item)(const ak_report_model *, size_t))
 {
     json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = ak_json_append(array, item(model, i));
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&array, item(model, i));
     }
-    return ak_json_whole(array, good);
+    return array;
 }
 
 static json_t *top_item(const ak_report_model *model, size_t i)
@@ -201,12 +200,13 @@ static json_t *list_of(const ak_report_model *model, const char *key, json_type 
 {
     json_t *list = json_array(), *one;
     size_t i;
-    bool good = true;
     json_array_foreach(json_object_get(model->result, key), i, one)
     {
-        good = good && (json_typeof(one) != type || ak_json_append(list, json_deep_copy(one)));
+        if (json_typeof(one) == type) {
+            ak_json_add(&list, json_deep_copy(one));
+        }
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 json_t *ak_report_object(const ak_report_model *model)

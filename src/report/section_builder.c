@@ -86,6 +86,16 @@ void ak_section_cellf(ak_section_builder *b, const char *format, ...)
     ak_buf_free(&out);
 }
 
+void ak_section_cell_if(ak_section_builder *b, bool known, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ak_buf out = formatted(b, format, args);
+    va_end(args);
+    ak_section_cell(b, known ? out.data : "-");
+    ak_buf_free(&out);
+}
+
 void ak_section_pair(ak_section_builder *b, const char *label, const char *text)
 {
     if (text != NULL && *text != 0) {
@@ -168,11 +178,7 @@ void ak_section_value(ak_section_builder *b, double value)
 void ak_section_ratio(ak_section_builder *b, double ratio, const char *words)
 {
     char text[AK_REAL_BYTES];
-    if (ratio > 0) {
-        ak_section_cellf(b, "%s%s", ak_number_ratio(text, ratio), words);
-    } else {
-        ak_section_cell(b, "-");
-    }
+    ak_section_cell_if(b, ratio > 0, "%s%s", ak_number_ratio(text, ratio), words);
 }
 
 void ak_section_seconds(ak_section_builder *b, double seconds)
@@ -184,10 +190,6 @@ void ak_section_seconds(ak_section_builder *b, double seconds)
 void ak_section_interval(ak_section_builder *b, double low, double high)
 {
     char from[AK_REAL_BYTES], to[AK_REAL_BYTES];
-    if (low > 0 && high > low) {
-        ak_section_cellf(b, "%s .. %s", ak_number_figure(from, low, AK_DIGITS),
-                         ak_number_figure(to, high, AK_DIGITS));
-    } else {
-        ak_section_cell(b, "-");
-    }
+    ak_section_cell_if(b, low > 0 && high > low, "%s .. %s", ak_number_figure(from, low, AK_DIGITS),
+                       ak_number_figure(to, high, AK_DIGITS));
 }

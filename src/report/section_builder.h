@@ -33,6 +33,9 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture);
 void ak_section_cell(ak_section_builder *b, const char *text);
 void ak_section_cellf(ak_section_builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds a cell in the same way, or "-" if what it would show is not known. */
+void ak_section_cell_if(ak_section_builder *b, bool known, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Adds a row of a label and a text, unless the text is empty or NULL. */
 void ak_section_pair(ak_section_builder *b, const char *label, const char *text);
 void ak_section_pairf(ak_section_builder *b, const char *label, const char *format, ...)

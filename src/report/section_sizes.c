@@ -34,23 +34,15 @@ static const char *verdict_words(const char *verdict)
 static void loss_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
     double loss = ak_json_number_at(object, key);
-    if (loss > 0) {
-        ak_section_cellf(b, "%.1f %%%s", (loss - 1) * 100,
-                         verdict_words(text_of(object, "loss_verdict")));
-    } else {
-        ak_section_cell(b, "-");
-    }
+    ak_section_cell_if(b, loss > 0, "%.1f %%%s", (loss - 1) * 100,
+                       verdict_words(text_of(object, "loss_verdict")));
 }
 
-/* Adds the cell that says at how many sizes a loss was not decided. */
-static void undecided_cell(ak_section_builder *b, const json_t *object)
+/* Adds the cell with a number of sizes; "-" for none. */
+static void sizes_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
-    const double open = ak_json_number_at(object, "undecided");
-    if (open > 0) {
-        ak_section_cellf(b, open == 1 ? "%.0f size" : "%.0f sizes", open);
-    } else {
-        ak_section_cell(b, "-");
-    }
+    const double count = ak_json_positive_at(object, key);
+    ak_section_cell_if(b, count > 0, "%.0f size%s", count, ak_plural((size_t)count));
 }
 
 /* Returns the number of a configuration in the table, from 1; 0 if it is not in it. */
@@ -170,9 +162,8 @@ static void add_stability(ak_section_builder *b, const json_t *result)
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");
         ak_section_cell(b, text_of(one, "worst_size"));
-        undecided_cell(b, one);
-        const double unusable = ak_json_number_at(one, "unusable");
-        ak_section_figure(b, unusable == 1 ? "%.0f size" : "%.0f sizes", unusable);
+        sizes_cell(b, one, "undecided");
+        sizes_cell(b, one, "unusable");
         ak_buf_free(&names);
     }
 }
@@ -192,7 +183,7 @@ static void add_tradeoff(ak_section_builder *b, const json_t *result)
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");
         ak_section_cell(b, text_of(one, "worst_size"));
-        undecided_cell(b, one);
+        sizes_cell(b, one, "undecided");
     }
 }
 

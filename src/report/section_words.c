@@ -38,12 +38,9 @@ void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model
         ak_section_cell(b, change->to);
         char least[AK_REAL_BYTES], greatest[AK_REAL_BYTES];
         ak_section_ratio(b, change->speed, "");
-        if (change->pairs > 0 && change->greatest > change->least) {
-            ak_section_cellf(b, "%s .. %s", ak_number_ratio(least, change->least),
-                             ak_number_ratio(greatest, change->greatest));
-        } else {
-            ak_section_cell(b, "-");
-        }
+        ak_section_cell_if(b, change->pairs > 0 && change->greatest > change->least, "%s .. %s",
+                           ak_number_ratio(least, change->least),
+                           ak_number_ratio(greatest, change->greatest));
         ak_section_cellf(b, "%zu", change->pairs);
     }
 }

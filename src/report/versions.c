@@ -294,8 +294,7 @@ ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sectio
                              ak_error *err)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < v->count; i++) {
+    for (size_t i = 0; i < v->count; i++) {
         const ak_kernel_version *one = &v->list[i];
         json_t *version =
             json_pack("{s:s, s:s, s:s?, s:s?, s:I, s:I, s:o, s:o, s:o, s:o}", "source", one->hash,
@@ -303,11 +302,11 @@ ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sectio
                       (json_int_t)one->runs, "trials", (json_int_t)one->trials, "ms",
                       ak_json_known(one->ms), "low_ms", ak_json_known(one->low_ms), "high_ms",
                       ak_json_known(one->high_ms), "same_ms", ak_json_known(one->same_ms));
-        good = ak_json_append(list, version);
+        ak_json_add(&list, version);
     }
-    *out = json_pack("{s:o, s:i, s:s, s:s, s:s?, s:s?, s:s?, s:I, s:o}", "versions",
-                     ak_json_whole(list, good), "schema", 1, "kind", "versions", "run", v->run.id,
-                     "kernel", v->run.kernel, "size", v->run.size, "device", v->run.device,
-                     "version", (json_int_t)v->at + 1, "sections", ak_page_sections(sections));
+    *out = json_pack("{s:o, s:i, s:s, s:s, s:s?, s:s?, s:s?, s:I, s:o}", "versions", list, "schema",
+                     1, "kind", "versions", "run", v->run.id, "kernel", v->run.kernel, "size",
+                     v->run.size, "device", v->run.device, "version", (json_int_t)v->at + 1,
+                     "sections", ak_page_sections(sections));
     return ak_made(*out, err);
 }

@@ -378,29 +378,26 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err
 static json_t *side_json(const ak_report_model *model)
 {
     json_t *steps = json_array();
-    bool good = steps != NULL;
-    for (size_t i = 0; good && i < model->step_count; i++) {
+    for (size_t i = 0; i < model->step_count; i++) {
         const ak_report_step *step = &model->steps[i];
-        good = ak_json_append(steps, json_pack("[I, o, s]", (json_int_t)step->evaluation,
-                                               ak_json_known(step->trial->median_ms),
-                                               step->trial->config));
+        ak_json_add(&steps, json_pack("[I, o, s]", (json_int_t)step->evaluation,
+                                      ak_json_known(step->trial->median_ms), step->trial->config));
     }
-    return json_pack("{s:o, s:s?, s:s?, s:s?, s:s?, s:I}", "steps", ak_json_whole(steps, good),
-                     "id", model->run.id, "kernel", model->run.kernel, "size", model->run.size,
-                     "device", model->run.device, "trials", (json_int_t)model->count);
+    return json_pack("{s:o, s:s?, s:s?, s:s?, s:s?, s:I}", "steps", steps, "id", model->run.id,
+                     "kernel", model->run.kernel, "size", model->run.size, "device",
+                     model->run.device, "trials", (json_int_t)model->count);
 }
 
 static json_t *common_json(const ak_versus *v)
 {
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; same_task(v) && i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
         json_t *one = json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
                                 ak_json_known(c->b->median_ms), c->a->config);
-        good = ak_json_append(list, one) && good;
+        ak_json_add(&list, one);
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *sections,

@@ -286,22 +286,20 @@ static json_t *proposers_json(const worth *w)
 static json_t *generations_json(const worth *w)
 {
     json_t *list = json_array();
-    bool good = true;
-    for (size_t g = 1; good && g <= w->generation_count; g++) {
+    for (size_t g = 1; g <= w->generation_count; g++) {
         const generation *at = &w->generations[g];
         json_t *object = json_pack("{s:I, s:I, s:I, s:o}", "generation", (json_int_t)g, "trials",
                                    (json_int_t)at->trials, "ok", (json_int_t)at->ok, "best_speed",
                                    if_known(at->speed / (double)at->runs, at->runs > 0));
-        good = ak_json_append(list, object);
+        ak_json_add(&list, object);
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 static json_t *calibration_json(const worth *w)
 {
     json_t *list = json_array();
-    bool good = true;
-    for (size_t b = 0; good && b < BINS; b++) {
+    for (size_t b = 0; b < BINS; b++) {
         const bin *at = &w->bins[b];
         if (at->count > 0) {
             const double count = (double)at->count;
@@ -309,13 +307,13 @@ static json_t *calibration_json(const worth *w)
                 json_pack("{s:o, s:I, s:o, s:o}", "up_to", ak_json_real(bins[b]), "count",
                           (json_int_t)at->count, "expected", ak_json_real(at->expected / count),
                           "measured", ak_json_real(at->measured / count));
-            good = ak_json_append(list, row);
+            ak_json_add(&list, row);
         }
     }
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "bins", ak_json_whole(list, good),
-                     "predicted", (json_int_t)w->predicted, "judged", (json_int_t)w->judged,
-                     "undecided", (json_int_t)w->undecided, "faster", (json_int_t)w->faster,
-                     "mean_error", if_known(w->error / (double)w->judged, w->judged > 0));
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "bins", list, "predicted",
+                     (json_int_t)w->predicted, "judged", (json_int_t)w->judged, "undecided",
+                     (json_int_t)w->undecided, "faster", (json_int_t)w->faster, "mean_error",
+                     if_known(w->error / (double)w->judged, w->judged > 0));
 }
 
 static json_t *calls_json(const worth *w)

@@ -17,10 +17,7 @@ json_t *ak_shown_arms(const json_t *result, bool simulated)
         json_t *arm =
             json_pack("{s:s, s:O?}", "name", ak_json_text_at(one, simulated ? "strategy" : "arm"),
                       "value", value);
-        if (!ak_json_append(list, arm)) {
-            json_decref(list);
-            return NULL;
-        }
+        ak_json_add(&list, arm);
     }
     return list;
 }
@@ -63,10 +60,7 @@ json_t *ak_shown_workers(const json_t *said)
         for (size_t k = 0; good && k < AK_COUNT(texts); k++) {
             good = ak_json_set_text(one, texts[k], ak_json_text_at(worker, texts[k]));
         }
-        if (!ak_json_append(workers, one) || !good) {
-            json_decref(workers);
-            return NULL;
-        }
+        ak_json_add(&workers, ak_json_whole(one, good));
     }
     return workers;
 }

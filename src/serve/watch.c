@@ -263,9 +263,8 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
             s->killed = ak_alive_check(s->process) == AK_ALIVE_NO;
         }
         changed = changed || s->killed != before;
-        if (s->killed && !ak_json_append(ids, json_string(s->id))) {
-            json_decref(ids);
-            ids = NULL;
+        if (s->killed) {
+            ak_json_add(&ids, json_string(s->id));
         }
     }
     AK_DO(ak_made(ids, err));
@@ -357,10 +356,9 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->studies = json_array();
     w->fleets = json_array();
     w->killed = json_array();
-    AK_TRY(w->by_id == NULL || w->studies == NULL || w->fleets == NULL || w->killed == NULL ||
-                   (path != NULL && w->path == NULL)
-               ? ak_fail_memory(err)
-               : AK_OK);
+    AK_TRY(ak_stored(w->by_id != NULL && w->studies != NULL && w->fleets != NULL &&
+                         w->killed != NULL && (path == NULL || w->path != NULL),
+                     err));
     AK_TRY(open_archive(w, err));
     AK_TRY(ak_watch_poll(&changed, w, err));
     *out = w;
@@ -474,14 +472,13 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
     place from;
     bool all = !read_place(&from, since);
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; i < w->count; i++) {
         const seen *s = &w->runs[i];
-        bool fresh =
-            all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends;
-        good = good && (!fresh || ak_json_append(list, show(s)));
+        if (all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends) {
+            ak_json_add(&list, show(s));
+        }
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 json_t *ak_watch_studies(const ak_watch *w, const char *since)

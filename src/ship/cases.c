@@ -122,9 +122,8 @@ static void take_time(ak_trial *trial, const char *choices, const json_t *entry)
         trial->median_ms = ms;
         trial->ci_low_ms = trial->ci_high_ms = trial->sm_clock_mhz = trial->finish_seconds = 0;
         if (ms == best) {
-            const json_t *interval = json_object_get(entry, "best_ci_ms");
-            trial->ci_low_ms = json_number_value(json_array_get(interval, 0));
-            trial->ci_high_ms = json_number_value(json_array_get(interval, 1));
+            trial->ci_low_ms = ak_json_number_in(entry, "best_ci_ms", 0);
+            trial->ci_high_ms = ak_json_number_in(entry, "best_ci_ms", 1);
         }
     }
 }

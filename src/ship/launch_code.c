@@ -40,7 +40,7 @@ static ak_status set(json_t *object, const char *key, const json_t *value, int f
 {
     json_t *program = NULL;
     AK_DO(program_of(&program, value, fallback, w));
-    return ak_stored(json_object_set_new(object, key, program) == 0, w->err);
+    return ak_stored(ak_json_set(object, key, program), w->err);
 }
 
 /* Sets a member to the list of programs of `array`, padded with 1 to `least` programs. */

@@ -14,24 +14,16 @@
 #define HOST_ALIGNMENT 64
 #define GPU_ALIGNMENT  256
 
-static bool append(json_t *list, json_t *one, bool good)
-{
-    return ak_json_append(list, ak_json_whole(one, good));
-}
-
 /* ---- the problem ----------------------------------------------------------------------------- */
 
 static json_t *sizes_of(const ak_problem *problem)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < problem->size_count && good; i++) {
-        json_t *one = json_object();
-        good = append(list, one,
-                      ak_json_set_text(one, "name", problem->sizes[i].name) &&
-                          ak_json_set_text(one, "description", problem->sizes[i].description));
+    for (size_t i = 0; i < problem->size_count; i++) {
+        ak_json_add(&list, json_pack("{s:s, s:s?}", "name", problem->sizes[i].name, "description",
+                                     problem->sizes[i].description));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 /* Lists all options, also those at their defaults. A number is written also as the bits of a
@@ -39,10 +31,8 @@ static json_t *sizes_of(const ak_problem *problem)
 static json_t *options_of(const ak_task *task)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < task->problem->choice_count && good; i++) {
+    for (size_t i = 0; i < task->problem->choice_count; i++) {
         const ak_choice_spec *option = &task->problem->choices[i];
-        json_t *one = json_object();
         char bits[17];
         uint64_t raw;
         memcpy(&raw, &task->number[i], sizeof raw);
@@ -51,13 +41,10 @@ static json_t *options_of(const ak_task *task)
             option->kind == AK_CHOICE_TEXT    ? json_string(option->values[task->choice[i]])
             : option->kind == AK_CHOICE_WHOLE ? json_integer((json_int_t)task->number[i])
                                               : json_real(task->number[i]);
-        good = append(list, one,
-                      ak_json_set_text(one, "name", option->name) &&
-                          ak_json_set(one, "value", value) &&
-                          ak_json_set(one, "index", json_integer(task->choice[i])) &&
-                          ak_json_set_text(one, "bits", bits));
+        ak_json_add(&list, json_pack("{s:s, s:o, s:i, s:s}", "name", option->name, "value", value,
+                                     "index", task->choice[i], "bits", bits));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 typedef struct place {
@@ -171,7 +158,7 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         json_t *config = NULL, *one = json_object();
         status = ak_config_text_to_json(&config, v->config, "configuration", err);
         bool good =
-            status == AK_OK && json_object_set_new(one, "config", config) == 0 &&
+            status == AK_OK && ak_json_set(one, "config", config) &&
             ak_json_set_text(one, "file", v->file) &&
             ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
             ak_json_set(one, "when", program_or_null(v->when)) &&
@@ -182,7 +169,7 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
             (v->launch == NULL || (ak_json_set(one, "own_size", numbers_of(v->first->task)) &&
                                    ak_json_set(one, "launch", json_incref(v->launch)))) &&
             ak_json_set(one, "compiler", compiler_of(v));
-        good = append(list, one, good);
+        good = ak_json_append(list, ak_json_whole(one, good));
         status = status != AK_OK || good ? status : ak_fail_memory(err);
     }
     status = status == AK_OK && json_object_set(file, "variants", list) != 0 ? ak_fail_memory(err)
@@ -237,40 +224,38 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set(one, "conditions", ak_bundle_conditions(t)) &&
            ak_json_set(one, "finish", finish_of(t)) && ak_json_set(one, "search", search_of(t)) &&
            ak_format_set_evidence(one, b->archive, t, NULL) == AK_OK &&
-           (c->table == NULL || (ak_json_copy(one, c->table, of_table)));
+           (c->table == NULL || ak_json_copy(one, c->table, of_table));
 }
 
 json_t *ak_bundle_tolerances(const ak_task *task)
 {
     const ak_shape *shape = &task->shape;
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < task->problem->argument_count && good; i++) {
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
         json_t *one = task->problem->arguments[i].access == AK_ACCESS_IN
                           ? json_null()
                           : json_pack("{s:f,s:f,s:f}", "relative", shape->own_relative[i], "rms",
                                       shape->own_rms[i], "absolute", shape->own_absolute[i]);
-        good = ak_json_append(list, one);
+        ak_json_add(&list, one);
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 static json_t *measured_of(const ak_bundle_build *b)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < b->case_count && good; i++) {
+    for (size_t i = 0; i < b->case_count; i++) {
         const ak_bundle_case *c = &b->cases[i];
         json_t *one = json_object();
-        good = ak_json_set(one, "size", numbers_of(c->task)) &&
-               ak_json_set_count(one, "variant", c->variant) &&
-               ak_json_set_count(one, "workspace_bytes", c->workspace_bytes) &&
-               ak_json_set(one, "threads", json_integer(c->threads)) &&
-               ak_json_set(one, "tolerances", ak_bundle_tolerances(c->task)) &&
-               set_evidence(one, b, c);
-        good = append(list, one, good);
+        const bool good = ak_json_set(one, "size", numbers_of(c->task)) &&
+                          ak_json_set_count(one, "variant", c->variant) &&
+                          ak_json_set_count(one, "workspace_bytes", c->workspace_bytes) &&
+                          ak_json_set(one, "threads", json_integer(c->threads)) &&
+                          ak_json_set(one, "tolerances", ak_bundle_tolerances(c->task)) &&
+                          set_evidence(one, b, c);
+        ak_json_add(&list, ak_json_whole(one, good));
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -282,10 +267,10 @@ static bool add_files(json_t *list, const ak_pack *pack)
         char sum[65];
         json_t *one = json_object();
         akr_sha256(sum, pack->files[i].data, pack->files[i].length);
-        good = append(list, one,
-                      ak_json_set_text(one, "name", pack->files[i].name) &&
-                          ak_json_set_count(one, "bytes", pack->files[i].length) &&
-                          ak_json_set_text(one, "sha256", sum));
+        good = ak_json_set_text(one, "name", pack->files[i].name) &&
+               ak_json_set_count(one, "bytes", pack->files[i].length) &&
+               ak_json_set_text(one, "sha256", sum);
+        good = ak_json_append(list, one) && good;
     }
     return good;
 }

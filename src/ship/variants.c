@@ -282,9 +282,8 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
         b->needs = json_incref(needs);
         return AK_OK;
     }
-    if (json_is_true(json_object_get(needs, "tiles")) &&
-        json_object_set_new(b->needs, "tiles", json_true()) != 0) {
-        return ak_fail_memory(err);
+    if (json_is_true(json_object_get(needs, "tiles"))) {
+        AK_DO(ak_stored(ak_json_set(b->needs, "tiles", json_true()), err));
     }
     json_t *all = json_object_get(b->needs, "cpu_features");
     json_array_foreach(json_object_get(needs, "cpu_features"), i, feature)
@@ -293,9 +292,7 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
         for (size_t k = 0; k < json_array_size(all); k++) {
             known = known || json_equal(json_array_get(all, k), feature);
         }
-        if (!known && json_array_append(all, feature) != 0) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(known || json_array_append(all, feature) == 0, err));
     }
     return AK_OK;
 }

@@ -120,10 +120,8 @@ static ak_status add_split(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *
 ak_status ak_atoms_add(ak_atoms *atoms, ak_symbols *symbols, const ak_expr *expr, size_t condition,
                        ak_error *err)
 {
-    if (atoms->scratch == NULL && (atoms->scratch = ak_arena_new()) == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_atom shared = {.condition = condition, .expr = expr};
+    AK_DO(ak_stored(atoms->scratch != NULL || (atoms->scratch = ak_arena_new()) != NULL, err));
+    ak_atom shared = {.condition = condition, .expr = expr, .scratch = atoms->scratch};
     AK_DO(look_up_names(&shared, symbols, err));
     return add_split(atoms, symbols, &shared, expr->root, err);
 }
@@ -140,9 +138,9 @@ void ak_atoms_clear(ak_atoms *atoms)
 /* A step of the expression's own walk costs about a quarter of a unit of work. */
 #define STEPS_A_WORK 4
 
-/* Evaluates an atom by the walk of its expression. The value lives in `scratch`. */
+/* Evaluates an atom by the walk of its expression. The value lives in the atom's scratch. */
 static ak_status walk(ak_value *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
-                      const ak_binding *binding, ak_arena *scratch, ak_error *err)
+                      const ak_binding *binding, ak_error *err)
 {
     for (size_t i = 0; i < atom->expr->name_count; i++) {
         size_t p = atom->parameter_of[i];
@@ -151,22 +149,22 @@ static ak_status walk(ak_value *out, uint64_t *work, const ak_atom *atom, const 
         }
     }
     size_t steps;
-    ak_arena_reset(scratch);
+    ak_arena_reset(atom->scratch);
     const ak_status status =
-        ak_expr_eval_node(out, &steps, atom->expr, atom->node, atom->values, scratch, err);
+        ak_expr_eval_node(out, &steps, atom->expr, atom->node, atom->values, atom->scratch, err);
     *work += 1 + steps / STEPS_A_WORK;
     return status;
 }
 
 ak_status ak_atom_evaluate(uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
-                           const ak_binding *binding, ak_arena *scratch, ak_error *err)
+                           const ak_binding *binding, ak_error *err)
 {
     ak_value value;
-    return walk(&value, work, atom, symbols, binding, scratch, err);
+    return walk(&value, work, atom, symbols, binding, err);
 }
 
 ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
-                        const ak_binding *binding, ak_arena *scratch, ak_error *err)
+                        const ak_binding *binding, ak_error *err)
 {
     if (atom->code != NULL) {
         *work += atom->cost;
@@ -175,7 +173,7 @@ ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak
         return AK_OK;
     }
     ak_value value;
-    const ak_status status = walk(&value, work, atom, symbols, binding, scratch, NULL);
+    const ak_status status = walk(&value, work, atom, symbols, binding, NULL);
     if (status == AK_NO_MEMORY) {
         return ak_fail_memory(err);
     }

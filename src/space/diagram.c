@@ -188,7 +188,7 @@ static ak_status layers_init(product *p)
     p->start = ak_alloc(atoms->count + 1, sizeof *p->start);
     const ak_atom **atom_of = ak_alloc(atoms->count + 1, sizeof(const ak_atom *));
     ak_status status = AK_OK;
-    AK_TRY(p->start == NULL || atom_of == NULL ? ak_fail_memory(p->err) : AK_OK);
+    AK_TRY(ak_stored(p->start != NULL && atom_of != NULL, p->err));
     for (size_t i = 0; i < atoms->count; i++) {
         if (p->r->root[i] != AK_RULE_ALWAYS) {
             atom_of[p->rule_count] = &atoms->items[i];
@@ -202,9 +202,8 @@ static ak_status layers_init(product *p)
         l->edges = ak_alloc(values, sizeof *l->edges);
         l->live = ak_alloc(p->rule_count + 1, sizeof *l->live);
         l->reads = ak_alloc(p->rule_count + 1, sizeof *l->reads);
-        if (l->now == NULL || l->edges == NULL || l->live == NULL || l->reads == NULL) {
-            AK_TRY(ak_fail_memory(p->err));
-        }
+        AK_TRY(ak_stored(l->now != NULL && l->edges != NULL && l->live != NULL && l->reads != NULL,
+                         p->err));
         for (size_t i = 0; i < p->rule_count; i++) {
             const ak_atom *atom = atom_of[i];
             size_t first = p->r->nodes[p->start[i]].variable;
@@ -254,7 +253,7 @@ ak_status ak_graph_build(ak_graph *out, const ak_atoms *atoms, const ak_symbols 
     ak_rules *r = ak_alloc(1, sizeof *r);
     product *p = ak_alloc(1, sizeof *p);
     ak_status status = AK_OK;
-    AK_TRY(r == NULL || p == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(r != NULL && p != NULL, err));
     *r = (ak_rules){
         .atoms = atoms, .symbols = symbols, .where = where, .work_max = work_max, .err = err};
     *p = (product){.r = r, .graph = &graph, .err = err};

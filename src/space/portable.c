@@ -30,7 +30,7 @@ static ak_status put(writer *w, json_t *token)
         json_decref(token);
         return cannot(w, "it is too long");
     }
-    return ak_json_append(w->tokens, token) ? AK_OK : ak_fail_memory(w->err);
+    return ak_stored(ak_json_append(w->tokens, token), w->err);
 }
 
 static ak_status put_word(writer *w, const char *word)
@@ -261,7 +261,7 @@ static ak_status write_program(writer *w, const ak_program_names *known)
     size_t name_count = ak_expr_names(&names, w->expr);
     ak_value *values = ak_alloc(name_count + 1, sizeof *values);
     bool *stays = ak_alloc(name_count + 1, sizeof *stays);
-    ak_status status = values == NULL || stays == NULL ? ak_fail_memory(w->err) : AK_OK;
+    ak_status status = ak_stored(values != NULL && stays != NULL, w->err);
     for (size_t i = 0; i < name_count && status == AK_OK; i++) {
         for (size_t k = 0; k < known->open_count; k++) {
             stays[i] = stays[i] || strcmp(names[i], known->open[k]) == 0;
@@ -284,7 +284,7 @@ ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *
     ak_expr *expr = NULL;
     ak_status status = AK_OK;
     writer w = {.tokens = json_array(), .arena = ak_arena_new(), .err = err};
-    AK_TRY(w.tokens == NULL || w.arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(w.tokens != NULL && w.arena != NULL, err));
     AK_TRY(ak_expr_parse(&expr, text, names->where, err));
     w.expr = expr;
     AK_TRY(write_program(&w, names));

@@ -62,10 +62,7 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
     AK_DO(AK_NEW(rank, 1, err));
     rank->space = space;
     rank->arena = ak_arena_new();
-    if (rank->arena == NULL) {
-        AK_TRY(ak_fail_memory(err));
-        goto out;
-    }
+    AK_TRY(ak_made(rank->arena, err));
     (void)snprintf(place, sizeof place, "%.300s: \"Rank\"", where);
     AK_TRY(ak_expr_parse(&rank->expr, text, place, err));
     AK_TRY(bind_names(rank, constants, where, err));

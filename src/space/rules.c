@@ -108,8 +108,7 @@ static ak_status rule_build(uint32_t *out, ak_rules *r, size_t level, const uint
     if (level == atom->variable_count) {
         bool holds = false;
         uint64_t work = 0;
-        ak_status status =
-            ak_atom_holds(&holds, &work, atom, r->symbols, &r->binding, r->scratch, r->err);
+        ak_status status = ak_atom_holds(&holds, &work, atom, r->symbols, &r->binding, r->err);
         if (status == AK_OK) {
             status = spend(r, work);
         }
@@ -175,21 +174,13 @@ ak_status ak_rules_build(ak_rules *r)
     ak_status status = AK_OK;
     size_t *order = ak_alloc(atoms + 1, sizeof *order);
     r->root = ak_alloc(atoms + 1, sizeof *r->root);
-    r->scratch = ak_arena_new();
+    AK_TRY(ak_stored(order != NULL && r->root != NULL, r->err));
     /* Nodes 0 and 1 are the ends, AK_RULE_NEVER and AK_RULE_ALWAYS. */
-    status = AK_GROW(r->nodes, &r->node_capacity, 2, r->err);
-    if (order == NULL || r->root == NULL || r->scratch == NULL || status != AK_OK) {
-        status = ak_fail_memory(r->err);
-        goto out;
-    }
+    AK_TRY(AK_GROW(r->nodes, &r->node_capacity, 2, r->err));
     r->node_count = 2;
     for (size_t p = 0; p < n; p++) {
         ak_binding_free(&r->binding, r->symbols, p);
-        r->row[p] = ak_alloc(r->symbols->parameters[p].value_count, sizeof *r->row[p]);
-        if (r->row[p] == NULL) {
-            status = ak_fail_memory(r->err);
-            goto out;
-        }
+        AK_TRY(AK_NEW(r->row[p], r->symbols->parameters[p].value_count, r->err));
     }
     /* Small rules are built first, because they guide the large ones. */
     for (size_t i = 0; i < atoms; i++) {
@@ -222,7 +213,6 @@ void ak_rules_clear(ak_rules *r)
     for (size_t p = 0; p < AK_PARAMETERS_MAX; p++) {
         ak_free(r->row[p]);
     }
-    ak_arena_free(r->scratch);
     ak_free(r->root);
     ak_free(r->nodes);
     ak_free(r->children);

@@ -49,7 +49,6 @@ typedef struct ak_rules {
     ak_unique unique;
     uint32_t *root; /* first node of each atom's rule */
     uint64_t work, work_max;
-    ak_arena *scratch;
     /* The members from `atom` to `guide_count` are used while the rule of one atom is built. */
     const ak_atom *atom;
     ak_binding binding;

@@ -71,9 +71,7 @@ bool ak_value_copy(ak_value *out, const ak_value *value, ak_arena *arena)
 ak_status ak_scope_set(ak_scope *scope, const char *name, ak_value value, ak_error *err)
 {
     ak_value copy;
-    if (!ak_value_copy(&copy, &value, scope->arena)) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(ak_value_copy(&copy, &value, scope->arena), err));
     size_t index;
     if (ak_map_get(&index, scope->names, name)) {
         scope->entries[index].value = copy;

@@ -53,8 +53,7 @@ static void append_fault(ak_buf *out, const ak_space *space, size_t condition, s
             const ak_atom *atom = &space->atoms.items[i];
             ak_error why = AK_ERROR_INIT;
             fault = atom->condition == condition &&
-                    ak_atom_evaluate(&work, atom, &space->symbols, &binding, space->atoms.scratch,
-                                     &why) == AK_INVALID;
+                    ak_atom_evaluate(&work, atom, &space->symbols, &binding, &why) == AK_INVALID;
             if (fault && faults++ == 0) {
                 first = why;
                 /* the place and the text of the expression, which the message has already */
@@ -94,8 +93,7 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
             const ak_atom *atom = &space->atoms.items[i];
             bool holds = true;
             if (atom->condition != last) {
-                AK_TRY(ak_atom_holds(&holds, &work, atom, &space->symbols, &binding,
-                                     space->atoms.scratch, err));
+                AK_TRY(ak_atom_holds(&holds, &work, atom, &space->symbols, &binding, err));
             }
             if (!holds) {
                 last = atom->condition;
@@ -145,9 +143,7 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
     space->names = ak_map_new();
     space->cartesian = 1.0;
     space->graph.empty = true;
-    if (space->arena == NULL || space->names == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(space->arena != NULL && space->names != NULL, err));
     AK_DO(ak_space_read(space, spec, err));
     AK_DO(ak_symbols_init(&space->symbols, space->parameters, space->count, spec->constants,
                           space->arena, err));

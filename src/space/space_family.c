@@ -30,6 +30,7 @@ typedef struct limit {
 
 typedef struct family {
     const ak_space *space;
+    const ak_scope *constants;
     const char *where;
     ak_arena *arena, *scratch;
     ak_scope *scope;
@@ -44,8 +45,7 @@ typedef struct family {
 
 /* Parses an expression that may read only the parameters declared before parameter `before`. *depth
    is the last one that it reads; 0 if it reads none. */
-static ak_status parse(ak_expr **out, size_t *depth, family *f, const char *text, size_t before,
-                       const ak_scope *constants)
+static ak_status parse(ak_expr **out, size_t *depth, family *f, const char *text, size_t before)
 {
     const char *const *names;
     AK_DO(ak_expr_parse(out, text, f->where, f->err));
@@ -61,7 +61,7 @@ static ak_status parse(ak_expr **out, size_t *depth, family *f, const char *text
                                text, names[i]);
             }
             *depth = p > *depth ? p : *depth;
-        } else if (!ak_scope_get(&value, constants, names[i])) {
+        } else if (!ak_scope_get(&value, f->constants, names[i])) {
             return ak_fail(f->err, AK_INVALID,
                            "%s: \"%.60s\" reads \"%.60s\", which is neither a parameter nor a "
                            "size nor a device fact",
@@ -71,12 +71,11 @@ static ak_status parse(ak_expr **out, size_t *depth, family *f, const char *text
     return AK_OK;
 }
 
-static ak_status read_alternative(alternative *out, family *f, const json_t *json, size_t p,
-                                  const ak_scope *constants)
+static ak_status read_alternative(alternative *out, family *f, const json_t *json, size_t p)
 {
     size_t depth;
     if (json_is_string(json)) {
-        return parse(&out->expr, &depth, f, json_string_value(json), p, constants);
+        return parse(&out->expr, &depth, f, json_string_value(json), p);
     }
     if (!json_is_number(json)) {
         return ak_fail(f->err, AK_INVALID, "%s: \"%.60s\" needs numbers and expressions", f->where,
@@ -86,7 +85,7 @@ static ak_status read_alternative(alternative *out, family *f, const json_t *jso
     return AK_OK;
 }
 
-static ak_status read_choices(family *f, const json_t *object, const ak_scope *constants)
+static ak_status read_choices(family *f, const json_t *object)
 {
     const char *name;
     json_t *json, *item;
@@ -107,13 +106,13 @@ static ak_status read_choices(family *f, const json_t *object, const ak_scope *c
         c->count = count; /* from here on `clear` frees the expressions */
         json_array_foreach(json, i, item)
         {
-            AK_DO(read_alternative(&c->items[i], f, item, p, constants));
+            AK_DO(read_alternative(&c->items[i], f, item, p));
         }
     }
     return AK_OK;
 }
 
-static ak_status read_limits(family *f, const json_t *array, const ak_scope *constants)
+static ak_status read_limits(family *f, const json_t *array)
 {
     json_t *item;
     size_t i;
@@ -127,7 +126,7 @@ static ak_status read_limits(family *f, const json_t *array, const ak_scope *con
             return ak_fail(f->err, AK_INVALID, "%s: \"Where\" is a list of expressions", f->where);
         }
         limit *l = &f->limits[f->limit_count++];
-        AK_DO(parse(&l->expr, &l->depth, f, json_string_value(item), f->space->count, constants));
+        AK_DO(parse(&l->expr, &l->depth, f, json_string_value(item), f->space->count));
     }
     return AK_OK;
 }
@@ -252,26 +251,24 @@ static void clear(family *f)
     ak_free(f);
 }
 
-ak_status ak_space_family(const ak_space *space, const ak_scope *constants, const json_t *object,
-                          const json_t *conditions, const char *where, ak_family_take take,
+ak_status ak_space_family(const ak_space *space, const ak_family *described, ak_family_take take,
                           void *context, ak_error *err)
 {
     family *f;
     AK_DO(AK_NEW(f, 1, err));
-    f->space = space;
-    f->where = where;
-    f->take = take;
-    f->context = context;
-    f->err = err;
-    f->arena = ak_arena_new();
-    f->scratch = ak_arena_new();
-    f->scope = ak_scope_new(constants);
+    *f = (family){.space = space,
+                  .constants = described->constants,
+                  .where = described->where,
+                  .take = take,
+                  .context = context,
+                  .err = err,
+                  .arena = ak_arena_new(),
+                  .scratch = ak_arena_new(),
+                  .scope = ak_scope_new(described->constants)};
     ak_status status = AK_OK;
-    if (f->arena == NULL || f->scratch == NULL || f->scope == NULL) {
-        AK_TRY(ak_fail_memory(err));
-    }
-    AK_TRY(read_choices(f, object, constants));
-    AK_TRY(read_limits(f, conditions, constants));
+    AK_TRY(ak_stored(f->arena != NULL && f->scratch != NULL && f->scope != NULL, err));
+    AK_TRY(read_choices(f, described->alternatives));
+    AK_TRY(read_limits(f, described->conditions));
     AK_TRY(walk(f, space->graph.root));
 out:
     clear(f);

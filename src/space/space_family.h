@@ -23,10 +23,15 @@
 /* Receives a member. A failure ends the search for members. */
 typedef ak_status (*ak_family_take)(void *context, const ak_config *member, ak_error *err);
 
-/* Gives all members of the family, each once. `constants` holds sizes and device facts; `where`
-   begins messages. `family` is an object, `conditions` an array or NULL. */
-ak_status ak_space_family(const ak_space *space, const ak_scope *constants, const json_t *family,
-                          const json_t *conditions, const char *where, ak_family_take take,
+typedef struct ak_family {
+    const json_t *alternatives; /* the object "Family" */
+    const json_t *conditions;   /* the array "Where", or NULL */
+    const ak_scope *constants;  /* sizes and device facts */
+    const char *where;          /* begins messages */
+} ak_family;
+
+/* Gives all members of the family, each once. */
+ak_status ak_space_family(const ak_space *space, const ak_family *family, ak_family_take take,
                           void *context, ak_error *err);
 
 #endif

@@ -119,21 +119,21 @@ static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const r
     const char *name;
     json_t *value, *family = json_object();
     char text[AK_VALUE_TEXT_MAX + 3];
-    int bad = family == NULL;
+    bool good = family != NULL;
     json_object_foreach((json_t *)(uintptr_t)json, name, value)
     {
-        if (!bad && !ak_space_fixes(r->spec->fix, name)) {
+        if (good && !ak_space_fixes(r->spec->fix, name)) {
             /* a text, which a family needs as a quoted literal */
             const char *word = json_string_value(value);
             (void)snprintf(text, sizeof text, "'%.*s'", AK_VALUE_TEXT_MAX,
                            word != NULL ? word : "");
-            bad = json_object_set_new(
-                family, name, word == NULL ? json_pack("[O]", value) : json_pack("[s]", text));
+            good = ak_json_set(family, name,
+                               word == NULL ? json_pack("[O]", value) : json_pack("[s]", text));
         }
     }
-    ak_status status = bad ? ak_fail_memory(err)
-                           : ak_space_family(r->space, r->spec->constants, family, NULL, where,
-                                             take_only, &found, err);
+    const ak_family alone = {family, NULL, r->spec->constants, where};
+    ak_status status =
+        good ? ak_space_family(r->space, &alone, take_only, &found, err) : ak_fail_memory(err);
     json_decref(family);
     *any = found.any;
     *out = found.config;
@@ -281,11 +281,12 @@ static ak_status read_family(reading *r, const json_t *json, const char *where, 
     AK_DO(ak_json_only(json, keys, where, err));
     AK_DO(ak_json_object_or_null(&family, json, "Family", where, err));
     AK_DO(ak_json_array_or_null(&conditions, json, "Where", where, err));
-    return r->rank == NULL
-               ? ak_fail(err, AK_INVALID,
-                         "%s has a \"Family\", for which the file needs a \"Rank\"", where)
-               : ak_space_family(r->space, r->spec->constants, family, conditions, where,
-                                 add_member, r, err);
+    if (r->rank == NULL) {
+        return ak_fail(err, AK_INVALID, "%s has a \"Family\", for which the file needs a \"Rank\"",
+                       where);
+    }
+    const ak_family described = {family, conditions, r->spec->constants, where};
+    return ak_space_family(r->space, &described, add_member, r, err);
 }
 
 /* Reads an entry of "Starts". It adds nothing if the start is not valid here or its sizes are too

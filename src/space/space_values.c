@@ -122,7 +122,7 @@ static ak_status evaluate(ak_value *out, const char *text, ak_space_reader *r)
     AK_DO(ak_expr_parse(&expr, text, r->where, r->err));
     AK_TRY(ak_expr_eval(&value, expr, r->spec->constants, r->scratch, r->err));
     /* Texts in the result may be literals of the expression, so they are copied. */
-    AK_TRY(ak_value_copy(out, &value, r->space->arena) ? AK_OK : ak_fail_memory(r->err));
+    AK_TRY(ak_stored(ak_value_copy(out, &value, r->space->arena), r->err));
 out:
     ak_expr_free(expr);
     return status;
@@ -160,7 +160,7 @@ static ak_status finish_values(ak_value *values, const char ***text, size_t coun
     *text = ak_arena_alloc(r->space->arena, (count + 1) * sizeof **text);
     ak_map *seen = ak_map_new();
     ak_status status = AK_OK;
-    AK_TRY(*text == NULL || seen == NULL ? ak_fail_memory(r->err) : AK_OK);
+    AK_TRY(ak_stored(*text != NULL && seen != NULL, r->err));
     for (size_t i = 0; i < count; i++) {
         char line[AK_VALUE_TEXT_MAX + 2];
         if (!convert(&values[i], *type)) {

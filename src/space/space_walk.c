@@ -98,8 +98,7 @@ ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_con
         bool holds;
         uint64_t work = 0;
         const ak_atom *atom = &space->atoms.items[i];
-        AK_DO(ak_atom_holds(&holds, &work, atom, &space->symbols, &binding, space->atoms.scratch,
-                            err));
+        AK_DO(ak_atom_holds(&holds, &work, atom, &space->symbols, &binding, err));
         if (!holds) {
             /* atoms are in the order of their conditions, so this condition is the first */
             *condition = atom->condition;

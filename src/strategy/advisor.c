@@ -174,7 +174,7 @@ static ak_status look(ak_advisor *a, const ak_history *history, ak_error *err)
         bool seen = t->code == NULL && a->options->look(a->options->context, &text, &t->config);
         t->code = seen ? ak_arena_strndup(a->arena, text.data, text.length) : t->code;
         ak_buf_free(&text);
-        AK_DO(seen && t->code == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_DO(ak_stored(!seen || t->code != NULL, err));
     }
     return AK_OK;
 }
@@ -365,7 +365,7 @@ static json_t *record(const ak_advisor *a, const ak_suggestion *s)
                 ak_json_set_text(object, "hypothesis", s->hypothesis) &&
                 ak_json_set(object, "expected_gain",
                             isnan(s->expected) ? json_null() : ak_json_real(s->expected)) &&
-                ak_json_set(object, "parent", json_integer((json_int_t)s->parent)) &&
+                ak_json_set_count(object, "parent", s->parent) &&
                 ak_json_set_text(object, "changes", s->text) &&
                 ak_json_set_text(object, "config", valid ? text : NULL) &&
                 ak_json_set_text(object, "note", s->note[0] == 0 ? NULL : s->note);
@@ -412,7 +412,7 @@ static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **o
             a->refused_count < AK_PROMPT_REFUSALS) {
             a->refused[a->refused_count++] = s;
         }
-        AK_TRY(json_array_append_new(list, record(a, &s)) == 0 ? AK_OK : ak_fail_memory(err));
+        AK_TRY(ak_stored(ak_json_append(list, record(a, &s)), err));
     }
     *out_record = json_incref(list);
 out:

@@ -646,7 +646,7 @@ static ak_status open_arrays(guided *self, ak_error *err)
     self->neighbours = ak_alloc(NEIGHBOURS_MAX, sizeof *self->neighbours);
     bool complete = self->row != NULL && self->y != NULL && self->levels != NULL &&
                     self->pool != NULL && self->neighbours != NULL;
-    return complete ? AK_OK : ak_fail_memory(err);
+    return ak_stored(complete, err);
 }
 
 ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,

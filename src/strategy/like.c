@@ -139,7 +139,7 @@ static ak_status grow_forest(ak_like *like, uint64_t seed, ak_error *err)
     size_t stride = like->count / FOREST_ROWS + 1, count = 0;
     uint16_t *levels = ak_alloc((like->count / stride + 1) * (columns + 1), sizeof *levels);
     double *y = ak_alloc(like->count / stride + 1, sizeof *y);
-    ak_status status = levels == NULL || y == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_stored(levels != NULL && y != NULL, err);
     for (size_t i = 0; status == AK_OK && i < like->count; i += stride) {
         ak_features_row(levels + count * columns, &like->features, &like->rows[i].config);
         y[count++] = like->rows[i].rank;

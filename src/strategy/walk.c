@@ -27,7 +27,7 @@ ak_status ak_walk_open(ak_walk *walk, const ak_space *space, uint64_t seed, ak_e
     }
     walk->proposed = ak_set_new();
     walk->observed = ak_set_new();
-    return walk->proposed == NULL || walk->observed == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_stored(walk->proposed != NULL && walk->observed != NULL, err);
 }
 
 void ak_walk_close(ak_walk *walk)

@@ -253,8 +253,9 @@ static ak_status adopt_source(char **note, const char *folder, const char *file,
     AK_TRY(check_text(text, length, file, err));
     AK_TRY(take_includes(&all, text, err));
     AK_TRY(ak_buf_status(&all.text, err));
-    AK_TRY(ak_kernel_scan_text(&scan, text, all.text.data == NULL ? "" : all.text.data, backend,
-                               ak_fs_base(file), ak_fs_base(folder), err));
+    const ak_scan_input input = {text, all.text.data, backend, ak_fs_base(file),
+                                 ak_fs_base(folder)};
+    AK_TRY(ak_kernel_scan_text(&scan, &input, err));
     json_t *kernel = json_object_get(scan.space, "KernelSpecification");
     if (json_array_size(all.names) > 0 && !ak_json_set(kernel, "Include", json_incref(all.names))) {
         status = ak_fail_memory(err);

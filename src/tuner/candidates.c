@@ -119,10 +119,10 @@ void ak_candidates_rank(ak_candidates *out, ak_tuning *r)
 static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
 {
     r->result->failed[trial->status]++;
-    trial->strategy = ak_strdup(AK_FINALISTS);
-    ak_status status = trial->strategy == NULL ? ak_fail_memory(err)
-                       : r->archive != NULL    ? ak_archive_add_trial(r->archive, trial, err)
-                                               : AK_OK;
+    ak_status status = ak_copy_text(&trial->strategy, AK_FINALISTS, err);
+    if (status == AK_OK && r->archive != NULL) {
+        status = ak_archive_add_trial(r->archive, trial, err);
+    }
     ak_tuning_announce_trial(r, trial, false);
     return status;
 }

@@ -202,12 +202,11 @@ bool ak_elsewhere_record(json_t *object, const ak_tune_options *options)
         return true;
     }
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < options->like_count; i++) {
-        good = ak_json_append(list, json_string(options->like[i]->path));
+    for (size_t i = 0; i < options->like_count; i++) {
+        ak_json_add(&list, json_string(options->like[i]->path));
     }
-    if (good && options->like_count == 0) {
-        good = ak_json_append(list, json_string("none"));
+    if (options->like_count == 0) {
+        ak_json_add(&list, json_string("none"));
     }
-    return ak_json_set(object, "like", list) && good;
+    return ak_json_set(object, "like", list);
 }

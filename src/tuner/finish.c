@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "archive/archive.h"
+#include "archive/field.h"
 #include "base/alloc.h"
 #include "report/candidate_name.h"
 #include "tuner/run.h"
@@ -212,10 +213,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     const bool known = result->baseline < l->all || result->reference == l->fallback;
     result->speedup = known ? measured->ratio : 0;
     AK_DO(ak_summary(&result->summary, comparison, winner, r->task->objective, err));
-    char *tuned = ak_strdup("tuned");
-    AK_DO(ak_made(tuned, err));
-    ak_free(measured->name);
-    measured->name = tuned;
+    AK_DO(ak_trial_set_text(&measured->name, "tuned", err));
     measured->ranked = false;
     return set_best(r, &l->chosen.list[winner], measured, err);
 }
@@ -238,11 +236,7 @@ static ak_status take_comparison(ak_tuning *r, const lineup *l,
 /* Says that no sanitizer ran although one was asked for. */
 static ak_status note_unsanitized(ak_tuning *r, const char *why, ak_error *err)
 {
-    if (!r->options->sanitize) {
-        return AK_OK;
-    }
-    r->result->sanitizers = ak_strdup(why);
-    return ak_made(r->result->sanitizers, err);
+    return r->options->sanitize ? ak_copy_text(&r->result->sanitizers, why, err) : AK_OK;
 }
 
 ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
@@ -267,9 +261,7 @@ ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
     ak_status status = ak_candidates_choose(&l.chosen, r, &why);
     char sanitizers[800];
     ak_sanitizing_text(sanitizers, sizeof sanitizers, &r->session);
-    if (sanitizers[0] != 0 && (r->result->sanitizers = ak_strdup(sanitizers)) == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_copy_text(&r->result->sanitizers, sanitizers[0] == 0 ? NULL : sanitizers, err));
     if (l.chosen.count == 0) { /* no configuration passed its checks */
         return status == AK_OK || status == AK_CANCELLED ? AK_OK
                                                          : ak_fail(err, status, "%s", why.text);

@@ -144,11 +144,10 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
 static json_t *candidates_json(const ak_compared *list, size_t count, const ak_task *task)
 {
     json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = ak_json_append(array, candidate_json(&list[i], task));
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&array, candidate_json(&list[i], task));
     }
-    return ak_json_whole(array, good);
+    return array;
 }
 
 static bool set_task(json_t *object, const ak_task *task)
@@ -212,17 +211,16 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
 static json_t *again_json(const ak_tune_result *result, const ak_task *task)
 {
     json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; good && i < result->again_count; i++) {
+    for (size_t i = 0; i < result->again_count; i++) {
         const ak_compared *c = &result->again[i];
         json_t *object = json_object();
-        good = ak_json_set(object, "config", config_json(c->config, task->space)) &&
-               ak_json_set_real(object, "ms", c->median_ms) &&
-               ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
-               set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
-        good = ak_json_append(array, ak_json_whole(object, good));
+        const bool good = ak_json_set(object, "config", config_json(c->config, task->space)) &&
+                          ak_json_set_real(object, "ms", c->median_ms) &&
+                          ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
+                          set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
+        ak_json_add(&array, ak_json_whole(object, good));
     }
-    return ak_json_whole(array, good);
+    return array;
 }
 
 static json_t *baseline_json(const ak_tune_result *result)

@@ -231,13 +231,9 @@ static ak_status complete(ak_trial *trial, const ak_tuning *r, const ak_flight *
     trial->propose_ns = flight->propose_ns;
     trial->generation = p->generation;
     trial->predicted_gain = p->predicted_gain;
-    trial->strategy = ak_strdup(flight->strategy);
-    trial->model = ak_strdup(p->model);
-    trial->hypothesis = ak_strdup(p->hypothesis);
-    if (trial->strategy == NULL || (p->model != NULL && trial->model == NULL) ||
-        (p->hypothesis != NULL && trial->hypothesis == NULL)) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_copy_text(&trial->strategy, flight->strategy, err));
+    AK_DO(ak_copy_text(&trial->model, p->model, err));
+    AK_DO(ak_copy_text(&trial->hypothesis, p->hypothesis, err));
     ak_status status = ak_session_complete_trial(trial, &r->session, &p->config, r->id, err);
     const ak_seen *parent = p->has_parent ? ak_tuning_find(r, &p->parent) : NULL;
     if (parent != NULL) {

@@ -3,34 +3,27 @@
 #include <assert.h>
 #include <string.h>
 
+#include "archive/field.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/value_json.h"
 #include "tuner/session.h"
 
-static bool set_text(char **slot, const char *text)
-{
-    ak_free(*slot);
-    *slot = ak_strdup(text);
-    return *slot != NULL || text == NULL;
-}
-
-/* Places a trial on the roofline and rejects it if it is implausibly fast. Returns false without
-   memory. */
-static bool place_trial(ak_trial *trial, const ak_session *session)
+/* Places a trial on the roofline and rejects it if it is implausibly fast. */
+static ak_status place_trial(ak_trial *trial, const ak_session *session, ak_error *err)
 {
     ak_roofline roof;
     ak_session_reach(&roof, &trial->utilisation, session, trial->median_ms, trial->sm_clock_mhz);
     trial->tflops = roof.tflops;
     trial->gbs = roof.gbs;
     trial->efficiency = roof.efficiency;
-    bool good = set_text(&trial->bound, roof.memory_bound ? "memory" : "compute");
+    AK_DO(ak_trial_set_text(&trial->bound, roof.memory_bound ? "memory" : "compute", err));
     char why[AK_IMPLAUSIBLE_BYTES];
     if (ak_session_implausible(why, session, trial->median_ms)) {
         trial->status = AK_TRIAL_REJECTED;
-        good = good && set_text(&trial->reason, why);
+        return ak_trial_set_text(&trial->reason, why, err);
     }
-    return good;
+    return AK_OK;
 }
 
 /* Computes the cost from the median time and energy. The interval of the cost spans the costs at
@@ -69,7 +62,7 @@ static ak_status set_cost(ak_trial *trial, const ak_session *session, const ak_c
     if (status != AK_OK && status != AK_NO_MEMORY) {
         trial->status = AK_TRIAL_REJECTED;
         trial->cost = trial->cost_low = trial->cost_high = 0;
-        return ak_stored(set_text(&trial->reason, why.text), err);
+        return ak_trial_set_text(&trial->reason, why.text, err);
     }
     return ak_stored(status == AK_OK, err);
 }
@@ -84,20 +77,22 @@ ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
     AK_DO(ak_config_text(&text, task->space, config, err));
     ak_free(trial->config);
     trial->config = text;
-    bool good = set_text(&trial->run, run) && set_text(&trial->timestamp, now) &&
-                set_text(&trial->kernel, task->problem->name) &&
-                set_text(&trial->implementation, task->implementation->name) &&
-                set_text(&trial->device, task->device) && set_text(&trial->size, task->size_text) &&
-                set_text(&trial->dtype, ak_dtype_text(task->dtype)) &&
-                set_text(&trial->choices, task->choices_text) &&
-                set_text(&trial->environment, session->environment);
-    if (good && trial->status == AK_TRIAL_OK && trial->median_ms > 0) {
-        good = place_trial(trial, session);
-        if (good && task->objective != NULL && trial->status == AK_TRIAL_OK && trial->cost <= 0) {
+    AK_DO(ak_trial_set_text(&trial->run, run, err));
+    AK_DO(ak_trial_set_text(&trial->timestamp, now, err));
+    AK_DO(ak_trial_set_text(&trial->kernel, task->problem->name, err));
+    AK_DO(ak_trial_set_text(&trial->implementation, task->implementation->name, err));
+    AK_DO(ak_trial_set_text(&trial->device, task->device, err));
+    AK_DO(ak_trial_set_text(&trial->size, task->size_text, err));
+    AK_DO(ak_trial_set_text(&trial->dtype, ak_dtype_text(task->dtype), err));
+    AK_DO(ak_trial_set_text(&trial->choices, task->choices_text, err));
+    AK_DO(ak_trial_set_text(&trial->environment, session->environment, err));
+    if (trial->status == AK_TRIAL_OK && trial->median_ms > 0) {
+        AK_DO(place_trial(trial, session, err));
+        if (task->objective != NULL && trial->status == AK_TRIAL_OK && trial->cost <= 0) {
             return set_cost(trial, session, config, err);
         }
     }
-    return ak_stored(good, err);
+    return AK_OK;
 }
 
 ak_status ak_session_wait(ak_result *out, ak_session *session, uint64_t first, size_t count,

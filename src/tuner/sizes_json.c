@@ -19,11 +19,10 @@ static json_t *list_of(const ak_sizes_result *r, size_t count,
                        json_t *(*make)(const ak_sizes_result *r, size_t i))
 {
     json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = ak_json_append(array, make(r, i));
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&array, make(r, i));
     }
-    return ak_json_whole(array, good);
+    return array;
 }
 
 static bool timed(const ak_sizes_result *r)
@@ -102,14 +101,13 @@ static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
 static json_t *stability_json(const ak_sizes_result *r, size_t config)
 {
     json_t *sizes = json_array(), *object = json_object();
-    bool good = sizes != NULL;
-    for (size_t s = 0; s < r->size_count && good; s++) {
+    for (size_t s = 0; s < r->size_count; s++) {
         if (r->sizes[s].measured && r->sizes[s].winner == config) {
-            good = ak_json_append(sizes, json_string(r->sizes[s].size));
+            ak_json_add(&sizes, json_string(r->sizes[s].size));
         }
     }
-    good = good && ak_json_set_count(object, "config", config);
-    good = ak_json_set(object, "winner_of", ak_json_whole(sizes, good)) &&
+    bool good = ak_json_set_count(object, "config", config);
+    good = ak_json_set(object, "winner_of", sizes) && good &&
            set_loss(object, r, &r->alone[config]) &&
            ak_json_set_count(object, "unusable", r->alone[config].unusable);
     return ak_json_whole(object, good);
@@ -123,9 +121,8 @@ static json_t *winners_json(const ak_sizes_result *r)
         for (size_t s = 0; s < r->size_count; s++) {
             wins = wins || (r->sizes[s].measured && r->sizes[s].winner == c);
         }
-        if (wins && !ak_json_append(array, stability_json(r, c))) {
-            json_decref(array);
-            return NULL;
+        if (wins) {
+            ak_json_add(&array, stability_json(r, c));
         }
     }
     return array;
@@ -134,12 +131,11 @@ static json_t *winners_json(const ak_sizes_result *r)
 static json_t *speeds_json(const ak_sizes_result *r, size_t i)
 {
     json_t *row = json_array();
-    bool good = row != NULL;
-    for (size_t s = 0; s < r->size_count && good; s++) {
+    for (size_t s = 0; s < r->size_count; s++) {
         const ak_speed *speed = &r->speeds[i * r->size_count + s];
-        good = ak_json_append(row, speed->ratio > 0 ? ak_speed_json(speed) : json_null());
+        ak_json_add(&row, speed->ratio > 0 ? ak_speed_json(speed) : json_null());
     }
-    return ak_json_whole(row, good);
+    return row;
 }
 
 static json_t *config_json(const ak_sizes_result *r, size_t i)
@@ -153,16 +149,14 @@ static json_t *config_json(const ak_sizes_result *r, size_t i)
 static json_t *matrix_json(const ak_sizes_result *r, const double *values)
 {
     json_t *rows = json_array();
-    bool good = rows != NULL;
-    for (size_t c = 0; c < r->config_count && values != NULL && good; c++) {
+    for (size_t c = 0; c < r->config_count && values != NULL; c++) {
         json_t *row = json_array();
-        for (size_t s = 0; s < r->size_count && good; s++) {
-            double value = values[c * r->size_count + s];
-            good = ak_json_append(row, ak_json_known(value));
+        for (size_t s = 0; s < r->size_count; s++) {
+            ak_json_add(&row, ak_json_known(values[c * r->size_count + s]));
         }
-        good = ak_json_append(rows, row) && good;
+        ak_json_add(&rows, row);
     }
-    return ak_json_whole(rows, good);
+    return rows;
 }
 
 json_t *ak_sizes_to_json(const ak_sizes_result *r)

@@ -167,10 +167,10 @@ static void take_speeds(column *known, const chunk *c, const ak_comparison_resul
 }
 
 /* Adds the results of one comparison to the known results of this size. */
-static ak_status take_results(column *known, ak_size_result *one, const ak_task *task,
-                              const chunk *c, const ak_comparison_result *comparison, size_t elites,
-                              ak_error *err)
+static ak_status take_results(column *known, ak_many *m, size_t size, const chunk *c,
+                              const ak_comparison_result *comparison, ak_error *err)
 {
+    ak_size_result *one = &m->result->sizes[size];
     double ms[CHUNK + 1], costs[CHUNK + 1];
     for (size_t i = 0; i < c->count; i++) {
         ms[i] = comparison->list[i].median_ms;
@@ -186,13 +186,13 @@ static ak_status take_results(column *known, ak_size_result *one, const ak_task 
     ak_scale_take(known->costs, c->elite, costs, c->count);
     bool library = comparison->library < c->count + c->libraries;
     if (comparison->best < c->count) {
-        take_speeds(known, c, comparison, elites);
+        take_speeds(known, c, comparison, m->result->config_count);
         one->noise = comparison->noise;
         one->over_library =
             library ? ak_compared_speed(&comparison->list[comparison->best]) : one->over_library;
     }
     return library && one->library == NULL
-               ? take_library(one, task, &comparison->list[comparison->library], err)
+               ? take_library(one, m->tasks[size], &comparison->list[comparison->library], err)
                : AK_OK;
 }
 
@@ -225,8 +225,7 @@ static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_sessio
     ak_many_plan(&spec, m, ak_many_each(m), 2 * (m->result->size_count - size));
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
     AK_TRY(ak_many_warn(m, size, &comparison, err));
-    AK_TRY(take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison,
-                        m->result->config_count, err));
+    AK_TRY(take_results(known, m, size, c, &comparison, err));
 out:
     ak_compared_free(comparison.list, all);
     return status;

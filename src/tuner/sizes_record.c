@@ -9,11 +9,10 @@
 void ak_many_announce(const ak_many *m)
 {
     json_t *sizes = json_array(), *fields = json_object();
-    bool good = sizes != NULL;
-    for (size_t i = 0; i < m->result->size_count && good; i++) {
-        good = ak_json_append(sizes, json_string(m->result->sizes[i].size));
+    for (size_t i = 0; i < m->result->size_count; i++) {
+        ak_json_add(&sizes, json_string(m->result->sizes[i].size));
     }
-    (void)(good && ak_json_set_text(fields, "kernel", m->result->kernel) &&
+    (void)(sizes != NULL && ak_json_set_text(fields, "kernel", m->result->kernel) &&
            ak_json_set(fields, "sizes", json_incref(sizes)) &&
            ak_json_set_count(fields, "table", m->request->table));
     json_decref(sizes);

@@ -11,18 +11,12 @@
 /* Longest version of a library that the line shows; a longer one is shown only in the table. */
 #define VERSION_BESIDE 24
 
-static void print_ratio(ak_buf *out, double ratio)
-{
-    char text[AK_REAL_BYTES];
-    ak_buf_puts(out, ak_number_ratio(text, ratio));
-}
-
 static void print_interval(ak_buf *out, const ak_speed *speed)
 {
     ak_buf_puts(out, " (");
-    print_ratio(out, speed->low);
+    ak_buf_ratio(out, speed->low);
     ak_buf_puts(out, " .. ");
-    print_ratio(out, speed->high);
+    ak_buf_ratio(out, speed->high);
     ak_buf_puts(out, ")");
 }
 
@@ -62,7 +56,7 @@ static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, c
     switch (speed->verdict) {
     case AK_SPEED_FASTER:
     case AK_SPEED_SLOWER:
-        print_ratio(out, speed->ratio);
+        ak_buf_ratio(out, speed->ratio);
         ak_buf_print(out, " times %s%s", times, name);
         print_interval(out, speed);
         break;
@@ -72,7 +66,7 @@ static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, c
     case AK_SPEED_NONE:
     case AK_SPEED_UNDECIDED:
         if (speed->verdict == AK_SPEED_NONE && speed->ratio > 0) {
-            print_ratio(out, speed->ratio);
+            ak_buf_ratio(out, speed->ratio);
             ak_buf_print(out, " times %s%s, by recorded times", times, name);
             break;
         }

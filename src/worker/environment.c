@@ -25,7 +25,7 @@ static ak_status add_reference(json_t *facts, const ak_task *task, ak_error *err
     }
     ak_space_default(&config, task->space);
     AK_DO(ak_config_text(&text, task->space, &config, err));
-    ak_status status = ak_json_set_text(facts, "reference", text) ? AK_OK : ak_fail_memory(err);
+    ak_status status = ak_stored(ak_json_set_text(facts, "reference", text), err);
     ak_free(text);
     return status;
 }

@@ -190,12 +190,12 @@ static ak_status visit_all(look *l, const volatile int *cancel, ak_error *err)
             return ak_fail(err, AK_CANCELLED, "cancelled");
         }
     } while (count > 0 && l->good);
-    return l->good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(l->good, err);
 }
 
 static bool is_ready(const look *l, size_t i)
 {
-    return strcmp(ak_json_text_at(l->visits[i].said, "state"), "ready") == 0;
+    return ak_json_text_is(l->visits[i].said, "state", "ready");
 }
 
 /* Adds to each ready worker how many compile workers a run would start for it: workers with the

@@ -312,7 +312,7 @@ ak_status ak_message_check_comparison(const json_t *reply, size_t count, ak_erro
 
 bool ak_message_set_course(json_t *reply, const ak_comparison_course *course)
 {
-    return ak_json_set(reply, "group", json_integer((json_int_t)course->group)) &&
+    return ak_json_set_count(reply, "group", course->group) &&
            ak_json_set(reply, "extended", json_boolean(course->extended)) &&
            ak_json_set(reply, "pressure",
                        json_pack("[f,f,f]", course->before, course->during, course->after));

@@ -76,8 +76,8 @@ ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak
     if (!json_is_string(value)) {
         return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" must be a string", key);
     }
-    char *copy = ak_strdup(json_string_value(value));
-    AK_DO(ak_made(copy, err));
+    char *copy;
+    AK_DO(ak_copy_text(&copy, json_string_value(value), err));
     if (!log && strlen(copy) > TEXT_MAX) {
         copy[TEXT_MAX] = 0;
     }

@@ -216,7 +216,7 @@ ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
                        .baselines = ak_alloc(count, sizeof *j->baselines)};
     ak_status status = AK_OK;
     AK_TRY(AK_GROW(pool->jobs, &pool->job_capacity, pool->job_count + 1, err));
-    AK_TRY(j->units == NULL || j->baselines == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(j->units != NULL && j->baselines != NULL, err));
     for (size_t i = 0; i < count; i++) {
         j->units[i] = AK_POOL_NONE;
     }
@@ -305,11 +305,8 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
     }
     const ak_pool_device *d = j->on == AK_POOL_NONE ? NULL : &pool->devices[j->on];
     if (d != NULL) {
-        out->trial.measured_on = ak_strdup(d->name);
-        out->trial.device_uuid = d->uuid[0] == 0 ? NULL : ak_strdup(d->uuid);
-        if (out->trial.measured_on == NULL || (d->uuid[0] != 0 && out->trial.device_uuid == NULL)) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_copy_text(&out->trial.measured_on, d->name, err));
+        AK_DO(ak_copy_text(&out->trial.device_uuid, d->uuid[0] == 0 ? NULL : d->uuid, err));
     }
     const ak_pool_unit *u = &pool->units[j->units[0]];
     const ak_compile_result *compiled = &u->compiled;
@@ -324,12 +321,10 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
     out->trial.code_bytes = compiled->code_bytes;
     /* A bundle compares this hash with its own code, which is not specialised. */
     if (compiled->artifact_hash[0] != 0 && !u->specialised) {
-        out->trial.code_hash = ak_strdup(compiled->artifact_hash);
-        AK_DO(ak_made(out->trial.code_hash, err));
+        AK_DO(ak_copy_text(&out->trial.code_hash, compiled->artifact_hash, err));
     }
     memcpy(out->artifact_hash, compiled->artifact_hash, sizeof out->artifact_hash);
-    out->log = ak_strdup(compiled->log);
-    return compiled->log != NULL && out->log == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(&out->log, compiled->log, err);
 }
 
 ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial_status,
@@ -351,8 +346,7 @@ ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial
         }
     } else if (status == AK_OK) {
         result.trial.status = trial_status;
-        result.trial.reason = ak_strdup(reason);
-        status = ak_made(result.trial.reason, err);
+        status = ak_copy_text(&result.trial.reason, reason, err);
     }
     return ak_pool_job_end(pool, j, &result, status, err);
 }

@@ -98,9 +98,8 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
     pool->unit_of = ak_map_new();
     pool->outcome_of = ak_map_new();
     ak_status status = AK_OK;
-    if (pool->compilers == NULL || pool->unit_of == NULL || pool->outcome_of == NULL) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_stored(pool->compilers != NULL && pool->unit_of != NULL && pool->outcome_of != NULL,
+                     err));
     AK_TRY(ak_backend_find(&pool->backend, task->backend, err));
     if (pool->backend->recall != NULL) {
         AK_TRY(pool->backend->open(&pool->recorded, task, err));

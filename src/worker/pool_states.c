@@ -27,16 +27,15 @@ static const char *state_of(const ak_pool *pool, const ak_pool_device *d)
 json_t *ak_pool_workers(const ak_pool *pool)
 {
     json_t *list = json_array();
-    bool good = true;
     for (size_t i = 0; i < pool->device_count; i++) {
         const ak_pool_device *d = &pool->devices[i];
         json_t *one = json_pack("{s:s, s:s, s:s, s:I, s:s?, s:I, s:s*}", "name", d->name, "state",
                                 state_of(pool, d), "since", d->since, "seat", (json_int_t)i, "host",
                                 pool->launcher.seats[i].host, "compile_workers",
                                 (json_int_t)d->share, "why", d->gone[0] == 0 ? NULL : d->gone);
-        good = ak_json_append(list, one) && good;
+        ak_json_add(&list, one);
     }
-    return ak_json_whole(list, good);
+    return list;
 }
 
 void ak_pool_tell_workers(ak_pool *pool)

@@ -71,12 +71,12 @@ ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, j
 static void add_compilers(json_t *list, const ak_task *task)
 {
     const char *language = task->implementation->language;
-    (void)json_array_append_new(list, json_string(language == NULL ? task->backend : language));
+    (void)ak_json_append(list, json_string(language == NULL ? task->backend : language));
     for (size_t i = 0; i < ak_space_parameter_count(task->space); i++) {
         const ak_parameter *parameter = ak_space_parameter(task->space, i);
         for (size_t k = 0; parameter->use == AK_USE_COMPILER && k < parameter->value_count; k++) {
             if (parameter->values[k].type == AK_VALUE_STRING) {
-                (void)json_array_append_new(list, json_string(parameter->values[k].as.string));
+                (void)ak_json_append(list, json_string(parameter->values[k].as.string));
             }
         }
     }

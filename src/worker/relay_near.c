@@ -118,7 +118,7 @@ static void take_hello(near *n, const ak_buf *line)
 {
     json_t *hello = NULL;
     if (ak_json_parse(&hello, line->data, line->length, "hello", NULL) != AK_OK ||
-        strcmp(ak_json_text_at(hello, "hello"), "autokernel") != 0) {
+        !ak_json_text_is(hello, "hello", "autokernel")) {
         char banner[BANNER_MAX + 1];
         ak_plain_copy(banner, sizeof banner, line->data);
         fail(n, true, true,

@@ -173,7 +173,7 @@ json_t *ak_travel_next(ak_travel_file *file)
     }
     if (bytes != NULL && got > 0) {
         line = piece_of(file->name, bytes, (size_t)got, 0);
-        line = ak_json_whole(line, ak_json_set(line, "at", json_integer((json_int_t)file->at)));
+        line = ak_json_whole(line, ak_json_set_count(line, "at", file->at));
         file->at += (size_t)got;
     } else if (bytes != NULL) {
         line = json_pack("{s:s, s:s?}", "fetched", file->name, "why",

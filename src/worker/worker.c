@@ -283,7 +283,7 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     bool good = *out != NULL && (!ak_evaluator_unjudged(w->evaluator) ||
                                  ak_json_set(*out, "unjudged", json_true()));
     good = good && (!ak_evaluator_waited(w->evaluator) || ak_json_set(*out, "waited", json_true()));
-    status = good ? AK_OK : ak_fail_memory(err);
+    status = ak_stored(good, err);
 out:
     ak_free(trial.reason);
     ak_free(trial.samples_ms);
@@ -326,13 +326,12 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
     const ak_comparison_request compared = {candidates, count, &plan, w->launch_timeout_ns};
     AK_TRY(ak_evaluate_comparison(entries, &course, w->evaluator, &compared, err));
     if ((*out = json_object()) != NULL && (list = json_array()) != NULL) {
-        bool good = true;
-        for (size_t i = 0; good && i < count; i++) {
-            good = ak_json_append(list, ak_message_from_comparison(&entries[i]));
+        for (size_t i = 0; i < count; i++) {
+            ak_json_add(&list, ak_message_from_comparison(&entries[i]));
         }
-        good = ak_json_set(*out, "entries", list) && good;
-        good = good && ak_message_set_course(*out, &course);
-        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        const bool good =
+            ak_json_set(*out, "entries", list) && ak_message_set_course(*out, &course);
+        AK_TRY(ak_stored(good, err));
     }
 out:
     for (size_t i = 0; i < AK_JUDGED_MAX; i++) {
@@ -359,12 +358,11 @@ static ak_status baselines(json_t **out, worker *w, const json_t *request, ak_er
     AK_DO(need_task(w, err));
     AK_DO(ak_evaluate_baselines(&infos, &count, w->evaluator, err));
     json_t *list = json_array();
-    bool good = true;
-    for (size_t i = 0; good && i < count; i++) {
-        good = ak_json_append(list, ak_message_from_baseline(&infos[i]));
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&list, ak_message_from_baseline(&infos[i]));
     }
     ak_baseline_info_free(infos, count);
-    *out = json_pack("{s:o}", "baselines", ak_json_whole(list, good));
+    *out = json_pack("{s:o}", "baselines", list);
     return ak_made(*out, err);
 }
 
@@ -432,7 +430,7 @@ static bool answer(worker *w, const operation *operations, const json_t *request
         reply = reply == NULL ? json_object() : reply;
         bool good = reply != NULL && ak_json_set(reply, "id", json_integer(id)) &&
                     ak_json_set(reply, "ok", json_true());
-        status = good ? AK_OK : ak_fail_memory(&err);
+        status = ak_stored(good, &err);
     }
     if (status != AK_OK) {
         json_decref(reply);

@@ -163,6 +163,14 @@ static void test_json_is_whole_or_nothing(void **state)
     out = NULL;
     assert_int_equal(ak_json_give(&out, json_object(), false, &err), AK_NO_MEMORY);
     assert_null(out);
+    json_t *list = json_array();
+    ak_json_add(&list, json_string("a"));
+    ak_json_add(&list, json_null());
+    assert_int_equal(json_array_size(list), 2);
+    ak_json_add(&list, NULL);
+    assert_null(list);
+    ak_json_add(&list, json_string("b"));
+    assert_null(list);
 }
 
 static void test_memory_is_there_or_a_failure(void **state)
@@ -177,6 +185,8 @@ static void test_memory_is_there_or_a_failure(void **state)
     assert_int_equal(ak_copy_text(&copy, "text", &err), AK_OK);
     assert_string_equal(copy, "text");
     ak_free(copy);
+    assert_int_equal(ak_copy_text(&copy, NULL, &err), AK_OK);
+    assert_null(copy);
     ak_alloc_fail_at(1);
     assert_int_equal(AK_NEW(numbers, 3, &err), AK_NO_MEMORY);
     assert_int_equal(ak_copy_text(&copy, "text", &err), AK_NO_MEMORY);

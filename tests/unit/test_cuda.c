@@ -18,6 +18,7 @@
 #include "backend/cuda/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "fake_cuda_fixture.h"
 #include "pool_fixture.h"
 
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
@@ -80,18 +81,12 @@ enum {
     APART_CASES = sizeof apart_cases / sizeof apart_cases[0]
 };
 
-static char folder[AK_PATH_MAX];
-
 static int use_fake(void **state)
 {
-    static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
-                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
-                                            "AUTOKERNEL_LIBNVML"};
     char faults[1024] = "";
     size_t used = 0;
-    (void)state;
-    for (size_t i = 0; i < 5; i++) {
-        (void)setenv(variables[i], AK_TEST_FAKE_CUDA, 1);
+    if (use_fake_cuda(state) != 0) {
+        return 1;
     }
     for (size_t i = 0; i < CASES; i++) {
         if (cases[i].fault != NULL) {
@@ -100,17 +95,6 @@ static int use_fake(void **state)
         }
     }
     (void)setenv("FAKE_CUDA", faults, 1);
-    if (ak_fs_temp(folder, NULL) != AK_OK) {
-        return 1;
-    }
-    (void)setenv("XDG_CACHE_HOME", folder, 1);
-    return 0;
-}
-
-static int drop_folder(void **state)
-{
-    (void)state;
-    ak_fs_remove(folder);
     return 0;
 }
 

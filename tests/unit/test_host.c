@@ -474,8 +474,6 @@ static void what_was_compiled_is_kept(void **state)
     ak_free(before);
 }
 
-/* A file that the assembler reads is named by no list of headers, so nothing would notice when it
-   changes. A file that is asked for may appear, and so may a header in an earlier folder. */
 /* A source has the assembler read a file. */
 static void is_rejected_for_reading(const char *compiler, const char *assembly, const char *path)
 {
@@ -515,6 +513,8 @@ static void is_not_kept_for_asking(const char *compiler, const char *asks, const
     assert_int_equal(unlink(path), 0);
 }
 
+/* A file that the assembler reads is named by no list of headers, so nothing would notice when it
+   changes. A file that is asked for may appear, and so may a header in an earlier folder. */
 static void nothing_is_read_unnoticed(void **state)
 {
     (void)state;

@@ -213,6 +213,17 @@ static void wrong_types_are_survived(void **state)
     }
 }
 
+/* Has a provider read a whole reply, which the caller frees. */
+static void read_reply(ak_reply *out, const char *name, const char *text)
+{
+    const ak_provider *provider = NULL;
+    json_t *body = json_loads(text, 0, NULL);
+    ak_reply_init(out);
+    assert_int_equal(ak_provider_find(&provider, name, strlen(name), NULL), AK_OK);
+    provider->reply(out, body);
+    json_decref(body);
+}
+
 static void ends_are_told_apart(void **state)
 {
     (void)state;
@@ -247,16 +258,10 @@ static void ends_are_told_apart(void **state)
          AK_LLM_FINISH_LENGTH},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const ak_provider *provider = NULL;
-        json_t *body = json_loads(cases[i].body, 0, NULL);
         ak_reply reply;
-        ak_reply_init(&reply);
-        assert_int_equal(
-            ak_provider_find(&provider, cases[i].provider, strlen(cases[i].provider), NULL), AK_OK);
-        provider->reply(&reply, body);
+        read_reply(&reply, cases[i].provider, cases[i].body);
         assert_int_equal(reply.finish, cases[i].finish);
         ak_reply_free(&reply);
-        json_decref(body);
     }
 }
 
@@ -293,13 +298,8 @@ static void counts_that_contradict_each_other_are_not_cheap(void **state)
         {"openai", "{\"output\":[],\"usage\":{\"input_tokens\":null,\"output_tokens\":5}}", {0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const ak_provider *provider = NULL;
-        json_t *body = json_loads(cases[i].body, 0, NULL);
         ak_reply reply;
-        ak_reply_init(&reply);
-        assert_int_equal(
-            ak_provider_find(&provider, cases[i].provider, strlen(cases[i].provider), NULL), AK_OK);
-        provider->reply(&reply, body);
+        read_reply(&reply, cases[i].provider, cases[i].body);
         const ak_llm_usage *got = &reply.usage, *want = &cases[i].usage;
         if (got->known != want->known || got->input != want->input ||
             got->input_cached != want->input_cached || got->output != want->output ||
@@ -308,11 +308,9 @@ static void counts_that_contradict_each_other_are_not_cheap(void **state)
                      (long long)got->output);
         }
         ak_reply_free(&reply);
-        json_decref(body);
     }
 }
 
-/* A parameter that a model does not take is not sent. A schema then becomes text. */
 /* For a provider that demands every property, optional properties become nullable. Others get the
    schema unchanged. */
 static void optional_properties_become_nullable(void **state)
@@ -365,6 +363,7 @@ static void optional_properties_become_nullable(void **state)
     json_decref(optional);
 }
 
+/* A parameter that a model does not take is not sent. A schema then becomes text. */
 static void abilities_shape_the_request(void **state)
 {
     (void)state;

@@ -12,18 +12,9 @@
 
 #include <cmocka.h>
 
-#include "base/fs.h"
+#include "fake_cuda_fixture.h"
 #include "pool_fixture.h"
 #include "problem/task.h"
-
-static char folder[AK_PATH_MAX];
-
-static void write_file(const char *name, const char *text)
-{
-    char path[AK_PATH_MAX];
-    assert_int_equal(ak_fs_join(path, folder, name, NULL), AK_OK);
-    assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
-}
 
 /* Writes a kernel that runs the fake device's zones_kernel: Z is X if X is not negative, else Y.
    `spills` is a member of the KernelSpecification with its comma, or "". */
@@ -159,29 +150,6 @@ static void our_own_reject(void **state)
     assert_true(seen >= 8);
 }
 
-static int prepare(void **state)
-{
-    static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
-                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
-                                            "AUTOKERNEL_LIBNVML"};
-    (void)state;
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        (void)setenv(variables[i], AK_TEST_FAKE_CUDA, 1);
-    }
-    if (ak_fs_temp(folder, NULL) != AK_OK) {
-        return 1;
-    }
-    (void)setenv("XDG_CACHE_HOME", folder, 1);
-    return 0;
-}
-
-static int drop_folder(void **state)
-{
-    (void)state;
-    ak_fs_remove(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,5 +157,5 @@ int main(void)
         cmocka_unit_test(other_words_are_refused),
         cmocka_unit_test(our_own_reject),
     };
-    return cmocka_run_group_tests(tests, prepare, drop_folder);
+    return cmocka_run_group_tests(tests, use_fake_cuda, drop_folder);
 }

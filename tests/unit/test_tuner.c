@@ -613,6 +613,20 @@ static void change_problem(fixture *f, const char *from, const char *to)
     ak_free(text);
 }
 
+/* Tries the default of the task by itself. */
+static void try_default(ak_trial *out, const fixture *f)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_tester *tester = NULL;
+    ak_config config;
+    ak_space_default(&config, ak_task_space(f->task));
+    if (ak_tester_open(&tester, f->task, &err) != AK_OK ||
+        ak_tester_run(out, tester, &config, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    ak_tester_close(tester);
+}
+
 static void test_the_impossible_is_rejected(void **state)
 {
     fixture *f = need(state);
@@ -620,18 +634,11 @@ static void test_the_impossible_is_rejected(void **state)
     change_problem(f, "\"2*n\"", "\"n*n\""); /* work that this kernel does not do */
     ak_task_spec spec = {.kernel = f->kernel, .device = "host", .size = "200000", .seed = 1};
     assert_int_equal(ak_task_open(&f->task, &spec, &err), AK_OK);
-    ak_tester *tester = NULL;
     ak_trial trial = {0};
-    ak_config config;
-    ak_space_default(&config, ak_task_space(f->task));
-    if (ak_tester_open(&tester, f->task, &err) != AK_OK ||
-        ak_tester_run(&trial, tester, &config, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    try_default(&trial, f);
     assert_int_equal(trial.status, AK_TRIAL_REJECTED);
     assert_non_null(strstr(trial.reason, "can do the stated work: if a kernel needs less"));
     ak_trial_clear(&trial);
-    ak_tester_close(tester);
 }
 
 /* Returns the ceiling against which a trial was placed: its rate divided by its efficiency. */
@@ -643,19 +650,11 @@ static double limit_of(const ak_trial *trial)
 
 static double measure_limit(fixture *f)
 {
-    ak_error err = AK_ERROR_INIT;
-    ak_tester *tester = NULL;
     ak_trial trial = {0};
-    ak_config config;
-    ak_space_default(&config, ak_task_space(f->task));
-    if (ak_tester_open(&tester, f->task, &err) != AK_OK ||
-        ak_tester_run(&trial, tester, &config, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    try_default(&trial, f);
     assert_int_equal(trial.status, AK_TRIAL_OK);
     double limit = limit_of(&trial);
     ak_trial_clear(&trial);
-    ak_tester_close(tester);
     return limit;
 }
 

@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "judge/loaded.h"
+#include "fake_cuda_fixture.h"
 #include "pool_fixture.h"
 #include "problem/task.h"
 #include "../fakes/zones.h"
@@ -25,15 +26,6 @@ typedef struct setting {
     const char *device, *dtype;
     bool in_place, apart; /* rows */
 } setting;
-
-static char folder[AK_PATH_MAX];
-
-static void write_file(const char *name, const char *text)
-{
-    char path[AK_PATH_MAX];
-    assert_int_equal(ak_fs_join(path, folder, name, NULL), AK_OK);
-    assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
-}
 
 /* 8-bit floats are dtypes of arguments, not of tasks. */
 static const char *task_dtype(const setting *s)
@@ -371,30 +363,6 @@ static void a_turn_is_answered_for_everywhere(void **state)
     ak_task_close(task);
 }
 
-static int prepare(void **state)
-{
-    static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
-                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
-                                            "AUTOKERNEL_LIBNVML"};
-    (void)state;
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        (void)setenv(variables[i], AK_TEST_FAKE_CUDA, 1);
-    }
-    (void)unsetenv("FAKE_CUDA");
-    if (ak_fs_temp(folder, NULL) != AK_OK) {
-        return 1;
-    }
-    (void)setenv("XDG_CACHE_HOME", folder, 1);
-    return 0;
-}
-
-static int drop_folder(void **state)
-{
-    (void)state;
-    ak_fs_remove(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,5 +374,5 @@ int main(void)
         cmocka_unit_test(trials_look_too),
         cmocka_unit_test(a_turn_is_answered_for_everywhere),
     };
-    return cmocka_run_group_tests(tests, prepare, drop_folder);
+    return cmocka_run_group_tests(tests, use_fake_cuda, drop_folder);
 }

@@ -79,7 +79,7 @@ static bool add_device(json_t *list, const ak_cuda_driver *cuda, int ordinal)
                                (json_int_t)bytes);
     good = object != NULL && good && add_attributes(object, cuda, handle) &&
            add_limits(object, cuda, handle);
-    return json_array_append_new(list, object) == 0 && good;
+    return ak_json_append(list, object) && good;
 }
 
 static bool add_driver(json_t *object)
@@ -171,7 +171,7 @@ static ak_inventory inventory = {.who = "CUDA",
 
 static void describe(char *out, size_t bytes, const json_t *device)
 {
-    const char *name = json_string_value(json_object_get(device, "name"));
+    const char *name = ak_json_text_or_null(device, "name");
     size_t best = 0, known = AK_COUNT(sheets);
     size_t sheet = known;
     char l2[AK_REAL_BYTES];
@@ -219,7 +219,7 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
     {
         char text[400];
         describe(text, sizeof text, device);
-        visit(context, json_string_value(json_object_get(device, "device")), text);
+        visit(context, ak_json_text_or_null(device, "device"), text);
     }
     return AK_OK;
 }
@@ -270,5 +270,5 @@ ak_status ak_cuda_describe(json_t *object, ak_error *err)
         }
     }
     good = ak_json_set(object, "cuda", state) && good;
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }

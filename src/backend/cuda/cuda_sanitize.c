@@ -227,10 +227,9 @@ static ak_status write_task(const char *folder, const ak_task *task, const ak_co
     AK_TRY(ak_fs_join(path, folder, "task.json", err));
     AK_TRY(ak_task_spec_to_json(&spec, task, err));
     AK_TRY(ak_cuda_facts(known, task->device, task->threads, err));
-    AK_TRY((facts = json_object()) == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(facts = json_object(), err));
     for (size_t i = 0; ak_scope_at(&name, &value, known, i); i++) { /* all are integers */
-        AK_TRY(ak_json_set(facts, name, json_integer(value.as.integer)) ? AK_OK
-                                                                        : ak_fail_memory(err));
+        AK_TRY(ak_stored(ak_json_set(facts, name, json_integer(value.as.integer)), err));
     }
     (void)ak_config_format(config_text, sizeof config_text, task->space, config);
     file = json_pack("{s:O, s:O, s:s}", "task", spec, "facts", facts, "config", config_text);

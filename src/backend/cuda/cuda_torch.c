@@ -144,10 +144,9 @@ static json_t *arguments_json(const ak_launch *launch)
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         const ak_argument_spec *spec = &launch->task->problem->arguments[i];
         ak_dtype dtype = ak_task_argument_dtype(launch->task, i);
-        (void)json_array_append_new(list, json_pack("{s:s,s:s,s:I,s:I}", "name", spec->name,
-                                                    "dtype", ak_dtype_numpy(dtype), "offset",
-                                                    (json_int_t)launch->offset[i], "bytes",
-                                                    (json_int_t)launch->shape->bytes[i]));
+        ak_json_add(&list, json_pack("{s:s,s:s,s:I,s:I}", "name", spec->name, "dtype",
+                                     ak_dtype_numpy(dtype), "offset", (json_int_t)launch->offset[i],
+                                     "bytes", (json_int_t)launch->shape->bytes[i]));
     }
     return list;
 }

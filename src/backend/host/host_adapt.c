@@ -101,7 +101,7 @@ out:
 static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_host_entry *entry,
                                 ak_error *err)
 {
-    const char *buffer = json_string_value(json_object_get(argument, "Buffer"));
+    const char *buffer = ak_json_text_or_null(argument, "Buffer");
     const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)argument));
     char number[64], list[AK_DTYPE_LIST_BYTES];
     ak_dtype dtype;

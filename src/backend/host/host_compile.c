@@ -497,7 +497,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     parts p = {.fortran = false};
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
-    AK_TRY(place == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(place, err));
     AK_TRY(compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK);
     (void)snprintf(p.rule, sizeof p.rule, "%s.d", job->artifact);
     AK_TRY(split(&p, job, err));

@@ -22,7 +22,7 @@ static void add_library(void *context, const char *name, const char *title, cons
     library_list *libraries = context;
     json_t *object = json_pack("{s:s, s:s, s:s, s:b, s:s}", "name", name, "title", title, "version",
                                version, "installed", (int)installed, "note", note);
-    libraries->good = json_array_append_new(libraries->list, object) == 0 && libraries->good;
+    libraries->good = ak_json_append(libraries->list, object) && libraries->good;
 }
 
 static bool add_compilers(json_t *list)
@@ -33,8 +33,8 @@ static bool add_compilers(json_t *list)
         char path[AK_PATH_MAX], version[128];
         if (ak_fs_which(path, names[i])) {
             ak_host_compiler_version(version, sizeof version, names[i]);
-            good = json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", names[i],
-                                                         "version", version, "path", path)) == 0;
+            good = ak_json_append(list, json_pack("{s:s, s:s, s:s}", "name", names[i], "version",
+                                                  version, "path", path));
         }
     }
     return good;

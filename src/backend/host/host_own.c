@@ -103,14 +103,14 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
                   "folder", folder, "arguments", arguments, "sizes", sizes, "choices", choices);
     bool good = message != NULL;
     for (size_t i = 0; good && i < problem->argument_count; i++) {
-        good = json_array_append_new(
-                   arguments, json_pack("{s:s, s:s, s:s, s:i}", "name", problem->arguments[i].name,
+        good = ak_json_append(arguments,
+                              json_pack("{s:s, s:s, s:s, s:i}", "name", problem->arguments[i].name,
                                         "dtype", ak_dtype_numpy(ak_task_argument_dtype(task, i)),
                                         "access", accesses[problem->arguments[i].access], "rank",
-                                        (int)problem->arguments[i].rank)) == 0;
+                                        (int)problem->arguments[i].rank));
     }
     for (size_t i = 0; good && i < problem->size_count; i++) {
-        good = json_array_append_new(sizes, json_string(problem->sizes[i].name)) == 0;
+        good = ak_json_append(sizes, json_string(problem->sizes[i].name));
     }
     for (size_t i = 0; good && i < problem->choice_count; i++) {
         const ak_choice_spec *choice = &problem->choices[i];

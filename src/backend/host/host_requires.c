@@ -146,8 +146,7 @@ static ak_status add(json_t *list, const machine *here, const char *feature, ak_
     for (size_t i = 0; i < json_array_size(list) && !known; i++) {
         known = strcmp(json_string_value(json_array_get(list, i)), feature) == 0;
     }
-    return known || json_array_append_new(list, json_string(feature)) == 0 ? AK_OK
-                                                                           : ak_fail_memory(err);
+    return ak_stored(known || ak_json_append(list, json_string(feature)), err);
 }
 
 /* Adds the features whose macros are defined; if `macros` is NULL, all features of the table. */
@@ -257,7 +256,7 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     struct utsname system;
     json_t *needs = json_object(), *features = json_array();
     ak_status status = AK_OK;
-    AK_TRY(needs == NULL || features == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_stored(needs != NULL && features != NULL, err));
     AK_TRY(refuse_openmp(job, err));
     AK_TRY(options.compiler == NULL ? ak_host_compiler(&options.compiler, err) : AK_OK);
     AK_TRY(ask(&run, &options, NULL, err));
@@ -278,7 +277,7 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
                 ak_json_set_text(needs, "architecture", system.machine) &&
                 ak_json_set(needs, "cpu_features", json_incref(features)) &&
                 (!(uses_tiles(job) || targets.tiles) || ak_json_set(needs, "tiles", json_true()));
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good, err));
     *out = json_incref(needs);
 out:
     ak_host_targets_clear(&targets);

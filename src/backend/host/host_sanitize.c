@@ -481,9 +481,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
     static const size_t lengths[] = {AK_COUNT(object), AK_COUNT(library), AK_COUNT(program)};
     const char **argv = ak_alloc(b->options.count + MORE_OPTIONS, sizeof *argv);
     size_t n = 0;
-    if (argv == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(argv, err));
     argv[n++] = b->options.compiler;
     for (size_t i = 0; i < b->options.count; i++) {
         const char *option = b->options.argv[i];

@@ -144,7 +144,7 @@ static json_t *numbers(const uint64_t *values, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
-        (void)json_array_append_new(list, json_integer((json_int_t)values[i]));
+        ak_json_add(&list, json_integer((json_int_t)values[i]));
     }
     return list;
 }
@@ -158,7 +158,7 @@ static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_err
     json_t *reply = NULL, *extents = json_array();
     for (size_t i = 0; i < page->argument_count; i++) {
         pitch[i] = (uint64_t)call->pitch[i];
-        (void)json_array_append_new(extents, numbers(page->extent[i], AK_RANK_MAX));
+        ak_json_add(&extents, numbers(page->extent[i], AK_RANK_MAX));
     }
     for (size_t i = 0; i < AK_SIZES_MAX; i++) {
         size[i] = (uint64_t)call->size[i];

@@ -72,11 +72,11 @@ static bool add_device(json_t *list, const ak_opencl *cl, const ak_opencl_place 
     {                                                                                              \
         value_type value = 0;                                                                      \
         (void)cl->device_info(place->device, number, sizeof value, &value, NULL);                  \
-        good = good && ak_json_set(object, #fact, json_integer((json_int_t)value));                \
+        good = good && ak_json_set_count(object, #fact, value);                                    \
     }
     FACTS(FACT)
 #undef FACT
-    return json_array_append_new(list, object) == 0 && good;
+    return ak_json_append(list, object) && good;
 }
 
 int ak_opencl_inventory_main(int argc, char **argv)
@@ -182,5 +182,5 @@ ak_status ak_opencl_describe(json_t *object, ak_error *err)
         }
     }
     good = ak_json_set(object, "opencl", state) && good;
-    return good ? AK_OK : ak_fail_memory(err);
+    return ak_stored(good, err);
 }

@@ -64,7 +64,7 @@ static ak_status environment(json_t **out, const char *device, ak_error *err)
     bool good =
         ak_json_set_text(object, "name", recording->device) &&
         (recording->environment == NULL || json_object_update(object, recording->environment) == 0);
-    AK_TRY(good && ak_json_set_text(object, "recording", hash) ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_stored(good && ak_json_set_text(object, "recording", hash), err));
     *out = json_incref(object);
 out:
     json_decref(object);
@@ -130,9 +130,7 @@ static ak_status recall(ak_trial *out, ak_device *device, const ak_config *confi
     } else {
         trial.reason = ak_strdup("it failed when it was recorded");
     }
-    if (trial.samples_ms == NULL && trial.reason == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(trial.samples_ms != NULL || trial.reason != NULL, err));
     *out = trial;
     return AK_OK;
 }

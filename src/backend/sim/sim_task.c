@@ -48,7 +48,7 @@ static size_t recorded_parameters(const ak_recording *recording,
     size_t i, found, count = 0;
     json_array_foreach(list, i, parameter)
     {
-        const char *name = json_string_value(json_object_get(parameter, "Name"));
+        const char *name = ak_json_text_or_null(parameter, "Name");
         count += name != NULL && ak_space_parameter_find(&found, recording->space, name);
     }
     return count;

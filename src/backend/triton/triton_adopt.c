@@ -15,7 +15,7 @@
 static void add_name(void *context, const char *name, const char *description)
 {
     (void)description;
-    (void)json_array_append_new(context, json_string(name));
+    (void)ak_json_append(context, json_string(name));
 }
 
 static ak_status copy(const char *folder, const char *from, ak_error *err)

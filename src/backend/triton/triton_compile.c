@@ -122,7 +122,7 @@ static json_t *request_of(const ak_compile_job *job)
     const char *function = "ak_kernel";
     json_t *options = json_array();
     for (size_t i = 0; i < job->argc; i++) {
-        (void)json_array_append_new(options, json_string(job->argv[i]));
+        ak_json_add(&options, json_string(job->argv[i]));
         if (strncmp(job->argv[i], "--function=", 11) == 0) {
             function = job->argv[i] + 11;
         }
