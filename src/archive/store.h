@@ -168,6 +168,9 @@ ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_fi
         "trials.environment") ") ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
+/* Returns AK_CORRUPT if `words` are not what an environment's hash of 64 digits (hash.h) was made
+   of. Of others, those of older archives, this is not known. */
+ak_status ak_store_check_words(const char *hash, const char *words, ak_error *err);
 /* Adds the row of an environment, to which trials and runs refer, unless it exists. */
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
                                     ak_error *err);

@@ -3,6 +3,7 @@
 #include "archive/overview.h"
 #include "archive/store.h"
 #include "archive_fixture.h"
+#include "base/hash.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -93,6 +94,27 @@ static void test_environment_words(void **state)
     json_decref(words);
     assert_ok(ak_archive_environment(&words, f->archive, "unknown", err));
     assert_null(words);
+}
+
+/* Words whose hash of 64 digits is another were changed by hand. */
+static void test_environment_words_by_hand(void **state)
+{
+    fixture *f = fixture_of(state);
+    char hash[AK_HASH_BYTES];
+    json_t *words;
+    ak_run run = literal_run("r1"), out;
+    run.environment_json = (char *)"{\"cpu\":\"x\"}";
+    ak_hash_text(hash, run.environment_json, strlen(run.environment_json));
+    run.environment = hash;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_environment(&words, f->archive, hash, err));
+    json_decref(words);
+    assert_ok(
+        ak_store_execute(f->archive, "UPDATE environments SET words = '{\"cpu\":\"y\"}'", err));
+    assert_refused(ak_archive_environment(&words, f->archive, hash, err), AK_CORRUPT,
+                   "was changed after it was archived");
+    assert_refused(ak_archive_get_run(&out, f->archive, "r1", err), AK_CORRUPT,
+                   "was changed after it was archived");
 }
 
 static void test_runs_are_named_by_their_first_digits(void **state)
@@ -1540,6 +1562,7 @@ int main(void)
         WITH_ARCHIVE(test_round_trip),
         WITH_ARCHIVE(test_source_that_was_not_kept),
         WITH_ARCHIVE(test_environment_words),
+        WITH_ARCHIVE(test_environment_words_by_hand),
         WITH_ARCHIVE(test_runs_are_named_by_their_first_digits),
         WITH_ARCHIVE(test_runs),
         WITH_ARCHIVE(test_filter),
