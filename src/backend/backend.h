@@ -122,8 +122,11 @@ typedef struct ak_launch {
     /* On a CPU: bytes from the arguments of one iteration to those of the next, which may be as
        many as AK_PLACES_MAX; 0: all have the same. */
     size_t stride;
-    bool plain;         /* on a CPU, for a reference: outputs are not changed before the call */
-    bool aside;         /* sets aside what other contents have given, if the backend can */
+    bool plain; /* on a CPU, for a reference: outputs are not changed before the call */
+    bool aside; /* sets aside what other contents have given, if the backend can */
+    /* On a device: this is the last batch, so it is compared with runs on unseen contents if none
+       has been since the candidate was loaded. */
+    bool last;
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
 

@@ -491,6 +491,14 @@ ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
     return AK_OK;
 }
 
+ak_status ak_json_give_text(char **out, json_t *value, bool good, ak_error *err)
+{
+    json_t *whole = ak_json_whole(value, good);
+    ak_status status = ak_json_text(out, whole, err);
+    json_decref(whole);
+    return status;
+}
+
 double ak_json_number_at(const json_t *object, const char *key)
 {
     /* Jansson returns 0 if the member is missing or not a number. */

@@ -122,5 +122,7 @@ json_t *ak_json_texts(const char *const *texts, size_t count);
    NULL. ak_json_give stores it in *out or returns AK_NO_MEMORY. */
 json_t *ak_json_whole(json_t *value, bool good);
 ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err);
+/* Finishes a value, gives its text as ak_json_text does, and releases it. */
+ak_status ak_json_give_text(char **out, json_t *value, bool good, ak_error *err);
 
 #endif

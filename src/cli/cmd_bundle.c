@@ -99,7 +99,8 @@ static void show_measured(const json_t *file)
     ak_table_print(&table);
 }
 
-/* Prints the warnings of the runs that measured these times. */
+/* Prints the warnings of the run that measured these times, or of each run that did, with what it
+   did not decide. Those of the sizes of a table are of other times than the table's. */
 static void show_warnings(const json_t *file)
 {
     const json_t *list = json_object_get(file, "measured");
@@ -107,12 +108,12 @@ static void show_warnings(const json_t *file)
     for (size_t i = 0; i < json_array_size(of_table); i++) {
         ak_out("measured with a warning, %s\n", json_string_value(json_array_get(of_table, i)));
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
+    for (size_t i = 0; of_table == NULL && i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
         const json_t *warnings = json_object_get(m, "warnings");
+        const json_t *over_default = json_object_get(m, "over_default");
         ak_buf size = AK_BUF(TEXT_BYTES);
         print_size(&size, file, json_object_get(m, "size"));
-        const json_t *over_default = json_object_get(m, "over_default");
         if (ak_json_text_is(over_default, "verdict", "undecided")) {
             ak_out("%s: its speed is not decided against the default configuration: %s\n",
                    size.data, ak_json_text_at(over_default, "undecided_because"));

@@ -10,7 +10,6 @@
 #include "cli/output.h"
 #include "cli/target.h"
 #include "cli/task_args.h"
-#include "cli/trial_table.h"
 
 /* Returns whether the results in a file come from a recording, on which nothing can be measured. */
 static bool is_simulated(const char *path)
@@ -133,18 +132,6 @@ static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter
     return ak_archive_best(out, selection->archive, filter, NULL) == AK_OK ? AK_OK : err->status;
 }
 
-/* Warns if the finish that the best won left a speed of it open. */
-static ak_status warn_undecided(ak_archive *archive, const ak_trial *best, ak_error *err)
-{
-    ak_buf line = AK_BUF(AK_PATH_MAX * 4);
-    ak_status status = ak_trial_print_undecided(&line, archive, best, err);
-    if (status == AK_OK && line.length > 0) {
-        ak_warn("%s", line.data);
-    }
-    ak_buf_free(&line);
-    return status;
-}
-
 /* Warns if the kernel has changed since the run whose table is exported. The filter may also match
    trials of other runs, so only the trials of that run are examined. */
 static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter *filter,
@@ -214,7 +201,6 @@ static int export_bundle(const char *format, const ak_args *args)
     AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, e.notes);
-    AK_TRY(best.id > 0 ? warn_undecided(selection.archive, &best, &err) : AK_OK);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
     AK_TRY(request.table ? say_table_changed(selection.archive, &filter, args, &err)
                          : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
@@ -260,7 +246,6 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_say_environment(selection.archive, &best, &err));
     }
-    AK_TRY(one ? warn_undecided(selection.archive, &best, &err) : AK_OK);
     AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, args, true, &err)
            : table ? say_table_changed(selection.archive, &filter, args, &err)
                    : ak_say_changed_matching(selection.archive, &filter, args, true, &err));

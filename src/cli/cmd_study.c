@@ -187,7 +187,7 @@ static void print_left_out(const json_t *arm)
 
 static void print_text(const json_t *study)
 {
-    const json_t *arm;
+    const json_t *arm, *warning;
     size_t a;
     ak_out("%s %s on %s: %.0f evaluation%s, %.0f seed%s; quality 1 is %s\n",
            ak_json_text_at(study, "kernel"), ak_json_text_at(study, "size"),
@@ -210,6 +210,10 @@ static void print_text(const json_t *study)
     }
     for (size_t axis = 0; axis < AXES; axis++) {
         print_axis(study, axes[axis]);
+    }
+    json_array_foreach(json_object_get(study, "warnings"), a, warning)
+    {
+        ak_out("warning: %s\n", json_string_value(warning));
     }
 }
 

@@ -59,11 +59,6 @@
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
 
-/* If the times decide nothing, the calls are made again after a pause that doubles: at most
-   LOOKS_MAX times in all, and not once LOOKS_NS have passed. */
-#define LOOKS_MAX 6
-#define LOOKS_NS  (20 * AK_SECOND_NS)
-#define PAUSE_NS  (50 * AK_MS_NS)
 /* A candidate is rejected for its times, or gets its times on unseen contents, only after this many
    suspicious looks. */
 #define SUSPICIONS 2
@@ -81,6 +76,19 @@
 #define MANY_LEAST         4
 #define MANY_REFERENCES_NS (300 * AK_MS_NS)
 #define MOVED_BYTES_PER_NS 5.0
+
+/* Prepares inputs that no process has seen, and notes what that takes if it is the least so far. */
+static ak_status prepare_unseen(ak_evaluator *e, ak_stage *stage, uint64_t stream, ak_error *err)
+{
+    const int64_t begin = ak_clock_ns();
+    if (stage->ready) {
+        return AK_OK;
+    }
+    AK_DO(ak_stage_prepare(stage, e->reference, stream, false, err));
+    const int64_t took = ak_clock_ns() - begin;
+    e->prepared_ns = e->prepared_ns == 0 || took < e->prepared_ns ? took : e->prepared_ns;
+    return AK_OK;
+}
 
 static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
                           ak_error *err)
@@ -121,7 +129,7 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
         if (more_fresh) {
             ak_stage *stage = &e->fresh[fresh->count];
             uint64_t stream = e->secret + AK_STAGE_SETS + fresh->count;
-            status = ak_stage_prepare(stage, e->reference, stream, false, err);
+            status = prepare_unseen(e, stage, stream, err);
             status = status == AK_OK ? unseen_call(fresh, r, stage, err) : status;
         }
         bool done =
@@ -179,8 +187,7 @@ static ak_status refresh(ak_evaluator *e, ak_stage *stage, ak_error *err)
     if (e->memory.resident[stage->place] == stage) {
         e->memory.resident[stage->place] = NULL;
     }
-    return ak_stage_prepare(stage, e->reference, e->secret + REFRESH_STREAM + e->refreshed++, false,
-                            err);
+    return prepare_unseen(e, stage, e->secret + REFRESH_STREAM + e->refreshed++, err);
 }
 
 /* Tests whether a candidate that is slow on unseen contents is as slow on the same contents after
@@ -425,12 +432,23 @@ static void conclude_unjudged(ak_loaded *r)
                                  "batch; measure again when it is quieter");
 }
 
+/* Waits before calls that have decided nothing in `looks` looks since begin_ns are made again, if
+   they told nothing: other programs may end. Returns false if they are not made again. */
+static bool looks_again(int looks, bool many, int64_t begin_ns, bool told)
+{
+    const int64_t pause_ns = ak_alone_pause(looks, many, ak_clock_ns() - begin_ns);
+    if (pause_ns > 0 && !told) {
+        ak_clock_sleep_ns(pause_ns);
+    }
+    return pause_ns > 0;
+}
+
 /* Returns how many calls a batch on many inputs has: as many as there are references for in
-   MANY_REFERENCES_NS. */
+   MANY_REFERENCES_NS. The least time that one took counts, because a wait must not make references
+   look so slow that a short kernel is not tested. */
 static size_t calls_on_many(const ak_evaluator *e)
 {
-    const int64_t each = e->preparation.reference_ns + 1;
-    const int64_t most = MANY_REFERENCES_NS / each;
+    const int64_t most = MANY_REFERENCES_NS / (e->prepared_ns + 1);
     return most < (int64_t)e->many_count ? (size_t)most : e->many_count;
 }
 
@@ -468,6 +486,7 @@ static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iteratio
         each_ms * 1e6 > MANY_TIMES * slack) {
         return AK_OK;
     }
+    const int64_t begin = ak_clock_ns();
     for (int looks = 1;; looks++) {
         AK_DO(batch_on_many(r, calls, err));
         if (r->outcome.status != AK_TRIAL_OK || (double)r->outcome.ns <= limit) {
@@ -475,15 +494,14 @@ static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iteratio
             return AK_OK;
         }
         const int64_t waited = r->outcome.waits_known ? r->outcome.waited_ns : 0;
-        if ((double)(r->outcome.ns - waited) > limit) {
+        const bool certain = (double)(r->outcome.ns - waited) > limit;
+        if (certain) {
             r->unseen_ms[r->unseen_count++] = (double)r->outcome.ns / 1e6 / (double)calls;
-        } else if (looks < LOOKS_MAX) {
-            ak_clock_sleep_ns(PAUSE_NS << looks);
         }
         if (r->unseen_count == UNSEEN_LEAST) {
             return AK_OK;
         }
-        if (looks == LOOKS_MAX) {
+        if (!looks_again(looks, true, begin, certain)) {
             r->unseen_count = 0;
             conclude_unjudged(r);
             return AK_OK;
@@ -515,12 +533,9 @@ static ak_status calls_alone(ak_loaded *r, double each_ms, uint32_t iterations, 
             memcpy(r->outcome.reason, s.reason, sizeof s.reason);
             return AK_OK;
         }
-        if (looks == LOOKS_MAX || ak_clock_ns() - begin > LOOKS_NS) {
+        if (!looks_again(looks, false, begin, s.finding != AK_ALONE_UNKNOWN)) {
             conclude_unjudged(r);
             return AK_OK;
-        }
-        if (s.finding == AK_ALONE_UNKNOWN) {
-            ak_clock_sleep_ns(PAUSE_NS << looks);
         }
         AK_DO(begin_again(r, iterations, err));
         if (r->outcome.status != AK_TRIAL_OK) {

@@ -75,4 +75,9 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
    a batch, with what a call alone takes longer where memory costs nothing. Sorts the times. */
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
 
+/* Returns after which pause calls that have decided nothing in `looks` looks, which took spent_ns,
+   are made again; 0: they are not, and the candidate is left unjudged. With `many`, a look is one
+   batch on many inputs. */
+int64_t ak_alone_pause(int looks, bool many, int64_t spent_ns);
+
 #endif

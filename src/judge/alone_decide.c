@@ -4,7 +4,18 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/clock.h"
 #include "measure/stats.h"
+
+/* If the times decide nothing, the calls are made again after a pause that doubles at first: at
+   most LOOKS_MAX times in all, batches on many inputs MANY_LOOKS_MAX times, and not once LOOKS_NS
+   have passed. A look has many calls, of which one may be fast, but only one batch on many inputs.
+   Beside five busy programs on two processors three such batches of four told nothing. */
+#define LOOKS_MAX       6
+#define MANY_LOOKS_MAX  24
+#define LOOKS_NS        (20 * AK_SECOND_NS)
+#define PAUSE_NS        (50 * AK_MS_NS)
+#define PAUSE_DOUBLINGS 3
 
 /* At least this many calls on seen inputs must be undisturbed to give the usual time. */
 #define QUIET_CALLS 8
@@ -86,4 +97,11 @@ double ak_alone_cold(ak_alone_calls *reads, double usual_ns)
 {
     const double most = certainly(reads);
     return most > usual_ns ? most - usual_ns : 0;
+}
+
+int64_t ak_alone_pause(int looks, bool many, int64_t spent_ns)
+{
+    return looks >= (many ? MANY_LOOKS_MAX : LOOKS_MAX) || spent_ns > LOOKS_NS
+               ? 0
+               : PAUSE_NS << (looks < PAUSE_DOUBLINGS ? looks : PAUSE_DOUBLINGS);
 }

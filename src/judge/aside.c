@@ -26,7 +26,7 @@ bool ak_aside_wanted(ak_loaded *r, const ak_stage *stage)
                       stage == &e->own[0] && stage->ready;
     const bool drawn = !r->checks && ak_rng_below(&e->rng, ASIDE_EVERY) == 0 &&
                        e->aside.spent_ns * ASIDE_SHARE <= since;
-    return able && (drawn || r->aside);
+    return able && (drawn || r->last);
 }
 
 ak_status ak_aside_judge(ak_loaded *r, const ak_stage *stage, ak_error *err)
@@ -52,8 +52,8 @@ ak_status ak_aside_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_
     if (r->e->backend->fetch_aside == NULL) {
         return AK_OK;
     }
-    r->aside = true;
+    r->last = true;
     ak_status status = ak_loaded_batch(r, stage, iterations, err);
-    r->aside = false;
+    r->last = false;
     return status;
 }

@@ -270,12 +270,12 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
     assert(i < d->count);
     ak_loaded *r = &d->loaded[i];
     ak_stage *own = ak_evaluator_unseen(d->e);
-    const bool in_place = ak_problem_works_in_place(own->task->problem);
+    const bool whole = !ak_problem_works_in_place(own->task->problem) || r->outcome.alone;
     mend(d);
     if (alive(d, i)) {
-        r->aside = true;
-        AK_DO(ak_loaded_batch(r, own, in_place ? 1 : d->iterations[i], err));
-        r->aside = false;
+        r->last = true;
+        AK_DO(ak_loaded_batch(r, own, whole ? d->iterations[i] : 1, err));
+        r->last = false;
         AK_DO(alive(d, i) ? ak_loaded_judge(r, own, false, err) : AK_OK);
         if (alive(d, i) && r->candidate->artifact != NULL) {
             ak_stats stats;

@@ -140,6 +140,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
                         .unseen = r->unseen || r->many,
                         .stride = r->many ? stage[1].base - stage[0].base : 0,
                         .aside = ak_aside_wanted(r, stage),
+                        .last = r->last,
                         .timeout_ns = r->timeout_ns};
     ak_status status = AK_OK;
     double before = 0, after = 0;

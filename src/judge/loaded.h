@@ -39,7 +39,8 @@ struct ak_evaluator {
     /* Stages with other inputs for the place of own[0], which are prepared when they are needed. */
     ak_stage fresh[AK_FRESH_MAX];
     size_t fresh_count;
-    uint64_t refreshed; /* how often a fresh stage got new contents */
+    uint64_t refreshed;  /* how often a fresh stage got new contents */
+    int64_t prepared_ns; /* the least time in which a fresh stage was prepared; 0: none was */
     /* Stages for a batch each of whose calls has arguments of its own. They lie one behind the
        other, and are prepared when they are needed. */
     ak_stage many[AK_PLACES_MAX];
@@ -90,7 +91,7 @@ typedef struct ak_loaded {
     bool many_seen;   /* this process has seen their contents */
     bool weigh;       /* measure the energy of the batches */
     bool checks;      /* batches are judged in full, so nothing need be set aside */
-    bool aside;       /* judge what the next batch sets aside, if the backend can */
+    bool last;        /* the next batch is the last: judge what it sets aside, if the backend can */
     double joules;    /* energy of the latest batch that was weighed */
     double max_error;
     /* The times of calls on unseen inputs, which replace those of batches if these are much shorter

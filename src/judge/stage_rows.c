@@ -10,7 +10,8 @@
    elements than this of all arguments. */
 #define LONG_PART     8
 #define LONG_ELEMENTS ((size_t)1 << 20)
-/* Of that many rows, if there are, and so many columns at least. */
+/* Of that many rows, if there are, and so many columns at least; no more than need LONG_ELEMENTS.
+ */
 #define SHORT_ROWS    32
 #define COLUMNS_LEAST ((size_t)64)
 /* Two references in double may differ by this, relative to the sum of the element and the root mean
@@ -136,7 +137,8 @@ ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak
         const size_t columns = (size_t)all[split->column];
         rows = least_of(SHORT_ROWS, (size_t)all[0]);
         const double each = can * (double)columns / (double)rows;
-        const size_t some = between(COLUMNS_LEAST, each, AK_STAGE_COLUMNS_MAX);
+        const double held = (double)LONG_ELEMENTS / (double)elements_of(&out->columns, stage);
+        const size_t some = between(COLUMNS_LEAST, each < held ? each : held, AK_STAGE_COLUMNS_MAX);
         draw_values(&out->columns, out->column, least_of(some, columns), columns, rng);
         size[split->column] = (int64_t)out->columns.count;
     }

@@ -9,6 +9,7 @@
 #include "measure/stats.h"
 #include "tuner/event.h"
 #include "tuner/session.h"
+#include "tuner/warning.h"
 
 #define EVALUATIONS_MAX 1000000
 #define SEEDS_DEFAULT   10
@@ -72,7 +73,7 @@ static ak_status add_arm(ak_study *study, const char *text, size_t length, ak_er
 
 ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error *err)
 {
-    *out = (ak_study){.options = *options};
+    *out = (ak_study){.options = *options, .pressure = -1};
     ak_study_options *o = &out->options;
     o->evaluations = o->evaluations == 0 ? AK_EVALUATIONS_DEFAULT : o->evaluations;
     o->seeds = o->seeds == 0 ? SEEDS_DEFAULT : o->seeds;
@@ -392,6 +393,18 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
     return ak_json_whole(object, good);
 }
 
+/* Returns the warning of a busy machine, if it was, in a list. */
+static json_t *warnings_json(const ak_study *study, ak_error *err)
+{
+    ak_warnings warnings = {0};
+    const ak_noise noise = {.pressure_before = study->pressure, .pressure = -1};
+    ak_status status = ak_warn_trials(&warnings, &noise, err);
+    json_t *list =
+        status == AK_OK ? ak_json_texts((const char *const *)warnings.texts, warnings.count) : NULL;
+    ak_warnings_free(&warnings);
+    return list;
+}
+
 ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
 {
     double reference = reference_of(study);
@@ -410,10 +423,11 @@ ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
                                        : study->options.llm == NULL ? NULL
                                                                     : study->options.llm->model) &&
                       ak_json_set_text(object, "like", study->like) &&
+                      ak_json_set(object, "pressure",
+                                  study->pressure < 0 ? json_null() : json_real(study->pressure)) &&
+                      ak_json_set(object, "warnings", warnings_json(study, err)) &&
                       ak_json_set_text(object, "reference_is",
                                        study->optimum > 0 ? "optimum" : "best of the study") &&
                       ak_json_set_real(object, "reference", reference);
-    ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
-    json_decref(object);
-    return status;
+    return ak_json_give_text(out, object, good, err);
 }

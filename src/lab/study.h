@@ -43,10 +43,12 @@ typedef struct ak_study {
     ak_study_options options;
     ak_study_arm arms[AK_STUDY_ARMS_MAX];
     size_t arm_count;
-    double optimum; /* minimised; 0 if unknown */
-    char *model;    /* name of the language model that took part; NULL if there is none */
-    char *like;     /* what came of options.like, in one line; NULL: nothing is known of it */
-    ak_share share; /* how much the language model is told */
+    double optimum;  /* minimised; 0 if unknown */
+    char *model;     /* name of the language model that took part; NULL if there is none */
+    char *like;      /* what came of options.like, in one line; NULL: nothing is known of it */
+    ak_share share;  /* how much the language model is told */
+    double pressure; /* the most before or after a run on a device (measure/pressure.h); negative:
+                        not known, or a recording */
     const char *kernel, *device, *size;
 } ak_study;
 

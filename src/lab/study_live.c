@@ -1,10 +1,12 @@
 /* study_live.c: runs a study on a device. Each run is one ak_tune, and its curve is read from the
    events that every user of the library receives. */
+#include <math.h>
 #include <string.h>
 
 #include "backend/sim/sim.h"
 #include "base/alloc.h"
 #include "lab/study.h"
+#include "measure/pressure.h"
 #include "problem/task.h"
 #include "tuner/run_advisor.h"
 
@@ -65,6 +67,14 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
+/* Notes how busy the machine is while no run of the study is under way. */
+static void look_at_machine(live *l)
+{
+    if (!l->task->recorded) {
+        l->study->pressure = fmax(l->study->pressure, ak_pressure_look());
+    }
+}
+
 /* Runs one search of an arm. */
 static ak_status live_run(live *l, const ak_study_arm *arm, ak_study_run *run, ak_error *err)
 {
@@ -94,7 +104,9 @@ static ak_status live_run(live *l, const ak_study_arm *arm, ak_study_run *run, a
                                .like = study->options.like,
                                .like_count = study->options.like_count,
                                .like_none = true};
+    look_at_machine(l);
     ak_status status = ak_tune(&result, &seeded, l->archive, &options, err);
+    look_at_machine(l);
     l->spent_usd += result.llm.cost_usd;
     l->used_tokens += result.llm.tokens;
     if (status == AK_OK) {

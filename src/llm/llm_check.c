@@ -45,9 +45,7 @@ static ak_status report(char **out, const ak_llm *llm, const ak_llm_answer *answ
         ak_json_set(result, "attempts", json_integer(answer->attempts)) &&
         ak_json_set(result, "replayed", json_boolean(answer->replayed)) &&
         ak_json_set_real(result, "seconds", (double)answer->elapsed_ns / 1e9);
-    ak_status status = good ? ak_json_text(out, result, err) : ak_fail_memory(err);
-    json_decref(result);
-    return status;
+    return ak_json_give_text(out, result, good, err);
 }
 
 ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err)

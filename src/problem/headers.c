@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "base/fs.h"
 #include "base/text.h"
 
 #define FOLDERS_MAX 32
 #define HEADERS_MAX 512 /* further ones do not count, nor do larger ones than HEADER_MAX */
 #define HEADER_MAX  (4u << 20)
+#define COMMENT_MAX 4096 /* else many open comments would take a time that grows with the square   \
+                          */
 
 typedef char path[AK_PATH_MAX];
 
@@ -74,70 +77,137 @@ static void add_variables(search *s)
     }
 }
 
-/* Adds a header that exists, once; returns whether it exists. */
-static bool add_header(search *s, const char *folder, const char *name)
+/* Adds a header that exists, once. */
+static void add_header(search *s, const char *folder, const char *name)
 {
     path place;
     if (ak_fs_join(place, folder, name, NULL) != AK_OK || !ak_fs_is_file(place)) {
-        return false;
+        return;
     }
     for (size_t i = 0; i < s->found_count; i++) {
         if (strcmp(s->found[i], place) == 0) {
-            return true;
+            return;
         }
     }
     if (s->found_count < HEADERS_MAX) {
         memcpy(s->found[s->found_count++], place, sizeof place);
         ak_hasher_add_text(s->hasher, name);
     }
-    return true;
 }
 
-/* Looks for a header as a compiler does: beside the file that names it in quotes, then in the
-   folders. */
+/* Looks for a header beside the file that names it (NULL: nowhere) and in all folders, also where a
+   compiler would have found it before: #include_next goes on from there, and each configuration may
+   have other folders. */
 static void find_header(search *s, const char *name, const char *beside)
 {
-    bool found =
-        name[0] == '/' ? add_header(s, "", name) : beside != NULL && add_header(s, beside, name);
-    for (size_t i = 0; i < s->folder_count && !found && name[0] != '/'; i++) {
-        found = add_header(s, s->folders[i], name);
+    if (name[0] == '/') {
+        add_header(s, "", name);
+        return;
+    }
+    if (beside != NULL) {
+        add_header(s, beside, name);
+    }
+    for (size_t i = 0; i < s->folder_count; i++) {
+        add_header(s, s->folders[i], name);
     }
 }
 
-int ak_headers_line(const char **name, size_t *length, const char *line)
+/* Returns what follows blanks and comments, of which one ends within COMMENT_MAX bytes. */
+static const char *after_blanks(const char *at)
 {
-    static const char blanks[] = " \t";
-    line += strspn(line, blanks);
-    if (*line != '#') {
-        return 0;
+    for (;;) {
+        at += strspn(at, " \t\r\v\f");
+        const char *end = strncmp(at, "/*", 2) != 0
+                              ? NULL
+                              : memmem(at + 2, strnlen(at + 2, COMMENT_MAX), "*/", 2);
+        if (end == NULL) {
+            return at;
+        }
+        at = end + 2;
     }
-    line += 1 + strspn(line + 1, blanks);
-    if (strncmp(line, "include", 7) != 0) {
-        return 0;
-    }
-    line += 7;
-    const bool next = strncmp(line, "_next", 5) == 0;
-    line += next ? 5 : 0;
-    line += strspn(line, blanks);
-    const char *end = *line == '<' ? ">\n" : *line == '"' ? "\"\n" : "";
-    *name = line + 1;
-    *length = *end == 0 ? 0 : strcspn(line + 1, end);
-    return *length == 0 || line[1 + *length] != *end ? 0 : next ? '<' : *line;
 }
 
-/* Looks for the headers of a text that lies in the folder `beside`; NULL: in none that counts. */
-static void scan(search *s, const char *text, const char *beside)
+static size_t word_length(const char *at)
+{
+    size_t length = 0;
+    while (ak_ascii_is_word(at[length])) {
+        length++;
+    }
+    return length;
+}
+
+/* Returns the quote or bracket with which a name begins at `at`, and gives the place and the length
+   of the name; 0: there is none. */
+static int read_name(const char **name, size_t *length, const char *at)
+{
+    const char end[] = {*at == '<' ? '>' : *at, '\n', 0};
+    *name = at + 1;
+    *length = *at == '<' || *at == '"' || *at == '\'' ? strcspn(at + 1, end) : 0;
+    return *length == 0 || at[1 + *length] != end[0] ? 0 : *at;
+}
+
+int ak_headers_name(const char **name, size_t *length, const char *word)
+{
+    static const struct {
+        const char *word;
+        bool code; /* and not after the first folder that has it */
+    } words[] = {{"include", true}, {"import", true}, {"include_next", false}, {"embed", false}};
+    const size_t bytes = word_length(word);
+    for (size_t i = 0; i < AK_COUNT(words); i++) {
+        if (strlen(words[i].word) == bytes && ak_ascii_begins(word, words[i].word)) {
+            const int kind = read_name(name, length, after_blanks(word + bytes));
+            return kind == '"' && !words[i].code ? '<' : kind;
+        }
+    }
+    return 0;
+}
+
+/* Reads the name of a header that a macro stands for, as in #define HEADER "header.h". */
+static int read_macro(const char **name, size_t *length, const char *word)
+{
+    static const char define[] = "define";
+    const size_t bytes = word_length(word);
+    if (bytes != strlen(define) || memcmp(word, define, bytes) != 0) {
+        return 0;
+    }
+    word = after_blanks(word + bytes);
+    return read_name(name, length, after_blanks(word + word_length(word)));
+}
+
+/* Takes away the ends of lines that a backslash, or ??/ in its place, takes away in C. A 0 byte
+   becomes a blank, as compilers read it. */
+static void join_lines(char *text, size_t length)
+{
+    char *to = text;
+    for (const char *at = text; at < text + length;) {
+        const size_t sign = *at == '\\' ? 1 : strncmp(at, "?\?/", 3) == 0 ? 3 : 0;
+        const char *end = sign == 0 ? at : at + sign + strspn(at + sign, " \t\r\v\f");
+        if (sign > 0 && *end == '\n') {
+            at = end + 1;
+        } else {
+            *to++ = *at == 0 ? ' ' : *at;
+            at++;
+        }
+    }
+    *to = 0;
+}
+
+/* Looks for the headers of a text, which this changes, of a file in the folder `beside`; NULL: in
+   none that counts. */
+static void scan(search *s, char *text, size_t bytes, const char *beside)
 {
     path name;
-    for (const char *line = text; *line != 0; line += strcspn(line, "\n"), line += *line == '\n') {
+    join_lines(text, bytes);
+    for (const char *at = text; *at != 0;) {
         const char *begin;
-        size_t length;
-        const int kind = ak_headers_line(&begin, &length, line);
-        if (kind != 0 && length < sizeof name) {
+        size_t length, word = word_length(at);
+        if ((ak_headers_name(&begin, &length, at) != 0 || read_macro(&begin, &length, at) != 0) &&
+            length < sizeof name) {
             memcpy(name, begin, length);
             name[length] = 0;
-            find_header(s, name, kind == '"' ? beside : NULL);
+            find_header(s, name, beside);
         }
+        at += word > 0 ? word : 1;
     }
 }
 
@@ -145,25 +215,31 @@ ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *de
                          ak_error *err)
 {
     search *s;
-    if (source == NULL || strstr(source, "include") == NULL) {
+    char *text = NULL;
+    ak_status status = AK_OK;
+    if (source == NULL) {
         return AK_OK;
     }
     AK_DO(AK_NEW(s, 1, err));
+    AK_TRY(ak_copy_text(&text, source, err));
     s->hasher = hasher;
     add_options(s, definition);
     add_variables(s);
-    scan(s, source, NULL);
+    scan(s, text, strlen(text), NULL);
     for (; s->read < s->found_count; s->read++) {
-        char *text = NULL;
         path folder;
+        size_t bytes = 0;
         const char *place = s->found[s->read];
-        if (ak_fs_read(&text, NULL, place, HEADER_MAX, NULL) == AK_OK) {
-            (void)snprintf(folder, sizeof folder, "%.*s", (int)(ak_fs_base(place) - place), place);
-            ak_hasher_add_text(hasher, text);
-            scan(s, text, folder);
-        }
         ak_free(text);
+        text = NULL;
+        if (ak_fs_read(&text, &bytes, place, HEADER_MAX, NULL) == AK_OK) {
+            (void)snprintf(folder, sizeof folder, "%.*s", (int)(ak_fs_base(place) - place), place);
+            ak_hasher_add(hasher, text, bytes);
+            scan(s, text, bytes, folder);
+        }
     }
+out:
+    ak_free(text);
     ak_free(s);
-    return AK_OK;
+    return status;
 }

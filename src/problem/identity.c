@@ -103,9 +103,7 @@ static ak_status identity(char **out, const json_t *document, const char *const 
 {
     canon c = {.prose = prose};
     json_t *made = copy(&c, document, "", 0);
-    ak_status status = c.lost ? ak_fail_memory(err) : ak_json_text(out, made, err);
-    json_decref(made);
-    return status;
+    return ak_json_give_text(out, made, !c.lost, err);
 }
 
 ak_status ak_problem_identity(char **out, const json_t *problem, ak_error *err)

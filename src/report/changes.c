@@ -3,6 +3,7 @@
 #include "report/changes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "report/outcome.h"
@@ -45,10 +46,20 @@ static ak_outcome contrast_of(const ak_trial *from, const ak_trial *to)
     return ak_outcome_speed(&start, &end);
 }
 
-/* Finds the pairs among `count` views; `pairs` has room for `count` pairs. */
-static size_t find_pairs(ak_outcome *pairs, view *views, size_t count, uint16_t from, uint16_t to)
+/* Returns whether both trials have one measurement, as they are the same code (ak_trial). */
+static bool is_same_code(const ak_trial *a, const ak_trial *b)
+{
+    return (a->same_code || b->same_code) && a->code_hash != NULL && b->code_hash != NULL &&
+           strcmp(a->code_hash, b->code_hash) == 0 && a->median_ms == b->median_ms;
+}
+
+/* Finds the pairs among `count` views; `pairs` has room for `count` pairs. *same_code counts those
+   that are the same code. */
+static size_t find_pairs(ak_outcome *pairs, size_t *same_code, view *views, size_t count,
+                         uint16_t from, uint16_t to)
 {
     size_t found = 0;
+    *same_code = 0;
     qsort(views, count, sizeof *views, without_column);
     for (size_t i = 0, end; i < count; i = end) {
         const ak_trial *one = NULL, *other = NULL; /* the fastest trial of each of the two
@@ -62,7 +73,10 @@ static size_t find_pairs(ak_outcome *pairs, view *views, size_t count, uint16_t 
             }
         }
         if (one != NULL && other != NULL) {
-            pairs[found++] = contrast_of(one, other);
+            const bool same = is_same_code(one, other);
+            pairs[found++] = same ? (ak_outcome){.cost = 1, .low = 1, .high = 1, .ms = 1}
+                                  : contrast_of(one, other);
+            *same_code += same;
         }
     }
     return found;
@@ -123,7 +137,8 @@ ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *
                                      .from = column->values[row_from[c]],
                                      .to = column->values[row_to[c]]};
         size_t seen = view_trials(views, matrix, c);
-        weigh(change, pairs, find_pairs(pairs, views, seen, row_from[c], row_to[c]));
+        weigh(change, pairs,
+              find_pairs(pairs, &change->same_code, views, seen, row_from[c], row_to[c]));
     }
     *out = changes;
     *count = found;

@@ -4,7 +4,8 @@
  *
  * The worth of a change comes from pairs of successful trials that differ in this parameter alone,
  * one with the default's value and one with the best's. The speed is the median over the pairs of
- * the ratio of their times; `least` and `greatest` bound it by the intervals of the times. A search
+ * the ratio of their times; `least` and `greatest` bound it by the intervals of the times. A pair
+ * that is the same code has the ratio 1, as only one of the two was measured. A search
  * need not have made such a pair; then nothing is known about the change by itself.
  */
 #ifndef AK_REPORT_CHANGES_H
@@ -16,6 +17,7 @@ typedef struct ak_report_change {
     const char *name, *from, *to; /* parameter, value of the default, value of the best; borrowed
                                      from the matrix */
     size_t pairs;
+    size_t same_code; /* the pairs of which one was not measured, as it is the same code */
     double speed, least, greatest; /* time with `from` over time with `to`; 0 without a pair */
 } ak_report_change;
 

@@ -328,13 +328,23 @@ static void print_change(ak_buf *out, const ak_report_change *change)
         return;
     }
     const char *plural = ak_plural(change->pairs);
+    if (change->same_code == change->pairs) {
+        ak_buf_print(out, " (the same code in %zu pair%s)", change->pairs, plural);
+        return;
+    }
     if (change->least < 1 && change->greatest > AK_VERDICT_WIDEST * change->least) {
         ak_buf_print(out, " (not decided by %zu pair%s)", change->pairs, plural);
         return;
     }
+    /* The rule for a tie (measure/verdict.h). */
+    const bool open = change->least <= AK_VERDICT_LEAST && AK_VERDICT_LEAST * change->greatest >= 1;
     ak_buf_puts(out, " (");
-    ak_buf_ratio(out, change->speed);
-    ak_buf_puts(out, " times as fast");
+    if (open && change->greatest > change->least) {
+        ak_buf_puts(out, "no difference");
+    } else {
+        ak_buf_ratio(out, change->speed);
+        ak_buf_puts(out, " times as fast");
+    }
     if (change->greatest > change->least) { /* a pair of recorded times has no interval */
         ak_buf_puts(out, ", ");
         ak_buf_ratio(out, change->least);
@@ -382,6 +392,33 @@ static void put_duration(ak_buf *text, double seconds)
     }
 }
 
+/* Returns the ratio of the ends of the interval of the search's best time, which nothing that is
+   said of a nearness to it can undercut; 1 if it has none, as a recorded time. */
+static double width_of_best(const ak_report_model *model)
+{
+    const ak_trial *best =
+        model->step_count == 0 ? NULL : model->steps[model->step_count - 1].trial;
+    return best != NULL && best->ci_low_ms > 0 && best->ci_high_ms > best->ci_low_ms
+               ? best->ci_high_ms / best->ci_low_ms
+               : 1;
+}
+
+void ak_headline_nearness(ak_buf *out, const ak_report_model *model)
+{
+    const double width = width_of_best(model);
+    if (model->within_5 > 0 && width > 1.05) {
+        ak_buf_print(out,
+                     "; when the search was near its best is not known, as that time's "
+                     "interval is %.1f %% wide",
+                     100 * (width - 1));
+    } else if (model->within_5 > 0) {
+        ak_buf_print(out, "; the search was within 5 %% of its best after %zu", model->within_5);
+        if (width <= 1.01) {
+            ak_buf_print(out, ", within 1 %% after %zu", model->within_1);
+        }
+    }
+}
+
 static void say_search(speaker *s)
 {
     ak_buf text = AK_BUF(SENTENCE_MAX);
@@ -394,12 +431,7 @@ static void say_search(speaker *s)
             put_duration(&text, model->seconds);
         }
         ak_buf_print(&text, ", of which %zu failed", model->count - model->by_status[AK_TRIAL_OK]);
-        if (model->within_5 > 0) {
-            ak_buf_print(&text,
-                         "; the search was within 5 %% of its best after %zu, within 1 %% "
-                         "after %zu",
-                         model->within_5, model->within_1);
-        }
+        ak_headline_nearness(&text, model);
         ak_buf_puts(&text, ".");
     }
     say(s, "search", &text);

@@ -11,6 +11,7 @@
 #include "measure/overlap.h"
 #include "report/candidate_name.h"
 #include "archive/finish_order.h"
+#include "report/headline.h"
 #include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
@@ -399,11 +400,11 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
     if (!timed) {
         b->section->headers[1] = model->objective;
     }
-    ak_section_notef(
-        b,
-        "Each row is an evaluation that was faster than all before it. The search was "
-        "within 5 %% of its best after %zu evaluation%s and within 1 %% after %zu, of %zu.",
-        model->within_5, ak_plural(model->within_5), model->within_1, model->count);
+    ak_buf near = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    ak_headline_nearness(&near, model);
+    ak_section_notef(b, "Each row is an evaluation, of %zu, that was faster than all before it%s.",
+                     model->count, near.length == 0 ? "" : near.data);
+    ak_buf_free(&near);
     ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
     ak_picture_convergence(&picture, model);
     ak_section_picture(b, &picture);

@@ -339,9 +339,7 @@ static ak_status write_worth(char **out, const worth *w, ak_error *err)
     json_t *object = json_pack("{s:I, s:o, s:o, s:o, s:o}", "runs", (json_int_t)w->runs,
                                "proposers", proposers_json(w), "generations", generations_json(w),
                                "calibration", calibration_json(w), "calls", calls_json(w));
-    ak_status status = object == NULL ? ak_fail_memory(err) : ak_json_text(out, object, err);
-    json_decref(object);
-    return status;
+    return ak_json_give_text(out, object, true, err);
 }
 
 ak_status ak_llm_worth(char **out_json, ak_archive *archive, const ak_archive_filter *filter,

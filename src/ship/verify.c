@@ -461,9 +461,7 @@ static ak_status report(char **out, const verifying *v, const char *path, ak_err
                 ak_json_set(object, "pressure", pressure < 0 ? json_null() : json_real(pressure)) &&
                 ak_json_set_text(object, "warning", warning[0] == 0 ? NULL : warning) &&
                 ak_json_set(object, "ok", json_boolean(v->good));
-    ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
-    json_decref(object);
-    return status;
+    return ak_json_give_text(out, object, good, err);
 }
 
 ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,

@@ -218,16 +218,18 @@ static ak_status take_includes(includes *all, char *text, ak_error *err)
         const char *at = plain + (line - text), *quoted;
         size_t length;
         at += strspn(at, " \t");
-        if (*at == '#' && ak_headers_line(&quoted, &length, line) == '"') {
+        char *begin = text + (at - plain);
+        const char *word = *at == '#' ? begin + 1 + strspn(begin + 1, " \t") : "";
+        if (ak_headers_name(&quoted, &length, word) == '"') {
             char name[AK_PATH_MAX];
             bool taken;
             (void)snprintf(name, sizeof name, "%.*s", (int)length, quoted);
             status = take_include(&taken, all, name, err);
             if (taken) {
                 static const char mark[] = {'/', '/', ' ', 'a', 'b', 'o', 'v', 'e'};
-                char *begin = strchr(line, '#');
-                memset(begin, ' ', (size_t)(quoted - begin) - 1);
-                memcpy(begin, mark, sizeof mark); /* as long as "#include" */
+                const size_t before = (size_t)(quoted - begin) - 1;
+                memset(begin, ' ', before);
+                memcpy(begin, mark, before < sizeof mark ? 2 : sizeof mark);
             }
         }
         line += bytes + (line[bytes] == '\n' ? 1 : 0);

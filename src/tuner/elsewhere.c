@@ -136,18 +136,43 @@ static ak_archive_filter filter_of(const ak_task *task)
                                .simulated = ak_device_is_recorded(task->device)};
 }
 
+/* Looks for places before place `at` that differ from it in the environment only. *known is set if
+   one is of the same environment under a former hash, so that its trials have been taken. */
+static ak_status look_before(bool *known, bool *other, const reader *r, size_t at,
+                             ak_archive *archive, ak_error *err)
+{
+    const place *p = &r->places[at];
+    *known = *other = false;
+    for (size_t i = 0; i < at && !*known; i++) {
+        const place *q = &r->places[i];
+        if (ak_text_same(p->size, q->size) && ak_text_same(p->dtype, q->dtype) &&
+            ak_text_same(p->device, q->device) && ak_text_same(p->choices, q->choices)) {
+            AK_DO(ak_archive_same_environment(known, archive, p->environment, q->environment, err));
+            *other = true;
+        }
+    }
+    return AK_OK;
+}
+
 /* Adds the trials of one place. Its name is "M=512,N=512,K=512", followed by what else differs from
-   the task. */
-static ak_status take_place(reader *r, const place *p, ak_archive *archive, ak_error *err)
+   the task, and by what differs from a place before it. */
+static ak_status take_place(reader *r, size_t at, ak_archive *archive, ak_error *err)
 {
     char name[512];
+    bool known, other;
+    const place *p = &r->places[at];
     const ak_task *task = r->task;
+    AK_DO(look_before(&known, &other, r, at, archive, err));
+    if (known) {
+        return AK_OK;
+    }
     bool dtype = !ak_text_same(p->dtype, ak_dtype_text(task->dtype));
     bool device = !ak_text_same(p->device, task->device),
          choices = !ak_text_same(p->choices, task->choices_text);
-    (void)snprintf(name, sizeof name, "%.160s%s%.20s%s%.160s%s%.120s", p->size, dtype ? " " : "",
+    (void)snprintf(name, sizeof name, "%.160s%s%.20s%s%.160s%s%.120s%s", p->size, dtype ? " " : "",
                    dtype ? p->dtype : "", choices ? " " : "", choices ? p->choices : "",
-                   device ? " on " : "", device ? p->device : "");
+                   device ? " on " : "", device ? p->device : "",
+                   other ? " of another environment" : "");
     ak_archive_filter filter = filter_of(task);
     filter.device = p->device;
     filter.size = p->size;
@@ -166,7 +191,7 @@ static ak_status read_archive(reader *r, ak_archive *archive, ak_error *err)
         qsort(r->places, r->count, sizeof *r->places, nearest_first);
     }
     for (size_t i = 0; i < r->count && i < PLACES_MAX; i++) {
-        AK_DO(take_place(r, &r->places[i], archive, err));
+        AK_DO(take_place(r, i, archive, err));
     }
     return AK_OK;
 }

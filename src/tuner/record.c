@@ -148,20 +148,16 @@ bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_opti
 /* Returns the options of the run as JSON, which the caller frees with ak_free. */
 static ak_status describe_options(char **out, const ak_tuning *r, ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_task *task = r->task;
     json_t *options = NULL;
-    AK_TRY(ak_task_spec_to_json(&options, task, err));
+    AK_DO(ak_task_spec_to_json(&options, task, err));
     bool good = (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
                 ak_json_set_text(options, "strategy", r->asked) &&
                 ak_json_set_count(options, "evaluations", ak_tuning_budget(r)) &&
                 ak_run_note_options(options, task, r->options) &&
                 (r->advisor.model.name == NULL || ak_run_advisor_record(options, r->options)) &&
                 name_recording(options, task);
-    AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
-out:
-    json_decref(options);
-    return status;
+    return ak_json_give_text(out, options, good, err);
 }
 
 /* Adds the run to the archive, which copies the strings. */

@@ -291,10 +291,8 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
          ak_json_set_text(object, "sanitizers", result->sanitizers)) &&
         ak_json_set(object, "llm", ak_llm_use_json(&result->llm)) &&
         ak_json_set_text(object, "run", result->run);
-    ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(failed);
-    json_decref(object);
-    return status;
+    return ak_json_give_text(out_text, object, good, err);
 }
 
 ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, const ak_task *task,
@@ -314,9 +312,7 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
                 ak_json_set(object, "warnings",
                             ak_json_texts((const char *const *)comparison->warnings,
                                           comparison->warning_count));
-    ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
-    json_decref(object);
-    return status;
+    return ak_json_give_text(out_text, object, good, err);
 }
 
 void ak_tune_result_clear(ak_tune_result *result)

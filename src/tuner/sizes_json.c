@@ -190,8 +190,5 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
 
 ak_status ak_sizes_result_json(char **out_text, const ak_sizes_result *result, ak_error *err)
 {
-    json_t *object = ak_sizes_to_json(result);
-    ak_status status = object == NULL ? ak_fail_memory(err) : ak_json_text(out_text, object, err);
-    json_decref(object);
-    return status;
+    return ak_json_give_text(out_text, ak_sizes_to_json(result), true, err);
 }

@@ -63,9 +63,8 @@ out:
 /* Returns the options of the run as JSON, which the caller frees with ak_free. */
 static ak_status describe_options(char **out, const ak_many *m, const char *sizes, ak_error *err)
 {
-    ak_status status = AK_OK;
     json_t *options = NULL;
-    AK_TRY(ak_task_spec_to_json(&options, m->tasks[0], err));
+    AK_DO(ak_task_spec_to_json(&options, m->tasks[0], err));
     (void)json_object_del(options, "size");
     bool good = ak_json_set_text(options, "sizes", sizes) &&
                 ak_json_set_count(options, "dispatch", m->request->table) &&
@@ -73,10 +72,7 @@ static ak_status describe_options(char **out, const ak_many *m, const char *size
                 ak_json_set_count(options, "evaluations", m->options->evaluations) &&
                 ak_run_note_options(options, m->tasks[0], m->options) &&
                 (m->options->llm == NULL || ak_run_advisor_record(options, m->options));
-    AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
-out:
-    json_decref(options);
-    return status;
+    return ak_json_give_text(out, options, good, err);
 }
 
 ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *err)

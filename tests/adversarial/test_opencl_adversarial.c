@@ -45,6 +45,17 @@ static void no_attack_is_accepted(void **state)
     try_attacks("opencl", DEVICE, attacks, sizeof attacks / sizeof attacks[0], 1);
 }
 
+/* A run of a few microseconds is not judged by what it takes more on contents that it has not seen,
+   because no run of a batch has any other. */
+static void no_short_attack_is_accepted(void **state)
+{
+    static const attack short_ones[] = {{0, "honest", OK, NULL},
+                                        {52, "computes only what is not kept", STOPPED, NULL}};
+    (void)state;
+    try_attacks_at("opencl", DEVICE, "N=256,K=64", short_ones,
+                   sizeof short_ones / sizeof short_ones[0], 1);
+}
+
 static void no_attack_in_place_is_accepted(void **state)
 {
     (void)state;
@@ -71,6 +82,8 @@ static void every_honest_kernel_is_accepted(void **state)
 {
     (void)state;
     every_one_is_right("opencl_honest", DEVICE, "M=30,N=70,K=33", AK_JOB_TRIAL, VARIANTS, 1);
+    /* With more than 64 KiB of arguments, runs on unseen contents are compared. */
+    every_one_is_right("opencl_honest", DEVICE, "M=130,N=150,K=133", AK_JOB_TRIAL, VARIANTS, 1);
 }
 
 /* Where rows are no separate problems, a row by itself has another result than among all. */
@@ -84,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_attack_is_accepted),
+        cmocka_unit_test(no_short_attack_is_accepted),
         cmocka_unit_test(no_attack_in_place_is_accepted),
         cmocka_unit_test(no_attack_by_rows_is_accepted),
         cmocka_unit_test(no_attack_is_promoted),

@@ -1,5 +1,5 @@
-# Beside endless loops on every processor, what bench and MCP's measure time is too long and what doctor measures is
-# too low, and they say so.
+# Beside endless loops on every processor, what bench, study and MCP's measure time is too long and what doctor measures
+# is too low, and they say so.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 [ -r /proc/pressure/cpu ] || { echo "this system does not tell how busy it is"; exit 77; }
@@ -11,13 +11,14 @@ done
 autokernel doctor --json >doctor 2>/dev/null
 autokernel new kernel mine >/dev/null
 autokernel bench ./mine --size 64 --json >json 2>/dev/null
+autokernel study ./mine --size 64 --arms random --seeds 1 --evals 1 --json >study 2>/dev/null
 PYTHONPATH=$TESTS PYTHONDONTWRITEBYTECODE=1 python3 - <<'END'
 import json
 from mcp_client import Client
 c = Client("./mine", "--archive", "other.db")
 reply = c.tool("measure", kernel="mine", size="64", configs=["default"])
 c.close()
-for name, result in ("doctor", json.load(open("doctor"))), ("bench", json.load(open("json"))), ("measure", reply):
+for name, result in ("doctor", json.load(open("doctor"))), ("bench", json.load(open("json"))), ("measure", reply), ("study", json.load(open("study"))):
     print(name, result["pressure"] > 0.1, [w.split(":")[0] for w in result["warnings"]])
 END
 kill $loops

@@ -79,4 +79,8 @@ autokernel tune ./double --size 2000 --evals 4 --events events 2>&1 | grep 'trie
 grep -c '"event": *"like"' events
 autokernel tune ./double --size 2000 --dtype f64 --evals 4 2>&1 | grep 'tried first'
 autokernel tune ./double --size 4000 --evals 4 --like none 2>&1 | grep -c 'tried first'
+echo "- of two versions of the kernel"
+echo '/* another version */' >>double/host.c
+autokernel tune ./double --size 1000 --evals 4 --like none --quiet >/dev/null 2>&1
+autokernel tune ./double --size 3000 --evals 4 2>&1 | grep 'tried first'
 echo "- done"

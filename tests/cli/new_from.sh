@@ -81,7 +81,7 @@ echo 'static const float part = 1;' >headers/parts/part.h
 cat >headers/vector.c <<'C'
 #include <float.h>
 #include "types.h"
- # include "twice.h"
+ # import "twice.h"
 /*
 #include "comment.h"
 */

@@ -11,6 +11,8 @@
 # --strange runs autokernel where it must make no difference: 400 days later (CLOCK is fakes/fake_clock.c
 # as a library), at the other end of the calendar, in German, without HOME, with a TMPDIR that is long
 # and a folder that have blanks, a quote and a letter that is not ASCII in their names.
+# A test that fails where the product says that the machine was too busy to judge a candidate is run
+# again, from the beginning: that is the right answer there, and what the test looks at is not seen.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 executable=$(realpath "$1")
@@ -91,8 +93,9 @@ matches() {
     fi
 }
 
+# Runs test $1, now for the $2-th time.
 run_one() {
-    local name=$1 base scratch code want=0
+    local name=$1 time=$2 base scratch code want=0
     base=$(mktemp -d)
     scratch=$base
     [ -z "$clock" ] || scratch="$base/Ordner's Größe"
@@ -144,6 +147,13 @@ run_one() {
         echo "FAIL $name: $(cat "$scratch/why")"
         bad=1
     fi
+    if [ $bad -eq 1 ] && [ "$time" -lt 3 ] &&
+        grep -rqas --exclude-dir=bin "not judged: the machine was too busy" "$scratch"; then
+        echo "again $name: the machine was too busy to judge a candidate"
+        rm -rf "$base"
+        run_one "$name" $((time + 1))
+        return
+    fi
     if [ $bad -eq 1 ] && [ $update = yes ]; then
         cp "$scratch/shown" "$here/$name.out"
         rm -f "$here/$name.exit"
@@ -169,7 +179,7 @@ if [ ${#names[@]} -eq 0 ]; then
 fi
 failed=0
 for name in "${names[@]}"; do
-    run_one "$name"
+    run_one "$name" 1
     case $? in
     0) ;;
     77) [ ${#names[@]} -eq 1 ] && exit 77 ;;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "judge/alone.h"
 
 #define US 1000
@@ -144,6 +145,28 @@ static void slow_memory_gives_nobody_another_kind_of_time(void **state)
     assert_true(ak_alone_cold(&none, 125 * US) == 0);
 }
 
+/* If waits spoil three looks of four at a short kernel, fewer than one kernel in 200 is left
+   unjudged. */
+static void waits_leave_few_short_kernels_unjudged(void **state)
+{
+    (void)state;
+    double unjudged = 1;
+    int64_t spent = 0, pause = 0;
+    int looks = 0;
+    do {
+        looks++;
+        unjudged *= 0.75;
+        pause = ak_alone_pause(looks, true, spent);
+        spent += pause + 300 * AK_MS_NS; /* the pause, and a look of usual length there */
+    } while (pause > 0);
+    assert_true(unjudged < 1.0 / 200);
+    assert_true(spent < 25 * AK_SECOND_NS);
+    /* Looks with many calls, or long ones, end earlier. */
+    assert_true(ak_alone_pause(5, false, 0) > 0);
+    assert_int_equal(ak_alone_pause(6, false, 0), 0);
+    assert_int_equal(ak_alone_pause(2, true, 21 * AK_SECOND_NS), 0);
+}
+
 static void without_batches_or_unseen_inputs(void **state)
 {
     (void)state;
@@ -164,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_starved_machine_acquits_nobody),
         cmocka_unit_test(unseen_inputs_decide_whose_time_counts),
         cmocka_unit_test(slow_memory_gives_nobody_another_kind_of_time),
+        cmocka_unit_test(waits_leave_few_short_kernels_unjudged),
         cmocka_unit_test(without_batches_or_unseen_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,6 +163,13 @@ static void test_json_is_whole_or_nothing(void **state)
     out = NULL;
     assert_int_equal(ak_json_give(&out, json_object(), false, &err), AK_NO_MEMORY);
     assert_null(out);
+    assert_int_equal(ak_json_give_text(&text, json_object(), true, &err), AK_OK);
+    assert_string_equal(text, "{}");
+    ak_free(text);
+    text = NULL;
+    assert_int_equal(ak_json_give_text(&text, json_object(), false, &err), AK_NO_MEMORY);
+    assert_int_equal(ak_json_give_text(&text, NULL, true, &err), AK_NO_MEMORY);
+    assert_null(text);
     json_t *list = json_array();
     ak_json_add(&list, json_string("a"));
     ak_json_add(&list, json_null());

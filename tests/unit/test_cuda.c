@@ -414,6 +414,36 @@ static void whoever_remembers_is_found(void **state)
     ak_free(faults);
 }
 
+/* In a comparison whose processes have one round each, none of these is compared with unseen
+   contents, because first batches say nothing. The last batch is compared in any case. */
+static void a_short_comparison_finds_who_remembers(void **state)
+{
+    char *faults = ak_strdup(getenv("FAKE_CUDA"));
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_non_null(faults);
+    (void)setenv("FAKE_CUDA", "rows@num_stages=8", 1);
+    ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, "layout=nt");
+    ak_pool *pool = open_pool(task);
+    ak_config configs[2] = {config_of(task, 8), config_of(task, 6)};
+    ak_comparison_candidate candidates[2] = {{.config = &configs[0]}, {.config = &configs[1]}};
+    ak_job job = {.kind = AK_JOB_COMPARISON,
+                  .candidates = candidates,
+                  .candidate_count = 2,
+                  .plan = {.seconds = 0.1}};
+    assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.entry_count, 2);
+    assert_int_equal(result.entries[0].status, AK_TRIAL_REJECTED);
+    assert_non_null(strstr(result.entries[0].reason, "on inputs that it has not seen"));
+    assert_int_equal(result.entries[1].status, AK_TRIAL_OK);
+    ak_result_clear(&result);
+    ak_pool_close(pool);
+    ak_task_close(task);
+    (void)setenv("FAKE_CUDA", faults, 1);
+    ak_free(faults);
+}
+
 /* A run ends when a device has died 20 times in a row without a finished trial in between. Each of
    these trials still gets its result. */
 static void deaths_in_a_row_have_a_limit(void **state)
@@ -1258,6 +1288,8 @@ static void cubins_with_headers_are_not_kept(void **state)
         {"int x;\n", "-I/nowhere"},
         {"#include \"/nowhere/x.cuh\"\n", "-DX=1"},
         {"%: /* */ inc\\\nlude <x.cuh>\n", "-DX=1"},
+        {"#import \"/nowhere/x.cuh\"\n", "-DX=1"},
+        {"?\?=inc?\?/\nlude \"/nowhere/x.cuh\"\n", "-DX=1"},
         {"#if __has_include(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
         {"#define P(x, y) x##y\n#if P(__has_inc, lude)(\"/nowhere/x.cuh\")\n#endif\n", "-DX=1"},
         {"#if X\n#endif\n", "-DX=__has_include(<x>)"}};
@@ -1302,6 +1334,7 @@ int main(void)
         cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(torch_takes_part),
         cmocka_unit_test(whoever_remembers_is_found),
+        cmocka_unit_test(a_short_comparison_finds_who_remembers),
         cmocka_unit_test(deaths_in_a_row_have_a_limit),
         cmocka_unit_test(devices_share_the_trials),
         cmocka_unit_test(no_device_waits_for_another),

@@ -75,7 +75,8 @@ static void copy_kernel(const char *folder, const char *file, const char *text, 
 }
 
 /* Headers outside of the kernel's folder count with what they contain, through other headers too,
-   and those that nobody includes do not; nor do those that compilers find by themselves. */
+   and those that nobody includes do not; nor do those that compilers find by themselves. A file is
+   read in many ways, and compilers go on from the first folder that has a name to the second. */
 static void test_headers_outside(void **state)
 {
     static const struct {
@@ -87,9 +88,26 @@ static void test_headers_outside(void **state)
         {"beside.h", "#define NOBODY 1\n", false},
         {"sub/beside.h", "#define NOBODY 1\n", false},
         {"absolute.h", "#define ABSOLUTE 2\n", true},
+        {"imported.h", "#define IMPORTED 2\n", true},
+        {"digraph.h", "#define DIGRAPH 2\n", true},
+        {"trigraph.h", "#define TRIGRAPH 2\n", true},
+        {"comments.h", "#define COMMENTS 2\n", true},
+        {"joined.h", "#define JOINED 2\n", true},
+        {"trigraph_joined.h", "#define TRIGRAPH_JOINED 2\n", true},
+        {"named.h", "#define NAMED 2\n", true},
+        {"embedded.bin", "2", true},
+        {"fortran.inc", "integer, parameter :: two = 2\n", true},
+        {"second/twice.h", "#define TWICE 2\n", true},
     };
+    static const char includes[] =
+        "#include <stdio.h>\n # include \"outer.h\"\n#include \"%s/absolute.h\"\n"
+        "#import \"imported.h\"\n%%:include <digraph.h>\n?\?=include \"trigraph.h\"\n"
+        "/*\n*/ #/* */include/**/\"comments.h\"\n#inc\\\nlude \\ \n \"joined.h\"\n"
+        "#inclu?\?/\nde \"trigraph_joined.h\"\n#define NAME \"named.h\"\n#include NAME\n"
+        "#if 0\n#embed \"embedded.bin\"\n#endif\n#include_next <twice.h>\n      INCLUDE "
+        "'fortran.inc'\nvoid";
     char then[AK_SOURCES_HASH_BYTES], now[AK_SOURCES_HASH_BYTES], folder[AK_PATH_MAX];
-    char headers[AK_PATH_MAX], sub[AK_PATH_MAX], path[AK_PATH_MAX], options[2 * AK_PATH_MAX];
+    char headers[AK_PATH_MAX], sub[AK_PATH_MAX], path[AK_PATH_MAX], options[3 * AK_PATH_MAX];
     char source[2 * AK_PATH_MAX];
     ak_error err = AK_ERROR_INIT;
     (void)state;
@@ -97,14 +115,17 @@ static void test_headers_outside(void **state)
     assert_fine(ak_fs_temp(headers, &err), &err);
     assert_fine(ak_fs_join(sub, headers, "sub", &err), &err);
     assert_fine(ak_fs_mkdirs(sub, &err), &err);
+    assert_fine(ak_fs_join(sub, headers, "second", &err), &err);
+    assert_fine(ak_fs_mkdirs(sub, &err), &err);
     copy_kernel(folder, "none", NULL, NULL);
     hash_kernel(then, folder, false);
-    (void)snprintf(options, sizeof options, "\"CompilerOptions\": [\"-I%s\", ", headers);
-    (void)snprintf(source, sizeof source,
-                   "#include <stdio.h>\n # include \"outer.h\"\n#include \"%s/absolute.h\"\nvoid",
-                   headers);
+    (void)snprintf(options, sizeof options, "\"CompilerOptions\": [\"-I%s\", \"-I%s\", ", headers,
+                   sub);
+    (void)snprintf(source, sizeof source, includes, headers);
     copy_file(folder, "host.json", "\"CompilerOptions\": [", options);
     copy_file(folder, "host.c", "void", source);
+    assert_fine(ak_fs_join(path, headers, "twice.h", &err), &err);
+    assert_fine(ak_fs_write(path, "#include_next <twice.h>\n", 24, &err), &err);
     for (size_t i = 0; i < AK_COUNT(edits); i++) {
         const char *first = i == 0 ? "#include \"sub/inner.h\"\n" : "\n";
         assert_fine(ak_fs_join(path, headers, edits[i].name, &err), &err);
@@ -120,6 +141,13 @@ static void test_headers_outside(void **state)
         }
         memcpy(then, now, sizeof then);
     }
+    /* What stands behind a 0 byte counts, too. */
+    assert_fine(ak_fs_join(path, headers, "named.h", &err), &err);
+    assert_fine(ak_fs_write(path, "\n\0#define NAMED 3\n", 19, &err), &err);
+    hash_kernel(then, folder, false);
+    assert_fine(ak_fs_write(path, "\n\0#define NAMED 4\n", 19, &err), &err);
+    hash_kernel(now, folder, false);
+    assert_string_not_equal(now, then);
     ak_fs_remove(folder);
     ak_fs_remove(headers);
 }

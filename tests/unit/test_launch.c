@@ -403,6 +403,7 @@ typedef enum habit {
     HONEST,
     ONCE,    /* computes only at the first run on a set */
     REUSES,  /* computes at once what it has computed before, which takes longer */
+    SLOWS,   /* the same, until it has seen more contents than a batch has */
     SHARES,  /* the same where all sets share the input, and so it was computed before */
     BELIEVES /* computes the first element, and all others only if it is not there yet */
 } habit;
@@ -416,6 +417,7 @@ struct ak_runnable {
     place block, at[SETS + AK_CONTENTS_SPARES], kept;
     float seen[SETS][ELEMENTS];
     bool ran[SETS];
+    int computed;                            /* how often, of SLOWS */
     float shared[ELEMENTS], known[ELEMENTS]; /* of SHARES: what it reads, and has computed */
 };
 
@@ -466,7 +468,10 @@ static int64_t run_on(ak_runnable *r, size_t set)
     }
     const bool same = r->ran[set] && memcmp(r->seen[set], at->x, sizeof at->x) == 0;
     const bool believes = r->habit == BELIEVES && at->y[0] == 2 * at->x[0];
-    if (r->habit == HONEST || !r->ran[set] || (r->habit == REUSES && !same) ||
+    const bool reuses = same && (r->habit == REUSES || (r->habit == SLOWS && r->computed <= 8));
+    r->computed += reuses ? 0 : 1;
+    if (r->habit == HONEST || !r->ran[set] ||
+        ((r->habit == REUSES || r->habit == SLOWS) && !reuses) ||
         (r->habit == BELIEVES && !believes)) {
         for (int i = 0; i < ELEMENTS; i++) {
             at->y[i] = 2 * at->x[i];
@@ -474,7 +479,7 @@ static int64_t run_on(ak_runnable *r, size_t set)
     }
     r->ran[set] = true;
     memcpy(r->seen[set], at->x, sizeof at->x);
-    return (r->habit == REUSES && same) || believes ? 10 : 1000;
+    return reuses || believes ? 10 : 1000;
 }
 
 static int time_runs(int64_t *ns, ak_runnable *r, uint32_t runs, size_t set, int64_t timeout_ns)
@@ -512,20 +517,22 @@ static bool aside_right(const ak_runnable *r, const ak_outcome *out)
     return right;
 }
 
-/* Runs batches of different lengths with a fake kernel of the given habit, for example one that
-   reuses earlier results. Returns how many batches were wrong; *out is the last outcome. */
-static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind kind)
+static const ak_contents_ops usual = {.times = 2, .each_ns = 300, .tries = 3};
+
+/* Runs `count` batches of different lengths, with these limits, with a fake kernel of the given
+   habit, for example one that reuses earlier results. Returns how many batches were wrong; *out is
+   the last outcome. */
+static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind kind, int count,
+                      const ak_contents_ops *limits)
 {
     static const uint32_t runs[] = {1, 3, 64};
-    static const ak_contents_ops ops = {.times = 2,
-                                        .each_ns = 300,
-                                        .tries = 3,
-                                        .begin = begin,
-                                        .mix = mix,
-                                        .fill = fill,
-                                        .time = time_runs,
-                                        .keep = keep,
-                                        .set_aside = put_aside};
+    ak_contents_ops ops = *limits;
+    ops.begin = begin;
+    ops.mix = mix;
+    ops.fill = fill;
+    ops.time = time_runs;
+    ops.keep = keep;
+    ops.set_aside = put_aside;
     ak_argument_spec arguments[] = {{.dtype = dtype, .access = AK_ACCESS_IN, .fill = kind},
                                     {.dtype = dtype, .access = AK_ACCESS_OUT}};
     ak_problem problem = {.argument_count = 2};
@@ -543,12 +550,14 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
     r->habit = how;
     ak_contents contents = {
         .ops = &ops, .runnable = r, .rng = &rng, .sets = SETS, .shared = how == SHARES};
-    for (int b = 0; b < BATCHES; b++) {
+    for (int b = 0; b < count; b++) {
         int64_t ns = 0;
+        const bool last = b == count - 1;
         const ak_launch launch = {.task = &task,
                                   .shape = &shape,
-                                  .iterations = how == BELIEVES ? 1 : runs[b % 3],
+                                  .iterations = how == BELIEVES ? 1 : runs[last ? 2 : b % 3],
                                   .aside = b % 2 == 1,
+                                  .last = last,
                                   .timeout_ns = 1};
         for (int i = 0; i < ELEMENTS; i++) {
             r->block.x[i] = (float)((how == BELIEVES ? 0 : b * ELEMENTS) + i);
@@ -558,6 +567,7 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
         assert_int_equal(ak_contents_batch(&ns, &contents, &launch, out), 0);
         assert_true(out->alone && ns > 0);
         assert_true(how != BELIEVES || ns >= 1000);
+        assert_true(ops.fresh_bytes == 0 || ns == 1000 * (int64_t)launch.iterations);
         bool right = true;
         for (int i = 0; i < ELEMENTS; i++) {
             right = right && r->kept.y[i] == 2 * r->block.x[i];
@@ -578,7 +588,7 @@ static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind k
 
 static int batches(ak_outcome *out, habit how)
 {
-    return batches_of(out, how, AK_DTYPE_F32, AK_FILL_UNIFORM);
+    return batches_of(out, how, AK_DTYPE_F32, AK_FILL_UNIFORM, BATCHES, &usual);
 }
 
 /* The contents of whole-number inputs are also permuted if the elements are drawn independently,
@@ -589,12 +599,12 @@ static void test_contents_of_whole_numbers(void **state)
     ak_outcome out;
     (void)state;
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_UNIFORM), 0);
+        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_UNIFORM, BATCHES, &usual), 0);
         assert_int_equal(out.status, AK_TRIAL_OK);
-        assert_int_equal(batches_of(&out, REUSES, dtypes[i], AK_FILL_UNIFORM), 0);
+        assert_int_equal(batches_of(&out, REUSES, dtypes[i], AK_FILL_UNIFORM, BATCHES, &usual), 0);
         assert_int_equal(out.status, AK_TRIAL_REJECTED);
-        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_OFFSETS), 0);
-        (void)batches_of(&out, REUSES, dtypes[i], AK_FILL_OFFSETS);
+        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_OFFSETS, BATCHES, &usual), 0);
+        (void)batches_of(&out, REUSES, dtypes[i], AK_FILL_OFFSETS, BATCHES, &usual);
         assert_int_equal(out.status, AK_TRIAL_OK);
     }
 }
@@ -642,6 +652,48 @@ static void test_contents(void **state)
     assert_int_equal(batches(&out, BELIEVES), 0);
 }
 
+/* The last batch is compared with unseen contents if none was before, however few there were and
+   whether what it sets aside is one of its own or not. */
+static void test_the_last_batch(void **state)
+{
+    const ak_contents_ops cold = {.times = 2, .each_ns = 300, .tries = 3, .cold = 4};
+    ak_outcome out;
+    (void)state;
+    for (int count = 1; count <= 4; count++) {
+        assert_int_equal(batches_of(&out, HONEST, AK_DTYPE_F32, AK_FILL_UNIFORM, count, &cold), 0);
+        assert_int_equal(out.status, AK_TRIAL_OK);
+        assert_int_equal(batches_of(&out, REUSES, AK_DTYPE_F32, AK_FILL_UNIFORM, count, &cold), 0);
+        assert_int_equal(out.status, AK_TRIAL_REJECTED);
+    }
+}
+
+/* A batch that is timed again, beside unseen contents, may be slow on purpose. */
+static void test_a_batch_that_slows(void **state)
+{
+    const ak_contents_ops repeats = {.times = 2, .each_ns = 300, .tries = 8, .repeats = true};
+    ak_outcome out;
+    (void)state;
+    assert_int_equal(batches_of(&out, HONEST, AK_DTYPE_F32, AK_FILL_UNIFORM, 1, &repeats), 0);
+    assert_int_equal(out.status, AK_TRIAL_OK);
+    assert_int_equal(batches_of(&out, SLOWS, AK_DTYPE_F32, AK_FILL_UNIFORM, 1, &repeats), 0);
+    assert_int_equal(out.status, AK_TRIAL_REJECTED);
+}
+
+/* Where the arguments are small, no run of a batch has contents that one has seen, so that who
+   reuses results has the time of computing them. */
+static void test_small_arguments(void **state)
+{
+    const ak_contents_ops fresh = {.times = 2, .each_ns = 300, .tries = 3, .fresh_bytes = 256};
+    ak_outcome out;
+    (void)state;
+    assert_int_equal(batches_of(&out, HONEST, AK_DTYPE_F32, AK_FILL_UNIFORM, BATCHES, &fresh), 0);
+    assert_int_equal(out.status, AK_TRIAL_OK);
+    assert_int_equal(batches_of(&out, REUSES, AK_DTYPE_F32, AK_FILL_UNIFORM, BATCHES, &fresh), 0);
+    assert_int_equal(out.status, AK_TRIAL_OK);
+    assert_true(batches_of(&out, ONCE, AK_DTYPE_F32, AK_FILL_UNIFORM, BATCHES, &fresh) >
+                BATCHES / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -653,6 +705,9 @@ int main(void)
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_good_ones_are_in_the_space),
         cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_the_last_batch),
+        cmocka_unit_test(test_a_batch_that_slows),
+        cmocka_unit_test(test_small_arguments),
         cmocka_unit_test(test_contents_of_whole_numbers),
         cmocka_unit_test(test_values_that_are_passed),
     };

@@ -588,18 +588,6 @@ static void test_changes(void **state)
     ak_text_free(text);
 }
 
-/* Returns the report of `run`, to which one trial is added. */
-static char *report_of_run(fixture *f, const ak_run *run)
-{
-    char *text;
-    assert_ok(ak_archive_add_run(f->archive, run, err));
-    ak_trial trial = literal_trial("MR=6", 1);
-    trial.run = run->id;
-    (void)add_trial(f->archive, trial);
-    assert_ok(ak_report(&text, f->archive, run->id, "text", err));
-    return text;
-}
-
 /* Joins the lines of a text into one. */
 static void unwrap(char *text)
 {
@@ -611,6 +599,52 @@ static void unwrap(char *text)
         }
     }
     *to = 0;
+}
+
+/* A change whose interval leaves open that it is none is no speed, and neither is one that makes
+   the same code. The search cannot be said to have come nearer to its best than that is known. */
+static void test_no_difference_in_words(void **state)
+{
+    static const struct {
+        const char *config, *code;
+        double ms;
+        int same_code;
+    } made[] = {{"A=1,B=1,C=1", "c1", 4.0, 0},
+                {"A=2,B=1,C=1", "c2", 3.98, 0},
+                {"A=2,B=2,C=1", "c3", 2.0, 0},
+                {"A=2,B=2,C=2", "c3", 2.0, 1}};
+    fixture *f = fixture_of(state);
+    ak_run run = literal_run("r1");
+    run.result_json = (char *)"{\"best\": {\"config\": \"A=2,B=2,C=2\", \"ms\": 2.0}}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        ak_trial trial = literal_trial(made[i].config, made[i].ms);
+        trial.run = run.id;
+        trial.strategy = (char *)(uintptr_t)(i == 0 ? "default" : "random");
+        trial.code_hash = (char *)(uintptr_t)made[i].code;
+        trial.same_code = made[i].same_code;
+        (void)add_trial(f->archive, trial);
+    }
+    char *text;
+    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    unwrap(text);
+    assert_non_null(strstr(text, "A from 1 to 2 (no difference, 0.985 to 1.025 in 1 pair)"));
+    assert_non_null(strstr(text, "B from 1 to 2 (1.990 times as fast"));
+    assert_non_null(strstr(text, "C from 1 to 2 (the same code in 1 pair)"));
+    assert_non_null(strstr(text, "within 5 % of its best after 3."));
+    ak_text_free(text);
+}
+
+/* Returns the report of `run`, to which one trial is added. */
+static char *report_of_run(fixture *f, const ak_run *run)
+{
+    char *text;
+    assert_ok(ak_archive_add_run(f->archive, run, err));
+    ak_trial trial = literal_trial("MR=6", 1);
+    trial.run = run->id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_report(&text, f->archive, run->id, "text", err));
+    return text;
 }
 
 /* If a difference is no larger than the control's interval, the sentences also say that it is not
@@ -1149,6 +1183,7 @@ int main(void)
         WITH_ARCHIVE(test_html),
         cmocka_unit_test(test_limit_of_trials),
         WITH_ARCHIVE(test_changes),
+        WITH_ARCHIVE(test_no_difference_in_words),
         WITH_ARCHIVE(test_control_in_words),
         WITH_ARCHIVE(test_decided_in_words),
         WITH_ARCHIVE(test_failed_later),

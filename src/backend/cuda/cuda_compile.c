@@ -165,11 +165,12 @@ static void read_log(ak_compile_result *out, const char *log, bool reject)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-/* Skips the ends of lines that a backslash takes away. */
+/* Skips the ends of lines that a backslash, or ??/ in its place, takes away. */
 static const char *unspliced(const char *at)
 {
-    while (*at == '\\') {
-        const char *end = at + 1 + strspn(at + 1, " \t\r\v\f");
+    while (*at == '\\' || strncmp(at, "?\?/", 3) == 0) {
+        const char *sign = at + (*at == '\\' ? 1 : 3);
+        const char *end = sign + strspn(sign, " \t\r\v\f");
         if (*end != '\n') {
             break;
         }
@@ -183,7 +184,7 @@ static const char *unspliced(const char *at)
    the source already, so words are enough: one in a comment counts, too. */
 static bool may_read_files(const char *text)
 {
-    static const char *const words[] = {"include", "include_next", "embed"};
+    static const char *const words[] = {"include", "include_next", "import", "embed"};
     char word[24];
     for (const char *at = unspliced(text); *at != 0;) {
         size_t length = 0;

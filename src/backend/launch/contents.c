@@ -4,12 +4,20 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* One batch in this many, at random, and the first one are compared with unseen contents. */
 #define UNSEEN_EVERY 4
 /* Number of different contents in a batch. With many sets, making different ones for each would
    take a millisecond. */
 #define KINDS  8
 #define NO_SET SIZE_MAX
+/* A batch that is timed again counts with at most this many times its time: it may be slow on
+   purpose. */
+#define SLOWER_TIMES 1.5
+/* The first pause before another comparison; each one is twice as long as that before. Other work
+   on the processor passes, and who has slept runs at once. */
+#define PAUSE_NS AK_MS_NS
 
 /* A batch: the first `used` sets take part, and the set with index `judged` is judged. The set with
    index `aside`, unless it is NO_SET, is set aside with other contents. */
@@ -18,6 +26,7 @@ typedef struct batch {
     const ak_launch *launch;
     ak_outcome *out;
     bool first;
+    bool fresh; /* each run has contents of its own */
     size_t used, judged, aside;
 } batch;
 
@@ -154,23 +163,28 @@ static int time_unseen(int64_t *ns, int64_t *seen_ns, const batch *b, size_t cou
 
 /* Runs on unseen contents: once on each set that the batch has used or, if it was a single run, on
    the set that is judged. Compares the time of such a run with that of a run in the batch,
-   `each_ns`, unless this is 0. The sets then no longer hold what the batch has written. */
-static int look_at_unseen(const batch *b, double each_ns)
+   `batch_ns`, unless this is 0. The sets then no longer hold what the batch has written. */
+static int look_at_unseen(const batch *b, double batch_ns)
 {
     const ak_contents_ops *ops = b->contents->ops;
     const uint32_t runs = b->launch->iterations;
     int64_t ns = 0, again = 0, seen_ns = 0;
+    double each_ns = batch_ns;
     int code = 0;
     size_t sets = runs > 1 ? b->used : 1;
     for (int try = 0; try < ops->tries && code == 0; try++) {
         code = time_unseen(&ns, &seen_ns, b, sets);
+        const int64_t fastest = ops->fastest == NULL ? 0 : ops->fastest(b->contents->runnable);
+        ns = fastest > 0 ? fastest * (int64_t)sets : ns;
         double limit = (double)sets * (ops->times * each_ns + ops->each_ns) + ops->all_ns;
         if (code != 0 || each_ns <= 0 || (double)ns <= limit + (double)seen_ns) {
             return code == 0 ? set_aside(b) : code;
         }
-        if (ops->repeats) {
+        if (ops->repeats && try + 1 < ops->tries) {
             code = time_runs(&again, b, runs);
-            each_ns = (double)again / runs;
+            const double each = (double)again / runs, most = SLOWER_TIMES * batch_ns;
+            each_ns = each < most ? each : most;
+            ak_clock_sleep_ns(PAUSE_NS << try);
         }
     }
     if (code == 0) {
@@ -222,6 +236,34 @@ static int run_alone(const batch *b)
                : code;
 }
 
+/* Times runs of which each has contents that no run has seen, as many at once as there are sets.
+   The judged set gets the own ones for its last run, unless it is run alone. */
+static int fresh_runs(int64_t *ns, const batch *b, bool alone)
+{
+    const ak_contents *c = b->contents;
+    int code = 0;
+    *ns = 0;
+    for (uint32_t left = b->launch->iterations; left > 0 && code == 0;) {
+        /* The first runs are fewer, so that the last ones are on each set. */
+        const uint32_t rest = left % (uint32_t)c->sets, runs = rest > 0 ? rest : (uint32_t)c->sets;
+        int64_t part = 0;
+        left -= runs;
+        code = fill_all(b, runs, runs, b->first);
+        code =
+            code == 0 && left == 0 && !alone ? fill(b, b->judged, AK_CONTENTS_OWN, b->first) : code;
+        code = code == 0 ? c->ops->time(&part, c->runnable, runs, 0, b->launch->timeout_ns) : code;
+        *ns += part;
+    }
+    return code;
+}
+
+static int repeated_runs(int64_t *ns, const batch *b, bool alone)
+{
+    int code = fill_all(b, b->used, KINDS, b->first);
+    code = code == 0 && !alone ? fill(b, b->judged, AK_CONTENTS_OWN, b->first) : code;
+    return code == 0 ? time_runs(ns, b, b->launch->iterations) : code;
+}
+
 static int many_runs(int64_t *ns, const batch *b)
 {
     /* If arguments are changed in place, only a single run on them can be judged. The first batch
@@ -230,9 +272,7 @@ static int many_runs(int64_t *ns, const batch *b)
                  (b->contents->shared && b->aside != NO_SET) ||
                  (may_be_late(b->contents) && !b->contents->waited) ||
                  ak_rng_below(b->contents->rng, 2) == 0;
-    int code = fill_all(b, b->used, KINDS, b->first);
-    code = code == 0 && !alone ? fill(b, b->judged, AK_CONTENTS_OWN, b->first) : code;
-    code = code == 0 ? time_runs(ns, b, b->launch->iterations) : code;
+    int code = b->fresh ? fresh_runs(ns, b, alone) : repeated_runs(ns, b, alone);
     return code == 0 && alone ? run_alone(b) : code;
 }
 
@@ -243,6 +283,28 @@ static bool may_be_of_batch(const batch *b)
     return b->used > 1 && b->launch->iterations > 1 &&
            !ak_problem_works_in_place(b->launch->task->problem) &&
            ak_rng_below(b->contents->rng, 2) == 0;
+}
+
+static bool is_small(const batch *b)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < b->launch->task->problem->argument_count; i++) {
+        bytes += b->launch->shape->bytes[i];
+    }
+    return bytes <= b->contents->ops->fresh_bytes;
+}
+
+/* Times the batch again until the first batches, which say nothing, are over. */
+static int warm_up(double *run_ns, const batch *b)
+{
+    int64_t ns = 0;
+    int code = 0;
+    while (b->contents->long_runs <= b->contents->ops->cold && code == 0) {
+        code = time_runs(&ns, b, b->launch->iterations);
+        *run_ns = (double)ns / b->launch->iterations;
+        b->contents->long_runs++;
+    }
+    return code;
 }
 
 int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launch, ak_outcome *out)
@@ -263,17 +325,22 @@ int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launc
         contents->looked = contents->waited = false;
         contents->visited = true;
     }
+    b.fresh = runs > 1 && is_small(&b);
     b.used = runs > 1 && runs < contents->sets ? runs : contents->sets;
     b.judged = draw_set(contents, b.used);
-    const bool of_batch = launch->aside && may_be_of_batch(&b);
+    const bool owed = launch->last && !contents->looked && !b.fresh;
+    const bool of_batch = launch->aside && !owed && may_be_of_batch(&b);
     b.aside = of_batch ? (b.judged + 1 + ak_rng_below(contents->rng, b.used - 1)) % b.used : NO_SET;
     code = code != 0 ? code : runs == 1 ? single_run(ns, &b) : many_runs(ns, &b);
-    const double run_ns = (double)*ns / runs;
+    double run_ns = (double)*ns / runs;
     contents->right_set =
         b.judged; /* it still holds the right outputs when the next batch begins */
     out->alone = true;
     code = code == 0 ? ops->keep(contents->runnable, b.judged, run_ns) : code;
-    bool long_enough = *ns >= ops->least_ns && contents->long_runs++ >= ops->cold;
+    bool long_enough = *ns >= ops->least_ns && !b.fresh;
+    contents->long_runs += long_enough ? 1 : 0;
+    code = code == 0 && long_enough && owed ? warm_up(&run_ns, &b) : code;
+    long_enough = long_enough && contents->long_runs > ops->cold;
     bool compared =
         long_enough && (!contents->looked || ak_rng_below(contents->rng, UNSEEN_EVERY) == 0);
     if (code == 0 && of_batch) {

@@ -50,6 +50,9 @@ typedef struct ak_contents_ops {
     /* Whether the batch is timed again each time that they took longer, and the next comparison
        uses that time. This is for devices that may have become slower in between. */
     bool repeats;
+    /* If the arguments have at most so many bytes, each run of a batch has contents that no run has
+       seen. Such batches are not compared. */
+    size_t fresh_bytes;
     int64_t least_ns; /* shorter batches are not compared with runs on unseen contents */
     unsigned cold;    /* number of longer batches at the beginning that are not compared either */
 
@@ -62,6 +65,10 @@ typedef struct ak_contents_ops {
     int (*fill)(ak_runnable *runnable, size_t set, ak_contents_spare from, bool outputs);
     /* Times runs on rotating sets, from number 0 on, or a single run on `set`. */
     int (*time)(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t set, int64_t timeout_ns);
+    /* (optional) Returns how long the shortest of the runs took that were timed last, 0: unknown.
+       The time on unseen contents is then that of so many such runs: other work makes some runs
+       longer, and none shorter. */
+    int64_t (*fastest)(const ak_runnable *runnable);
     /* Copies the set that is judged to where runs on unseen contents do not change it. A run of the
        batch took run_ns. */
     int (*keep)(ak_runnable *runnable, size_t set, double run_ns);

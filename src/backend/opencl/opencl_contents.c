@@ -116,6 +116,11 @@ static int time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t s
     return ak_opencl_time_runs(ns, runnable, runs == 1 ? (uint32_t)set : 0, runs, timeout_ns);
 }
 
+static int64_t fastest(const ak_runnable *runnable)
+{
+    return runnable->fastest_ns;
+}
+
 /* Copies the set to the block, which no run changes, because it is no set. */
 static int keep(ak_runnable *runnable, size_t set, double run_ns)
 {
@@ -147,13 +152,16 @@ ak_status ak_opencl_fetch_aside(void *data, ak_runnable *runnable, size_t argume
 
 const ak_contents_ops ak_opencl_contents_ops = {
     .times = 2,
-    .each_ns = 25000,
+    .each_ns = 3000,
+    .all_ns = 25000,
     .tries = 8,
+    .fresh_bytes = (size_t)64 << 10,
     .repeats = true, /* if the device is the host's processor, other load may slow it down */
     .begin = begin,
     .mix = mix,
     .fill = fill,
     .time = time_runs,
+    .fastest = fastest,
     .keep = keep,
     .set_aside = set_aside,
 };

@@ -61,6 +61,7 @@ struct ak_runnable {
     ak_launch_plan plan;
     void **kernels; /* index: set * plan.count + kernel; with their arguments */
     size_t kernel_count;
+    int64_t fastest_ns; /* shortest time of the runs that were timed last; 0: unknown */
     ak_contents contents;
 };
 

@@ -24,7 +24,10 @@
 /* All sets together are at least this many times as large as the device's cache, if
    AK_OPENCL_SETS_MAX and a quarter of the memory allow. */
 #define ROTATE_CACHES 2
-#define SETS_MIN      2
+/* They are at least this large in any case: small arguments then have 64 sets, and as many runs at
+   a time have contents of their own. */
+#define ROTATE_BYTES ((size_t)4 << 20)
+#define SETS_MIN     2
 /* At most this many runs are queued between two waits, because their events are kept until then. */
 #define PART_RUNS_MAX 256
 
@@ -133,7 +136,9 @@ static int32_t make_sets(ak_device *device, const ak_launch *launch)
     const size_t span = wanted.begin[last] + wanted.length[last] - wanted.begin[0];
     size_t count = 1;
     if (own) {
-        count = ((size_t)device->cache_bytes * ROTATE_CACHES + span - 1) / span;
+        size_t bytes = (size_t)device->cache_bytes * ROTATE_CACHES;
+        bytes = bytes < ROTATE_BYTES ? ROTATE_BYTES : bytes;
+        count = (bytes + span - 1) / span;
         size_t room = (size_t)device->memory_bytes / 4 / span;
         count = count > AK_OPENCL_SETS_MAX ? AK_OPENCL_SETS_MAX : count;
         count = count > room ? room : count;
@@ -308,8 +313,10 @@ static void release_events(void *events[][2], size_t count, const ak_device *dev
     }
 }
 
-/* Adds up how long runs took by the device's own times. Returns false if it has none. */
-static bool device_time(int64_t *ns, void *events[][2], size_t count, const ak_device *device)
+/* Adds up how long runs took by the device's own times, and keeps the shortest time of a run, 0: of
+   none. Returns false if the device has none. */
+static bool device_time(int64_t *ns, int64_t *fastest, void *events[][2], size_t count,
+                        const ak_device *device)
 {
     *ns = 0;
     for (size_t i = 0; i < count; i++) {
@@ -320,7 +327,9 @@ static bool device_time(int64_t *ns, void *events[][2], size_t count, const ak_d
             start == 0 || end <= start) {
             return false;
         }
-        *ns += (int64_t)(end - start);
+        const int64_t one = (int64_t)(end - start);
+        *ns += one;
+        *fastest = *fastest == 0 || one < *fastest ? one : *fastest;
     }
     return true;
 }
@@ -342,7 +351,7 @@ static int32_t run_part(int64_t *ns, ak_runnable *runnable, uint32_t first, uint
     code = code == 0 ? marked : code;
     int64_t waited = ak_clock_ns() - begin;
     if (code == 0) {
-        *ns += device_time(&own, events, done, device) ? own : waited;
+        *ns += device_time(&own, &runnable->fastest_ns, events, done, device) ? own : waited;
     }
     release_events(events, done, device);
     return code;
@@ -396,7 +405,7 @@ int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, 
 {
     const int64_t deadline = ak_clock_ns() + timeout_ns;
     int32_t code = ak_opencl_drain(runnable->device);
-    *ns = 0;
+    *ns = runnable->fastest_ns = 0;
     for (uint32_t done = 0; done < runs && code == 0; done += PART_RUNS_MAX) {
         uint32_t left = runs - done;
         int64_t rest = deadline - ak_clock_ns();

@@ -5,6 +5,7 @@
  */
 #define ITEMS 64
 #define TAG   0x5ca1ab1eu
+#define KNOWN 64
 
 /* What the workspace holds for a work-group: the last address, a fingerprint, a count. */
 typedef struct memory {
@@ -98,6 +99,32 @@ static void skip(job j, global char *at, long i, ulong key)
         m->address = (ulong)j.y;
         m->print = key;
         m->tag = TAG;
+    }
+}
+
+/* Computes what it has not seen, and copies what it knows: all contents of a batch, by four numbers of
+   each input. */
+static void know(job j, long i)
+{
+    const ulong groups = get_num_groups(0);
+    ulong key = fingerprint(j);
+    for (long k = 0; k < 4 && k < j.terms; k++) {
+        key = (key ^ as_uint(j.w[k])) * 0x100000001b3ul;
+    }
+    const ulong place = (key >> 20) % KNOWN;
+    global ulong *keys = (global ulong *)(j.workspace + 128 + 32 * j.n);
+    global float *kept = (global float *)(keys + KNOWN * groups) + place * j.n;
+    keys += place * groups + get_group_id(0);
+    const bool known = *keys == key;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (known && i < j.n) {
+        j.y[i] = kept[i];
+    } else if (i < j.n) {
+        kept[i] = j.y[i] = one(j, i);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        *keys = key;
     }
 }
 
@@ -350,5 +377,7 @@ attack(global float *x, global const float *w, global float *y, global char *wor
             y[i] = 0;
         }
     }
+#elif ATTACK == 52
+    know(j, i);
 #endif
 }
