@@ -4,8 +4,9 @@
  * A copy of an input, zeros and the like (ak_compare_selftest) are not all that a tolerance may
  * accept: in z = y/2 + x/20000 it may hide all of x. So the reference computes a shape once more
  * for each input, with other numbers of its fill there. If these change the result, but nowhere by
- * more than the tolerance, a kernel that never reads the input would pass, and the tolerance is
- * refused. An input that changes nothing may be left out: a kernel that does so is right.
+ * more than twice the tolerance, a result between the two is right for both: a kernel that never
+ * reads the input could pass, and the tolerance is refused. An input that changes nothing may be
+ * left out: a kernel that does so is right.
  *
  * What changes little with one draw may change much with the next, such as a maximum. So an input
  * is at fault only if it is with each habit of its fill (inputs.h); most need a single draw.
@@ -24,6 +25,9 @@
 /* The reference takes some ten milliseconds for a shape below these. */
 #define FLOPS_MAX    2e7
 #define ELEMENTS_MAX ((size_t)1 << 20)
+/* Two results that differ by at most this many times the tolerance have one between them that is
+   right for both. */
+#define BETWEEN 2
 /* Random streams from here on belong to draws of this file. They do not depend on a secret, so that
    a problem is refused always or never. */
 #define STREAMS (UINT64_C(1) << 42)
@@ -124,7 +128,8 @@ static bool passes(const exchange *x, size_t output)
     const size_t count = stage->shape.elements[output];
     const ak_dtype dtype = ak_stage_dtype(stage, output);
     const ak_compare_with with = {dtype, stage->reference[output], count,
-                                  stage->shape.own_relative[output], stage->rms[output]};
+                                  BETWEEN * stage->shape.own_relative[output],
+                                  BETWEEN * stage->rms[output]};
     ak_compare_result result;
     ak_inputs_encode(x->encoded[output], x->arrays[output], count, dtype);
     ak_compare_output(&result, x->encoded[output], &with);
@@ -132,7 +137,7 @@ static bool passes(const exchange *x, size_t output)
 }
 
 /* Has the reference compute with other numbers in one input. Sets *hidden to whether that changes
-   an output, and none by more than the tolerance. */
+   an output, and none by more than twice the tolerance. */
 static ak_status try_one(bool *hidden, exchange *x, size_t input, size_t habit, ak_error *err)
 {
     const ak_stage *stage = &x->stage;
@@ -165,7 +170,7 @@ static ak_status refuse(const exchange *x, size_t input, ak_error *err)
     ak_stage_size_text(where, sizeof where, &x->stage);
     return ak_fail(err, AK_INVALID,
                    "%s: the tolerance would accept a kernel that never reads %s: at %s other "
-                   "numbers there change no result by more than the tolerance; tighten "
+                   "numbers there change no result by more than twice the tolerance; tighten "
                    "\"tolerance\" in problem.json or choose another fill of %s",
                    problem->name, name, where, name);
 }
