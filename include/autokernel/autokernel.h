@@ -498,6 +498,12 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
    anything; other texts must be UTF-8. */
 AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
+/* Adds a trial that failed a check (ak_tester_check) if the archive has a result of the same
+   configuration, task and environment, which then no longer counts for ak_archive_best; *out says
+   whether it has. A trial that was not judged, or that passed, is not added. Sets trial->strategy
+   to AK_FINALISTS, because finalists get the same check. */
+AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_error *err);
+
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
    again beside the baselines, takes precedence over the lowest median, which is partly luck; of
    several finishes the latest that measured a configuration counts for it. All matching trials must

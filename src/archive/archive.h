@@ -156,8 +156,10 @@ ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, co
    trial has one. */
 ak_status ak_archive_keep_code(ak_archive *archive, int64_t trial, const char *hash, ak_error *err);
 /* Stores the files of a kernel under their hash, which is the member "source" in the JSON of
-   environments. Files that the archive has already are left as they are. ak_archive_get_sources
-   reads them; it returns AK_NOT_FOUND if the archive does not have them. */
+   environments. They replace files that the archive has under this hash: these may be of another
+   archive, and only whoever opens a kernel knows its hash. ak_archive_get_sources reads them; it
+   returns AK_NOT_FOUND if the archive does not have them. Whoever compiles them or takes them for
+   right must compare the hash (problem/sources.h). */
 ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const ak_pack *sources,
                                   ak_error *err);
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,

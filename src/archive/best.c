@@ -236,19 +236,31 @@ static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner
 }
 
 /* Finds the fastest trial of a configuration that won a run: one of that run or else, because a run
-   may take trials over (--resume), one of any run. */
+   may take trials over (--resume), one of any run. There is none if a later check has refuted the
+   configuration. */
 static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *config,
                                  const char *run, ak_error *err)
 {
     ak_archive_filter same = *f->filter;
     same.config = config;
     same.run = f->filter->run == NULL ? run : f->filter->run;
-    ak_status status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST, err);
+    ak_status status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST_RIGHT, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST, err);
+        status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST_RIGHT, err);
     }
     return status;
+}
+
+/* Finds out whether a configuration that won a run has such a trial. */
+static ak_status has_trial(bool *out, const finishes *f, const char *config, const char *run,
+                           ak_error *err)
+{
+    ak_trial trial = {0};
+    ak_status status = trial_of_winner(&trial, f, config, run, err);
+    *out = status == AK_OK;
+    ak_trial_clear(&trial);
+    return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
 /* Notes the configurations that a finish has measured, so that no earlier one counts for them. */
@@ -279,7 +291,8 @@ static void judge(finishes *f, const char *beside)
     }
 }
 
-/* Adds the finish of a run unless its winner was measured later. */
+/* Adds the finish of a run unless its winner was measured later. If a check has refuted the winner,
+   the finish says nothing: who lost to it may have won before. */
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;
@@ -300,6 +313,11 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
         goto out;
     }
     const bool known = ak_map_get(NULL, f->measured, won.config);
+    bool counts;
+    AK_TRY(has_trial(&counts, f, won.config, run, err));
+    if (!counts) {
+        goto out;
+    }
     if (wanted == NULL) {
         AK_TRY(note_measured(f, result, err));
     } else if (strcmp(wanted, won.config) == 0) { /* the latest finish that it won counts */
@@ -426,18 +444,6 @@ bool ak_trial_refutes(const ak_trial *trial)
             !ak_trial_not_judged(trial));
 }
 
-/* FASTEST_RIGHT selects the fastest trial of a configuration that no trial refutes
-   (ak_trial_refutes). */
-#define SAME_ENVIRONMENT                                                                           \
-    AK_STORE_IDENTITY("w.environment") " IS " AK_STORE_IDENTITY("trials.environment")
-#define FASTEST_RIGHT                                                                              \
-    " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
-    "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
-    "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
-    "= trials.choices AND (w.status IN ('wrong_result', 'crashed') OR (w.status <> 'ok' AND "      \
-    "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
-    "%')) AND " SAME_ENVIRONMENT ")" AK_STORE_FASTEST
-
 /* Gives the best of the trials of one implementation in its latest environment. Implementations do
    not share environments, because the source is a part of these. Returns AK_NOT_FOUND, without a
    message, if every configuration has a failed check. */
@@ -450,7 +456,7 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
-    ak_status status = ak_store_first(&best, archive, &narrow, FASTEST_RIGHT, err);
+    ak_status status = ak_store_first(&best, archive, &narrow, AK_STORE_FASTEST_RIGHT, err);
     if (status == AK_OK || status == AK_NOT_FOUND) {
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;

@@ -46,8 +46,9 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
     ak_status status = AK_OK;
     AK_TRY(ak_pack_squeeze(&files, sources, err));
     AK_TRY(ak_store_prepare(&statement, archive,
-                            "INSERT OR IGNORE INTO sources (hash, files, first_seen) "
-                            "VALUES (?1, ?2, ?3)",
+                            "INSERT INTO sources (hash, files, first_seen) VALUES (?1, ?2, ?3) "
+                            "ON CONFLICT (hash) DO UPDATE SET files = excluded.files WHERE files "
+                            "<> excluded.files",
                             err));
     ak_clock_utc(now);
     bool bound = ak_store_bind_text(statement, 1, hash) &&

@@ -43,24 +43,56 @@ typedef struct merge {
 
 /* ---- environments and sources ---------------------------------------------------------------- */
 
+/* Returns whether what is known of two environments differs at most in the hash of the source. */
+static bool agree(const char *words, const char *others)
+{
+    json_t *one = NULL, *other = NULL;
+    bool same = words != NULL && others != NULL &&
+                ak_json_parse_text(&one, words, "environment", NULL) == AK_OK &&
+                ak_json_parse_text(&other, others, "environment", NULL) == AK_OK;
+    (void)json_object_del(one, "source");
+    (void)json_object_del(other, "source");
+    same = same && json_equal(one, other);
+    json_decref(one);
+    json_decref(other);
+    return same;
+}
+
+/* That two hashes stand for the same environment (`same_as`) is taken from another archive only of
+   a former hash and one of today whose words agree but for the form of the source's hash. */
+static ak_status copy_same(merge *m, sqlite3_stmt *row, ak_error *err)
+{
+    const char *const texts[] = {(const char *)sqlite3_column_text(row, 0),
+                                 (const char *)sqlite3_column_text(row, 2)};
+    if (texts[0] == NULL || texts[1] == NULL || !ak_hash_is_quick(texts[0]) ||
+        ak_hash_is_quick(texts[1]) ||
+        !agree((const char *)sqlite3_column_text(row, 1),
+               (const char *)sqlite3_column_text(row, 3))) {
+        return AK_OK;
+    }
+    return ak_store_change(m->archive,
+                           "UPDATE environments SET same_as = ?2 WHERE hash = ?1 AND same_as IS "
+                           "NULL",
+                           texts, 2, err);
+}
+
 static ak_status copy_environments(merge *m, ak_error *err)
 {
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(
-        &rows, m->other,
-        "SELECT hash, words, same_as FROM environments ORDER BY same_as IS NOT NULL", err));
+    AK_TRY(ak_store_prepare(&rows, m->other,
+                            "SELECT e.hash, e.words, today.hash, today.words FROM environments AS "
+                            "e LEFT JOIN environments AS today ON today.hash = e.same_as ORDER BY "
+                            "e.same_as IS NOT NULL",
+                            err));
     while (ak_store_next(&status, m->other, rows, err)) {
-        const char *const texts[] = {(const char *)sqlite3_column_text(rows, 0),
-                                     (const char *)sqlite3_column_text(rows, 2)};
-        AK_TRY(ak_store_need_environment(m->archive, texts[0],
-                                         (const char *)sqlite3_column_text(rows, 1), err));
-        AK_TRY(texts[1] == NULL
+        const char *hash = (const char *)sqlite3_column_text(rows, 0);
+        const char *words = (const char *)sqlite3_column_text(rows, 1);
+        AK_TRY(ak_store_check_words(hash, words, err) == AK_OK
                    ? AK_OK
-                   : ak_store_change(m->archive,
-                                     "UPDATE environments SET same_as = ?2 WHERE hash = ?1 AND "
-                                     "same_as IS NULL",
-                                     texts, 2, err));
+                   : ak_fail_within(err, "%s", m->other->path));
+        AK_TRY(ak_store_need_environment(m->archive, hash, words, err));
+        AK_TRY(copy_same(m, rows, err));
     }
 out:
     (void)sqlite3_finalize(rows);

@@ -7,6 +7,7 @@
 #include "archive/store.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -86,6 +87,22 @@ static ak_status check_run(const ak_run *run, ak_error *err)
     AK_DO(check_document(run->options_json, "options", err));
     AK_DO(check_document(run->result_json, "result", err));
     return check_document(run->environment_json, "environment", err);
+}
+
+ak_status ak_store_check_words(const char *hash, const char *words, ak_error *err)
+{
+    char own[AK_HASH_BYTES];
+    if (words == NULL || hash == NULL || strlen(hash) != AK_HASH_BYTES - 1) {
+        return AK_OK;
+    }
+    ak_hash_text(own, words, strlen(words));
+    return strcmp(own, hash) == 0
+               ? AK_OK
+               : ak_fail(err, AK_CORRUPT,
+                         "what the archive says of environment %.16s was changed after it was "
+                         "archived: restore the archive from a copy, or remove the runs of this "
+                         "environment (autokernel history --remove RUN)",
+                         hash);
 }
 
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
@@ -258,7 +275,7 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
 
 #define SELECTED(column, member, other) "r." #column ", "
 #define SELECT_FROM(runs)                                                                          \
-    "SELECT " RUN_MAP(SELECTED) "words, imported, " AK_STORE_CHANGED " FROM " runs                 \
+    "SELECT " RUN_MAP(SELECTED) "words, imported, " AK_STORE_CHANGED ", hash FROM " runs           \
                                 " AS r " WITH_WORDS
 #define SELECT_RUN SELECT_FROM("runs")
 #define WITH_WORDS "LEFT JOIN environments ON hash = " AK_STORE_IDENTITY("environment") " "
@@ -275,6 +292,8 @@ static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
 #undef READ
     run.imported = sqlite3_column_int(statement, next) != 0;
     AK_TRY(ak_store_unchanged(statement, next + 1, run.id, err));
+    AK_TRY(ak_store_check_words((const char *)sqlite3_column_text(statement, next + 2),
+                                run.environment_json, err));
     *out = run;
     run = (ak_run){0};
 out:
@@ -386,13 +405,15 @@ ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *te
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
     static const char select[] =
-        "SELECT words FROM environments WHERE hash = " AK_STORE_IDENTITY("?1");
+        "SELECT words, hash FROM environments WHERE hash = " AK_STORE_IDENTITY("?1");
     sqlite3_stmt *statement;
     char *words = NULL;
     ak_status status = ak_store_query(&statement, archive, select, &hash, 1, err);
     *out = NULL;
     if (ak_store_next(&status, archive, statement, err)) {
+        const char *its = (const char *)sqlite3_column_text(statement, 1);
         status = ak_store_text(&words, statement, 0, err);
+        status = status == AK_OK ? ak_store_check_words(its, words, err) : status;
     }
     status = status == AK_OK ? ak_json_parse_text(out, words, "environment", err) : status;
     ak_free(words);

@@ -158,10 +158,21 @@ extern const char ak_store_columns[]; /* `what` for a whole trial */
    without a message, if there is none. */
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                          const char *tail, ak_error *err);
-/* Such a tail: the trial with the lowest cost. */
-#define AK_STORE_FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
+/* Such a tail: the trial with the lowest cost of a configuration that no trial refutes
+   (ak_trial_refutes) in the same task and environment. */
+#define AK_STORE_FASTEST_RIGHT                                                                     \
+    " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
+    "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
+    "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
+    "= trials.choices AND (w.status IN ('wrong_result', 'crashed') OR (w.status <> 'ok' AND "      \
+    "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
+    "%')) AND " AK_STORE_IDENTITY("w.environment") " IS " AK_STORE_IDENTITY(                       \
+        "trials.environment") ") ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
+/* Returns AK_CORRUPT if `words` are not what an environment's hash of 64 digits (hash.h) was made
+   of. Of others, those of older archives, this is not known. */
+ak_status ak_store_check_words(const char *hash, const char *words, ak_error *err);
 /* Adds the row of an environment, to which trials and runs refer, unless it exists. */
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
                                     ak_error *err);

@@ -55,22 +55,34 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
 ak_status ak_compare_representable(const char *problem, const char *argument, const char *where,
                                    const ak_compare_with *with, ak_error *err);
 
-/* Input i has `elements[i]` elements; values[i] may be NULL. */
+/* What a kernel finds in an argument that it reads. */
+typedef struct ak_compare_input {
+    const char *name; /* of the argument */
+    const double *values;
+    size_t elements;
+    bool written; /* the kernel writes the argument, too */
+} ak_compare_input;
+
 typedef struct ak_compare_inputs {
-    const double *const *values;
-    const size_t *elements;
+    ak_compare_input list[AK_ARGUMENTS_MAX];
     size_t count;
 } ak_compare_inputs;
 
 /* Returns AK_INVALID if the tolerance would let a wrong kernel pass. Zeros, the mean, NaN, results
-   that are 1 % too large, a copy of an input of the same length, and the reference shifted by one
-   must all fail; the reference itself, rounded to the dtype, must pass. The message says which one
+   that are 1 % too large, a copy of an input of the same length, what the output itself holds
+   before a launch, and the reference shifted by one must all fail; the reference itself, rounded to
+   the dtype, must pass. Only what another output held before may be the right result: a kernel that
+   moves it there does something. The message says which one
    is at fault. Call it at the size that is tuned: where the right result is constant (a softmax of
    one column), every tolerance accepts the mean. A single element has neither a mean nor a
    neighbour, so the mean and the shifted reference are left out for it. */
 ak_status ak_compare_selftest(const char *problem, const char *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err);
+/* Writes what a copy of an input is called in messages; `own`: the output itself is that input.
+   Returns `out`, which has AK_COMPARE_COPY_BYTES. */
+#define AK_COMPARE_COPY_BYTES 100
+const char *ak_compare_copy_text(char *out, const char *input, bool own);
 /* The self-test needs at least this many elements: it must reject their mean, and the mean of fewer
    is too close to them. */
 #define AK_SELFTEST_ELEMENTS 64

@@ -68,6 +68,7 @@ typedef struct checking {
     bool ran_wrong;     /* a configuration was wrong or crashed, which sanitizers may explain */
     char sanitizers[800];
     char busy[400]; /* a warning that the machine was busy; "": it was not, or nothing timed out */
+    ak_archive *archive; /* opened for the first failure */
 } checking;
 
 /* Prints the result of one configuration, or adds it to c->rows with --json. If it is right, it was
@@ -230,6 +231,25 @@ static ak_status prepare(checking *c, ak_error *err)
     return ak_progress_open(&c->progress, args, err);
 }
 
+/* Notes a failure in the archive if that has results of the configuration. */
+static void refute(checking *c, ak_trial *trial)
+{
+    ak_error why = AK_ERROR_INIT;
+    bool refuted = false;
+    ak_status status =
+        c->archive == NULL
+            ? ak_archive_open_existing(&c->archive, c->args->text[AK_OPTION_ARCHIVE], &why)
+            : AK_OK;
+    status = status == AK_OK ? ak_archive_refute(&refuted, c->archive, trial, &why) : status;
+    if (status != AK_OK) {
+        ak_warn("the archive does not learn of this failure, so 'best' may still give its results "
+                "of this configuration: %s",
+                why.text);
+    } else if (refuted && !c->json) {
+        ak_out("the archive has results of this configuration, which count no longer\n");
+    }
+}
+
 static ak_status check_next(checking *c, ak_error *err)
 {
     const ak_candidate *candidate = &c->list[c->done];
@@ -262,6 +282,9 @@ static ak_status check_next(checking *c, ak_error *err)
             c->most = sizes > c->most ? sizes : c->most;
         }
         status = show_one(c, candidate, &trial, sizes, reach, err);
+        if (trial.status != AK_TRIAL_OK && !never_ran) {
+            refute(c, &trial);
+        }
         c->done++;
     }
 out:
@@ -300,6 +323,7 @@ out:
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was checked",
                       args->operand[0]);
     }
+    ak_archive_close(c.archive);
     ak_tester_close(c.tester);
     ak_task_close(c.task);
     json_decref(c.rows);
@@ -318,7 +342,8 @@ const ak_command ak_cmd_check = {
     .about = "Compares results with a reference computed in double precision. Inputs are fresh, "
              "outputs begin with NaN, large and small numbers, zeros and wrong results, and red "
              "zones surround every buffer. The check covers edge-case sizes and the given "
-             "size.\n\n"
+             "size. A configuration that fails is noted in the archive if that has results of it, "
+             "so that they no longer count.\n\n"
              "Without --config it checks the default configuration and a few random ones. If "
              "several implementations exist, the one with the best archived result is used. Exit "
              "code 1 says that a result is wrong, or that a configuration of --config could not be "

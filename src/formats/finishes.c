@@ -77,10 +77,10 @@ static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, j
     if (id == NULL || same.config == NULL || ak_archive_get_run(&one, archive, id, NULL) != AK_OK) {
         goto out;
     }
-    status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST, err);
+    status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST, err);
+        status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
     }
     if (status == AK_OK) {
         const ended run = {.id = id, .started = one.started};

@@ -17,7 +17,7 @@
 #define DRAWS_MAX 8
 /* Random streams from here on belong to draws of this file. */
 #define STREAMS (UINT64_C(1) << 41)
-/* Zeros, results that are 1 % too large, and a copy of each input. */
+/* Zeros, results that are 1 % too large, and a copy of each argument that is read. */
 #define WRONG_MAX (2 + AK_ARGUMENTS_MAX)
 
 typedef struct trying {
@@ -41,7 +41,8 @@ static bool make_wrong(trying *t, const double *right, size_t kind)
     const size_t bytes = ak_dtype_bytes(ak_stage_dtype(t->stage, t->argument));
     const size_t input = kind - 2;
     if (kind >= 2) {
-        if (input >= ak_stage_arguments(t->stage) || ak_stage_is_output(t->stage, input) ||
+        if (input >= ak_stage_arguments(t->stage) ||
+            ak_stage_access(t->stage, input) == AK_ACCESS_OUT ||
             t->stage->shape.elements[input] != t->count) {
             return false;
         }
@@ -122,8 +123,10 @@ static ak_status refuse(const trying *t, size_t argument, size_t kind, ak_error 
 {
     const ak_problem *problem = t->e->task->problem;
     const ak_stage *own = &t->e->own[0];
-    char copy[64];
-    (void)snprintf(copy, sizeof copy, "a copy of input %zu", kind - 2);
+    char copy[AK_COMPARE_COPY_BYTES];
+    if (kind >= 2) {
+        (void)ak_compare_copy_text(copy, problem->arguments[kind - 2].name, kind - 2 == argument);
+    }
     return ak_fail(err, AK_INVALID,
                    "%s: the tolerance of %s (relative %.3g, rms %.3g) would accept %s as a right "
                    "result, for each of %d draws of the inputs; tighten \"tolerance\" in "

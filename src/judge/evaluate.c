@@ -252,6 +252,7 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
         AK_DO(ak_stage_prepare(stage, e->reference, largest + 1,
                                outputs_of(e, stage) >= AK_SELFTEST_ELEMENTS, err));
     }
+    AK_DO(ak_exchange_inputs(e, err));
     return e->own[0].referee != NULL ? witness_all(e, err) : AK_OK;
 }
 

@@ -161,6 +161,9 @@ ak_status ak_few_check(ak_loaded *r, ak_error *err);
    AK_INVALID if the tolerance of an output would accept a wrong result: zeros, a copy of an input,
    results that are 1 % too large and, of a larger output, what ak_compare_selftest tries. */
 ak_status ak_audit(ak_evaluator *e, ak_error *err);
+/* exchange.c: returns AK_INVALID if the tolerances would accept a kernel that never reads one of
+   its inputs, although the result depends on it. */
+ak_status ak_exchange_inputs(ak_evaluator *e, ak_error *err);
 /* aside.c: `wanted` says whether the next batch sets aside what it has written for contents that
    the harness has no result of, and draws that now and then; `judge` judges it after the batch, if
    the reference can be had. ak_loaded_batch calls both. `batch` runs one batch more, which is

@@ -265,28 +265,50 @@ static ak_status check_representable(const ak_stage *stage, double *const *array
     return AK_OK;
 }
 
+/* Gives what a kernel finds in the arguments that it reads. Of arguments that it also writes,
+   `arrays` has the reference by now, so their contents are decoded into arrays of their own. */
+static ak_status list_inputs(ak_compare_inputs *out, double **before, const ak_stage *stage,
+                             double *const *arrays, ak_error *err)
+{
+    *out = (ak_compare_inputs){0};
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const size_t elements = stage->shape.elements[i];
+        const bool written = ak_stage_is_output(stage, i);
+        if (ak_stage_access(stage, i) == AK_ACCESS_OUT) {
+            continue;
+        }
+        if (written) {
+            AK_DO(AK_NEW(before[i], elements, err));
+            ak_stage_decode(before[i], stage, i, 0, elements);
+        }
+        out->list[out->count++] =
+            (ak_compare_input){.name = stage->task->problem->arguments[i].name,
+                               .values = written ? before[i] : arrays[i],
+                               .elements = elements,
+                               .written = written};
+    }
+    return AK_OK;
+}
+
 static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_error *err)
 {
     const ak_problem *problem = stage->task->problem;
-    const double *inputs[AK_ARGUMENTS_MAX];
-    size_t counts[AK_ARGUMENTS_MAX], count = 0;
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
-            inputs[count] = arrays[i];
-            counts[count++] = stage->shape.elements[i];
-        }
-    }
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+    double *before[AK_ARGUMENTS_MAX] = {NULL};
+    ak_compare_inputs given;
+    ak_status status = list_inputs(&given, before, stage, arrays, err);
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_is_output(stage, i)) {
             const ak_compare_with with = {ak_stage_dtype(stage, i), arrays[i],
                                           stage->shape.elements[i], stage->shape.own_relative[i],
                                           stage->rms[i]};
-            const ak_compare_inputs given = {inputs, counts, count};
-            AK_DO(
-                ak_compare_selftest(problem->name, problem->arguments[i].name, &with, &given, err));
+            status =
+                ak_compare_selftest(problem->name, problem->arguments[i].name, &with, &given, err);
         }
     }
-    return AK_OK;
+    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
+        ak_free(before[i]);
+    }
+    return status;
 }
 
 void ak_stage_know(ak_stage *stage, size_t argument, double rms)

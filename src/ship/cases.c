@@ -222,7 +222,16 @@ static ak_status open_kept(ak_task **out, ak_bundle_build *b, const ak_task_spec
     AK_TRY(ak_fs_join(path, b->kept.path, trial->kernel, err));
     then.kernel = path;
     then.kept = true;
-    status = ak_task_open(out, &then, err);
+    AK_TRY(ak_task_open(out, &then, err));
+    if (!is_same(b, *out, trial)) {
+        ak_task_close(*out);
+        *out = NULL;
+        status = ak_fail(err, AK_CORRUPT,
+                         "%.200s: what the archive kept of %.100s is not what was measured: it was "
+                         "exchanged, or files outside of the kernel's folder have changed; tune "
+                         "the kernel again",
+                         ak_archive_path(b->archive), trial->kernel);
+    }
 out:
     ak_pack_clear(&sources);
     return status;

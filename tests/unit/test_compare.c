@@ -322,11 +322,10 @@ static void test_no_elements(void **state)
 
 static ak_status selftest(ak_dtype dtype, double relative, double rms, ak_error *err)
 {
-    const double *inputs[] = {NULL, input};
-    const size_t counts[] = {N, N};
-    return ak_compare_selftest("matmul", "C",
-                               &(ak_compare_with){dtype, reference, N, relative, rms},
-                               &(ak_compare_inputs){inputs, counts, 2}, err);
+    const ak_compare_inputs inputs = {.list = {{"A", input, N - 1, false}, {"B", input, N, false}},
+                                      .count = 2};
+    return ak_compare_selftest(
+        "matmul", "C", &(ak_compare_with){dtype, reference, N, relative, rms}, &inputs, err);
 }
 
 static void assert_refused(double relative, double rms, const char *what)
@@ -416,7 +415,30 @@ static void test_selftest_refuses_copy(void **state)
     (void)state;
     fill_reference(1);
     memcpy(input, reference, sizeof input);
-    assert_refused(1e-6, 1e-6, "a copy of input 1");
+    assert_refused(1e-6, 1e-6, "a copy of input B");
+}
+
+/* What an output holds before the launch is an input like others, so that a kernel which does
+   nothing is refused; but the right result may be what another output held. */
+static void test_selftest_refuses_what_was_there(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    const ak_compare_with with = {AK_DTYPE_F32, reference, N, 1e-6, 1e-3};
+    ak_compare_inputs inputs = {.list = {{"C", input, N, true}}, .count = 1};
+    for (int exact = 0; exact < 2; exact++) {
+        ak_error err = AK_ERROR_INIT;
+        for (size_t i = 0; i < N; i++) {
+            reference[i] = (float)reference[i];
+            input[i] = reference[i] * (exact ? 1 : 1.0001);
+        }
+        inputs.list[0].name = "C";
+        assert_int_equal(ak_compare_selftest("step", "C", &with, &inputs, &err), AK_INVALID);
+        assert_non_null(strstr(err.text, "what C holds before the launch"));
+        inputs.list[0].name = "D";
+        assert_int_equal(ak_compare_selftest("step", "C", &with, &inputs, &err),
+                         exact ? AK_OK : AK_INVALID);
+    }
 }
 
 static void test_selftest_refuses_shift(void **state)
@@ -515,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_selftest_refuses_one_percent),
         cmocka_unit_test(test_selftest_refuses_mean),
         cmocka_unit_test(test_selftest_refuses_copy),
+        cmocka_unit_test(test_selftest_refuses_what_was_there),
         cmocka_unit_test(test_selftest_refuses_shift),
         cmocka_unit_test(test_selftest_refuses_nan),
         cmocka_unit_test(test_selftest_refuses_too_tight),

@@ -4,6 +4,7 @@
 
 #include "archive/field.h"
 #include "archive/store.h"
+#include "base/hash.h"
 
 typedef struct world {
     fixture *f;
@@ -248,6 +249,64 @@ static void forge(world *w, const char *sql)
     assert_ok(ak_store_change(w->other, sql, NULL, 0, err));
 }
 
+static void add_environment(world *w, const char *hash, const char *words, const char *same_as)
+{
+    const char *const texts[] = {hash, words, same_as};
+    assert_ok(ak_store_change(w->other,
+                              "INSERT INTO environments (hash, words, first_seen, same_as) VALUES "
+                              "(?1, ?2, '2026', ?3)",
+                              texts, 3, err));
+}
+
+/* Environments are what their hashes of 64 digits say, and those of two such hashes are never the
+   same: another archive could give its results to an environment of ours. */
+static void test_environments_are_their_hashes(void **state)
+{
+    world w;
+    static const char words[] = "{\"driver\": \"1\", \"source\": \"s2\"}";
+    static const char edited[] = "{\"driver\": \"1\", \"source\": \"s3\"}";
+    char today[AK_HASH_BYTES], other[AK_HASH_BYTES];
+    size_t added, known;
+    open_other(&w, state, "other.db");
+    fill(w.other);
+    ak_hash_text(today, words, strlen(words));
+    ak_hash_text(other, edited, strlen(edited));
+    add_environment(&w, today, edited, NULL);
+    assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.path, err), AK_CORRUPT,
+                   "was changed after it was archived");
+    assert_int_equal(ask(w.f->archive, COUNT("environments")), 0);
+    forge(&w, "DELETE FROM environments WHERE length(hash) = 64");
+    add_environment(&w, today, words, NULL);
+    add_environment(&w, other, edited, today);
+    add_environment(&w, "00000000000000000000000000000001", "{\"driver\": \"2\"}", today);
+    add_environment(&w, "00000000000000000000000000000002", NULL, today);
+    add_environment(&w, "00000000000000000000000000000003", edited, today);
+    expect_merge(&w, 2, 0);
+    assert_int_equal(ask(w.f->archive, COUNT("environments")), 6);
+    assert_int_equal(ask(w.f->archive, COUNT("environments WHERE same_as IS NOT NULL")), 1);
+    assert_int_equal(ask(w.f->archive, COUNT("environments WHERE same_as IS NOT NULL AND hash LIKE "
+                                             "'%3'")),
+                     1);
+    ak_archive_close(w.other);
+}
+
+/* Files that another archive has under a hash make way for those of whoever opens the kernel. */
+static void test_own_sources_replace_others(void **state)
+{
+    world w;
+    ak_pack sources = {0}, kept = {0};
+    open_other(&w, state, "other.db");
+    fill(w.other);
+    expect_merge(&w, 2, 0);
+    assert_ok(ak_pack_add(&sources, "k/problem.json", "{} ", 3, err));
+    assert_ok(ak_archive_keep_sources(w.f->archive, "s1", &sources, err));
+    assert_ok(ak_archive_get_sources(&kept, w.f->archive, "s1", err));
+    assert_int_equal(kept.files[0].length, 3);
+    ak_pack_clear(&sources);
+    ak_pack_clear(&kept);
+    ak_archive_close(w.other);
+}
+
 /* Whether a row without a checksum was changed is not known; a merge and what follows leave it so.
  */
 static void test_no_checksum_comes(void **state)
@@ -296,6 +355,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_everything_comes), TEST(test_went_on),
         TEST(test_conflict),         TEST(test_many),
+        TEST(test_refused),          TEST(test_environments_are_their_hashes),
+        TEST(test_refused),          TEST(test_own_sources_replace_others),
         TEST(test_refused),          TEST(test_no_checksum_comes),
         TEST(test_no_time_comes),
     };

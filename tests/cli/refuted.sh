@@ -1,0 +1,38 @@
+# Tests that a configuration whose results are in the archive no longer counts for best and export once
+# `check` has found it wrong at another size, and that a check without results there adds nothing.
+export AUTOKERNEL_ARCHIVE=$PWD/archive.db
+autokernel new kernel part >/dev/null
+cat >part/host.c <<'C'
+void ak_kernel(const ak_host_call *call)
+{
+    const float *x = call->arg[0], *y = call->arg[1];
+    float *z = call->arg[2];
+    for (int64_t i = 0; i < call->size[0]; i++) {
+        z[i] = WRONG && call->size[0] == 7 ? 0 : 2.0f * x[i] + y[i];
+    }
+}
+C
+cat >part/host.json <<'JSON'
+{"ConfigurationSpace": {"TuningParameters": [{"Name": "WRONG", "Type": "int", "Values": [0, 1], "Default": 0}]},
+ "KernelSpecification": {"Language": "C", "KernelName": "ak_kernel", "KernelFile": "host.c",
+  "CompilerOptions": ["-std=gnu17", "-O2"], "Workspace": "0", "Threads": "1"}}
+JSON
+check() {
+    autokernel check part --size 4096 --config WRONG=1 "$@" 2>&1 | grep -oE '^(wrong_result|the archive .*)'
+}
+best() {
+    autokernel best part --json | tr -d ' \n' | grep -o '"config":"[^"]*"'
+}
+check
+[ -e archive.db ] || echo "no archive"
+autokernel bench part --size 4096 --config WRONG=1 --quiet >/dev/null
+best
+check --size 2048
+best
+check
+best 2>&1
+autokernel bench part --size 4096 --config WRONG=0 --quiet >/dev/null
+best
+autokernel export part --output best.json >/dev/null
+grep -o '"WRONG": .' best.json
+autokernel history --status wrong_result --json | grep -c '"check of the finalists"'
