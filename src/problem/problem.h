@@ -205,6 +205,7 @@ typedef struct ak_own_baseline {
 typedef struct ak_kernel_file {
     const char *name, *text;
     size_t length;
+    bool module; /* a Python module that the reference imports (modules.h) */
 } ak_kernel_file;
 
 /* Each element of an output is a sum over a size, to whose terms each of some inputs contributes a
