@@ -289,6 +289,9 @@ ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err);
 
 /* Returns true if a built-in kernel has this name. */
 bool ak_problem_is_builtin(const char *name);
+/* Finds out whether the problem computes, and is checked, as the built-in kernel of its name, which
+   exists. */
+ak_status ak_problem_is_as_builtin(bool *same, const ak_problem *problem, ak_error *err);
 /* Visits the names of the built-in kernels, sorted, and their descriptions. */
 ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err);
 
