@@ -1328,6 +1328,10 @@ AK_API ak_status ak_bundle_export(char **out_path, ak_archive *archive,
    ak_text_free. */
 AK_API ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err);
 
+/* Says in one line how the name of a whole bundle misleads: its kernel is called like a built-in
+   one, but its problem differs. *out is NULL if it does not; free it with ak_text_free. */
+AK_API ak_status ak_bundle_warning(char **out, const char *path, ak_error *err);
+
 typedef struct ak_bundle_verify_options {
     double max_slowdown; /* a slowdown up to this fraction is accepted; 0: 0.05, a twentieth */
     const volatile int *cancel;

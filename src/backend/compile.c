@@ -214,21 +214,43 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
     return AK_OK;
 }
 
-/* Returns the bytes of machine code in a 64-bit ELF file of this machine's byte order, as shared
-   objects of the host and cubins are, at most INT_MAX; 0 for any other file. */
-static int code_bytes(const char *file, size_t length)
+/* Returns the bytes of the sections with code. */
+static uint64_t section_bytes(const ak_elf *elf)
 {
-    ak_elf elf;
     Elf64_Shdr section;
     uint64_t sum = 0;
-    if (!ak_elf_open(&elf, file, length) || elf.head.e_ident[EI_CLASS] != ELFCLASS64 ||
-        elf.head.e_shentsize != sizeof section) {
-        return 0;
-    }
-    for (size_t i = 0; ak_elf_section(&section, &elf, i); i++) {
+    for (size_t i = 0; elf->head.e_shentsize == sizeof section && ak_elf_section(&section, elf, i);
+         i++) {
         bool code = (section.sh_flags & SHF_EXECINSTR) != 0 && section.sh_type == SHT_PROGBITS;
         sum += code ? section.sh_size : 0;
     }
+    return sum;
+}
+
+/* Returns the bytes of the file that are loaded to where code may run. */
+static uint64_t segment_bytes(const ak_elf *elf, size_t length)
+{
+    Elf64_Phdr segment;
+    uint64_t sum = 0;
+    for (size_t i = 0; ak_elf_segment(&segment, elf, i); i++) {
+        bool code = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 &&
+                    ak_elf_inside(segment.p_offset, segment.p_filesz, length);
+        sum += code ? segment.p_filesz : 0;
+    }
+    return sum;
+}
+
+/* Returns the bytes of machine code in a 64-bit ELF file of this machine's byte order, at most
+   INT_MAX; 0 for any other file. In a shared object of the host it is what the loader makes
+   executable that counts: its author chooses the types of sections, in which code could hide. */
+static int code_bytes(const char *file, size_t length)
+{
+    ak_elf elf;
+    if (!ak_elf_open(&elf, file, length) || elf.head.e_ident[EI_CLASS] != ELFCLASS64) {
+        return 0;
+    }
+    const uint64_t sum =
+        elf.head.e_machine == EM_CUDA ? section_bytes(&elf) : segment_bytes(&elf, length);
     return sum > INT_MAX ? INT_MAX : (int)sum;
 }
 

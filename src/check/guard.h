@@ -36,6 +36,9 @@
    is as large as some rows of a small matrix, or one row of 4096 elements of f32. A write that is
    farther off hits another argument, which is checked too. The size is a multiple of a page. */
 #define AK_GUARD_BYTES 16384
+/* A block that begins this many bytes after a page has its arrays at 64 modulo 128, so that they
+   are aligned to 64 bytes and to no more. */
+#define AK_GUARD_SHIFT ((size_t)64)
 
 typedef struct ak_guard_arrays {
     size_t count;

@@ -422,6 +422,16 @@ static void fill_offsets(double *out, size_t first, size_t count, const ak_fill 
     }
 }
 
+/* Fills what nothing may read. */
+static void fill_unused(double *out, size_t count, ak_dtype dtype)
+{
+    ak_dtype_range holds;
+    const bool whole = ak_dtype_holds(&holds, dtype);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = !whole ? (double)NAN : i % 2 == 0 ? holds.low : holds.high;
+    }
+}
+
 /* Moves numbers drawn with the usual habit towards the ends or the middle of their range. Different
    numbers stay different, because rows of equal numbers are a case of their own. */
 static void change_habit(double *values, size_t count, const ak_fill *fill)
@@ -496,6 +506,11 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         double *block = out + start;
+        if (fill->unused) {
+            fill_unused(block, length, dtype);
+            round_to(block, length, dtype);
+            continue;
+        }
         uint64_t place[3] = {seed, stream, (first + start) / BLOCK};
         ak_rng rng;
         ak_rng_seed(&rng, ak_hash64(place, sizeof place));
@@ -537,6 +552,7 @@ ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const
     const ak_fill fill = {.kind = argument->fill,
                           .a = shape->fill[i][0],
                           .b = shape->fill[i][1],
+                          .unused = shape->unused[i],
                           .elements = shape->elements[i]};
     double *values;
     AK_DO(AK_NEW(values, shape->elements[i], err));

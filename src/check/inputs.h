@@ -30,6 +30,9 @@ typedef struct ak_fill {
     ak_fill_habit habit;
     double a, b;     /* as in ak_argument_spec */
     size_t elements; /* elements of the whole array */
+    /* Nothing may read the array. It holds NaN, and whole numbers at the ends of their range by
+       turns, so that a result into which an element went is not right. */
+    bool unused;
     size_t row;      /* elements of a row, for AK_HABIT_FEW */
     size_t period;   /* the same */
 } ak_fill;

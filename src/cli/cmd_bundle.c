@@ -175,6 +175,17 @@ static void show(const json_t *file)
     ak_buf_free(&features);
 }
 
+static ak_status warn_of_name(const char *path, ak_error *err)
+{
+    char *text;
+    AK_DO(ak_bundle_warning(&text, path, err));
+    if (text != NULL) {
+        ak_warn("%s", text);
+    }
+    ak_text_free(text);
+    return AK_OK;
+}
+
 static int run_show(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -184,6 +195,7 @@ static int run_show(const ak_args *args)
     AK_TRY(ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err));
     status = ak_bundle_read(&text, args->operand[1], &err);
     AK_TRY(ak_out_parse(&file, status, &text, args->operand[1], &err));
+    AK_TRY(warn_of_name(args->operand[1], &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_stored(ak_out_json(file), &err));
     } else {
@@ -290,6 +302,7 @@ static int run_verify(const ak_args *args)
     AK_TRY(read_slowdown(&options.max_slowdown, args, &err));
     status = ak_bundle_verify(&text, &good, args->operand[1], &options, &err);
     AK_TRY(ak_out_parse(&report, status, &text, "verify", &err));
+    AK_TRY(warn_of_name(args->operand[1], &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_stored(ak_out_json(report), &err));
     } else {
@@ -327,7 +340,9 @@ const ak_command ak_cmd_bundle = {
     .options = AK_O(MAX_SLOWDOWN) | AK_O(JSON) | AK_O(HELP),
     .about =
         "show checks every checksum and prints contents, guards and evidence; --json prints "
-        "bundle.json.\n\n"
+        "bundle.json. Both warn of a bundle that is called like a built-in kernel but holds "
+        "another "
+        "problem.\n\n"
         "verify runs the code again, confined as in a trial. It compares the results with the "
         "reference among its "
         "sources, at the measured sizes and the edge-case ones, and measures the times. The "

@@ -124,12 +124,21 @@ static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
+/* Returns where the arrays at other sizes than the task's own begin, after the place of their
+   stages. On a CPU that is at 64 modulo 128, and so is their workspace (host_ops.c), because 64
+   bytes are all the alignment that a host's caller promises. A GPU's own allocator gives 256. */
+static size_t shift_apart(const ak_evaluator *e)
+{
+    return e->backend->is_cpu ? AK_GUARD_SHIFT : 0;
+}
+
 /* Plans a stage that shares the place at `base` with others. */
 ak_status ak_evaluator_plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e,
                                   const int64_t *size, size_t base, ak_error *err)
 {
-    AK_DO(ak_stage_plan(stage, &e->memory, e->task, size, AK_STAGE_SETS, base, err));
-    *end = base + stage->arrays.total > *end ? base + stage->arrays.total : *end;
+    const size_t begin = base + shift_apart(e);
+    AK_DO(ak_stage_plan(stage, &e->memory, e->task, size, AK_STAGE_SETS, begin, err));
+    *end = begin + stage->arrays.total > *end ? begin + stage->arrays.total : *end;
     return AK_OK;
 }
 
@@ -151,7 +160,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     /* A shape that is drawn for a candidate may be as large as the task's own, up to
        AK_HIDDEN_BYTES. */
     const double own = (double)e->own[0].arrays.total;
-    const size_t room = (size_t)(own < AK_HIDDEN_BYTES ? own : AK_HIDDEN_BYTES);
+    const size_t room = shift_apart(e) + (size_t)(own < AK_HIDDEN_BYTES ? own : AK_HIDDEN_BYTES);
     end = end < base + room ? base + room : end;
     e->apart = base;
     e->apart_bytes = end - base;

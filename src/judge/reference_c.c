@@ -19,7 +19,8 @@
 
 typedef struct c_state {
     ak_device *device;
-    ak_runnable *runnable;
+    ak_runnable *runnable; /* NULL after a failure, which may have ended its process */
+    char artifact[AK_PATH_MAX];
 } c_state;
 
 static ak_reference_fn builtin(const ak_task *task)
@@ -54,38 +55,48 @@ out:
     return status;
 }
 
-static ak_status load(c_state *state, const ak_task *task, const char *folder, ak_error *err)
+static void unload(c_state *state)
 {
-    char artifact[AK_PATH_MAX], source[64], library[64];
+    if (state->runnable != NULL) {
+        ak_host_ops.unload(state->runnable);
+    }
+    state->runnable = NULL;
+}
+
+static ak_status load(c_state *state, const ak_task *task, ak_error *err)
+{
     ak_outcome outcome;
+    const ak_load what = {.artifact = state->artifact, .symbol = "ak_reference"};
+    AK_DO(ak_host_ops.load(&state->runnable, state->device, &what, &outcome, err));
+    return outcome.status == AK_TRIAL_OK
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: reference.c cannot be used: %s", task->problem->name,
+                         outcome.reason);
+}
+
+static ak_status make(c_state *state, const ak_task *task, const char *folder, ak_error *err)
+{
+    char source[64], library[64];
     /* The names contain the process because device workers share the folder. */
     (void)snprintf(source, sizeof source, "reference-%ld.c", (long)getpid());
     (void)snprintf(library, sizeof library, "reference-%ld.so", (long)getpid());
-    AK_DO(ak_fs_join(artifact, folder, library, err));
-    AK_DO(compile(artifact, source, task, folder, err));
+    AK_DO(ak_fs_join(state->artifact, folder, library, err));
+    AK_DO(compile(state->artifact, source, task, folder, err));
     AK_DO(ak_host_ops.open(&state->device, task, err));
-    ak_load what = {.artifact = artifact, .symbol = "ak_reference"};
-    AK_DO(ak_host_ops.load(&state->runnable, state->device, &what, &outcome, err));
-    if (outcome.status != AK_TRIAL_OK) {
-        return ak_fail(err, AK_INVALID, "%s: reference.c cannot be used: %s", task->problem->name,
-                       outcome.reason);
-    }
-    return AK_OK;
+    return load(state, task, err);
 }
 
 static void close_c(void *opened)
 {
     c_state *state = opened;
-    if (state->runnable != NULL) {
-        ak_host_ops.unload(state->runnable);
-    }
+    unload(state);
     ak_host_ops.close(state->device);
 }
 
 static ak_status open_c(void *state, const ak_reference *reference, const char *folder,
                         ak_error *err)
 {
-    return builtin(reference->task) != NULL ? AK_OK : load(state, reference->task, folder, err);
+    return builtin(reference->task) != NULL ? AK_OK : make(state, reference->task, folder, err);
 }
 
 static void run_here(const ak_reference *reference, const ak_shape *shape, double *const *arrays)
@@ -207,12 +218,13 @@ static ak_status look_at(const block *b, double *const *arrays, ak_error *err)
     return AK_OK;
 }
 
-static ak_status run_there(const c_state *state, const ak_task *task, const ak_shape *shape,
+static ak_status run_there(c_state *state, const ak_task *task, const ak_shape *shape,
                            double *const *arrays, ak_error *err)
 {
     block b = {.task = task, .shape = shape};
     size_t count = task->problem->argument_count, offset[AK_ARGUMENTS_MAX];
     ak_shape wide = *shape;
+    AK_DO(state->runnable == NULL ? load(state, task, err) : AK_OK);
     AK_DO(lay_out(&b, state->device, arrays, err));
     for (size_t i = 0; i < count; i++) {
         offset[i] = b.at[i] * sizeof(double);
@@ -229,6 +241,7 @@ static ak_status run_there(const c_state *state, const ak_task *task, const ak_s
                         .timeout_ns = RUN_TIMEOUT_NS};
     AK_DO(ak_host_ops.launch(&outcome, state->runnable, &launch, err));
     if (outcome.status != AK_TRIAL_OK) {
+        unload(state);
         return ak_fail(err, AK_INVALID, "%s: reference.c failed: %s", task->problem->name,
                        outcome.reason);
     }

@@ -35,11 +35,17 @@ static ak_status start(python_state *s, const char *kernel, ak_error *err)
     return ak_script_start(&s->script, &confined, &reads, err);
 }
 
-/* Lists the names that the function may have as parameters, and those of the outputs. */
+/* Lists the names that the function may have as parameters, those of the outputs, and the modules
+   that may be imported from the kernel's folder. */
 static bool add_names(json_t *message, const ak_problem *problem)
 {
-    json_t *names = json_array(), *outputs = json_array();
-    bool good = ak_json_set(message, "names", names) && ak_json_set(message, "outputs", outputs);
+    json_t *names = json_array(), *outputs = json_array(), *modules = json_array();
+    bool good = ak_json_set(message, "names", names) && ak_json_set(message, "outputs", outputs) &&
+                ak_json_set(message, "modules", modules);
+    for (size_t i = 0; good && i < problem->file_count; i++) {
+        good = !problem->files[i].module ||
+               ak_json_append(modules, json_string(problem->files[i].name));
+    }
     for (size_t i = 0; good && i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         good = ak_json_append(names, json_string(argument->name)) &&

@@ -3,9 +3,10 @@
 Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true,
 ...} or {"ok": false, "error": one line}.
 
-  open  file, source, function, folder, names, outputs
+  open  file, source, function, folder, names, outputs, modules
                          imports NumPy and runs the source, which must define the function. Its parameters
-                         are names of arguments, sizes and options
+                         are names of arguments, sizes and options. From the folder it may import only the
+                         modules, whose files are part of the kernel's identity
   run   values, arrays   arrays: for each argument its name, file (doubles, in the order of rows), shape,
                          integer, access. Calls the function and writes what it returns to the files: one
                          array, several in the order of the outputs, or a dictionary of them. A function
@@ -43,6 +44,8 @@ file = "reference.py"
 function = None
 parameters = []
 outputs = []
+folder = ""
+modules = []
 
 
 class Wrong(Exception):
@@ -59,16 +62,30 @@ def import_numpy():
                     "AUTOKERNEL_PYTHON=venv/bin/python" % (sys.executable, error))
 
 
+def check_imports():
+    """Refuses modules of the kernel's folder that the kernel's identity lacks."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        installed = (sys.prefix + os.sep, sys.base_prefix + os.sep)  # even if that is in the kernel's folder
+        if not isinstance(path, str) or path.startswith(installed) or "site-packages" in path:
+            continue
+        name = os.path.relpath(path, folder)
+        if not name.startswith("..") and name != file and name not in modules:
+            raise Wrong("%s: %s is imported, but is not mentioned by its name where autokernel looks for the modules "
+                        "on which results depend: write `import NAME` with a module of Python text" % (file, name))
+
+
 def prepare(request):
-    global file, function, parameters, outputs, torch
+    global file, function, parameters, outputs, torch, folder, modules
     import_numpy()
-    file, outputs = request["file"], request["outputs"]
+    file, outputs, folder, modules = request["file"], request["outputs"], request["folder"], request["modules"]
     sys.path.insert(0, request["folder"])
     sys.modules["autokernel"] = Decorators()
     scope = {"__name__": "reference", "__file__": os.path.join(request["folder"], file)}
     # Decorators may ask for the source (@triton.jit does).
     linecache.cache[file] = (len(request["source"]), None, request["source"].splitlines(True), file)
     exec(compile(request["source"], file, "exec"), scope)
+    check_imports()
     function = scope.get(request["function"])
     if not callable(function):
         raise Wrong("%s defines no function %s" % (file, request["function"]))
@@ -117,6 +134,7 @@ def run(request):
         values.update({name: torch.from_numpy(array) for name, array in arrays.items()})
     with np.errstate(all="ignore"):
         found = collect(function(**{name: values[name] for name in parameters}), arrays)
+    check_imports()
     for a in request["arrays"]:
         if a["access"] == "in":
             continue

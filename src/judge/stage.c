@@ -150,6 +150,7 @@ static void fill_chunks(void *context, int thread, int n)
                     .period = stage->period,
                     .a = stage->shape.fill[i][0],
                     .b = stage->shape.fill[i][1],
+                    .unused = stage->shape.unused[i],
                     .elements = elements};
     size_t first = (size_t)thread * FILL_CHUNK;
     double *own = f->values != NULL || first >= elements ? NULL : ak_alloc(FILL_CHUNK, sizeof *own);
@@ -217,7 +218,7 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
         if (!rows_adjoin(stage, i)) {
             paint_gaps(stage->inputs[i], stage, i);
         }
-        if (stage->task->problem->arguments[i].fill == AK_FILL_FILE) {
+        if (stage->task->problem->arguments[i].fill == AK_FILL_FILE && !stage->shape.unused[i]) {
             AK_DO(read_input(stage, i, arrays == NULL ? NULL : arrays[i], err));
             continue;
         }
@@ -231,6 +232,59 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
         }
     }
     return AK_OK;
+}
+
+/* ---- the reference ---- */
+
+static bool has_nan(const ak_stage *stage, double *const *arrays)
+{
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        for (size_t k = 0; ak_stage_is_output(stage, i) && k < stage->shape.elements[i]; k++) {
+            if (isnan(arrays[i][k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Finds the unused argument without whose content the reference would succeed and give no NaN, and
+   blames it. Returns `status`, with the error as it is, if there is none. */
+static ak_status blame_unused(const ak_stage *stage, ak_reference *reference, double *const *arrays,
+                              ak_status status, ak_error *err)
+{
+    const ak_problem *problem = stage->task->problem;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        ak_error why = AK_ERROR_INIT;
+        if (!stage->shape.unused[i]) {
+            continue;
+        }
+        memset(arrays[i], 0, stage->shape.elements[i] * sizeof **arrays);
+        for (size_t k = 0; k < ak_stage_arguments(stage); k++) {
+            if (ak_stage_access(stage, k) == AK_ACCESS_INOUT) {
+                ak_stage_decode(arrays[k], stage, k, 0, stage->shape.elements[k]);
+            }
+        }
+        if (ak_reference_run(reference, &stage->shape, arrays, &why) == AK_OK &&
+            !has_nan(stage, arrays)) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: the reference reads %s, which nothing may read here (\"unused\": "
+                           "\"%s\"): let it compute without %s, or correct \"unused\" in "
+                           "problem.json",
+                           problem->name, problem->arguments[i].name, problem->arguments[i].unused,
+                           problem->arguments[i].name);
+        }
+    }
+    return status;
+}
+
+static ak_status run_reference(const ak_stage *stage, ak_reference *reference,
+                               double *const *arrays, ak_error *err)
+{
+    const ak_status status = ak_reference_run(reference, &stage->shape, arrays, err);
+    return status == AK_OK && !has_nan(stage, arrays)
+               ? AK_OK
+               : blame_unused(stage, reference, arrays, status, err);
 }
 
 static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
@@ -331,7 +385,7 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
     ak_status status = AK_OK;
     AK_TRY(make_arrays(stage, arrays, err));
     AK_TRY(ak_stage_make_inputs(stage, reference, arrays, stream, err));
-    AK_TRY(ak_reference_run(reference, &stage->shape, arrays, err));
+    AK_TRY(run_reference(stage, reference, arrays, err));
     AK_TRY(check_representable(stage, arrays, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (ak_stage_access(stage, i) != AK_ACCESS_IN) {

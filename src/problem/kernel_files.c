@@ -177,8 +177,9 @@ ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text
                          ak_error *err)
 {
     AK_DO(AK_GROW(problem->files, &problem->file_capacity, problem->file_count + 1, err));
-    const ak_kernel_file file = {ak_arena_strndup(problem->arena, name, strlen(name)),
-                                 ak_arena_strndup(problem->arena, text, length), length};
+    const ak_kernel_file file = {.name = ak_arena_strndup(problem->arena, name, strlen(name)),
+                                 .text = ak_arena_strndup(problem->arena, text, length),
+                                 .length = length};
     AK_DO(ak_stored(file.name != NULL && file.text != NULL, err));
     problem->files[problem->file_count++] = file;
     return AK_OK;

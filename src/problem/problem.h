@@ -205,6 +205,7 @@ typedef struct ak_own_baseline {
 typedef struct ak_kernel_file {
     const char *name, *text;
     size_t length;
+    bool module; /* a Python module that the reference imports (modules.h) */
 } ak_kernel_file;
 
 /* Each element of an output is a sum over a size, to whose terms each of some inputs contributes a
@@ -288,6 +289,9 @@ ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err);
 
 /* Returns true if a built-in kernel has this name. */
 bool ak_problem_is_builtin(const char *name);
+/* Finds out whether the problem computes, and is checked, as the built-in kernel of its name, which
+   exists. */
+ak_status ak_problem_is_as_builtin(bool *same, const ak_problem *problem, ak_error *err);
 /* Visits the names of the built-in kernels, sorted, and their descriptions. */
 ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err);
 

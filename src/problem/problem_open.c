@@ -86,20 +86,31 @@ static bool same_identity(const json_t *a, const json_t *b,
     return same;
 }
 
+ak_status ak_problem_is_as_builtin(bool *same, const ak_problem *problem, ak_error *err)
+{
+    ak_problem *builtin;
+    AK_DO(ak_problem_open(&builtin, problem->name, err));
+    *same = same_identity(problem->documents[0], builtin->documents[0], ak_problem_identity) &&
+            ak_text_same(problem->reference_source, builtin->reference_source) &&
+            ak_text_same(problem->device_reference, builtin->device_reference);
+    ak_problem_close(builtin);
+    return AK_OK;
+}
+
 /* Refuses a folder that has the name of a built-in kernel but computes something else, or that has
    another implementation under the name of a built-in one: the archive identifies kernels and
    implementations by name. */
 static ak_status check_names(const ak_problem *problem, ak_error *err)
 {
     ak_problem *builtin;
+    bool same;
     if (problem->builtin || !ak_problem_is_builtin(problem->name)) {
         return AK_OK;
     }
+    AK_DO(ak_problem_is_as_builtin(&same, problem, err));
     AK_DO(ak_problem_open(&builtin, problem->name, err));
     ak_status status = AK_OK;
-    if (!same_identity(problem->documents[0], builtin->documents[0], ak_problem_identity) ||
-        !ak_text_same(problem->reference_source, builtin->reference_source) ||
-        !ak_text_same(problem->device_reference, builtin->device_reference)) {
+    if (!same) {
         AK_TRY(ak_fail(err, AK_INVALID,
                        "%s: the built-in kernel \"%s\" computes something else or is checked in "
                        "another way: give this one another name",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "problem/modules.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -64,6 +65,7 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
     if (problem->reference_source[0] == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, file);
     }
+    AK_DO(python ? ak_modules_read(problem, files, r->err) : AK_OK);
     AK_DO(python ? name_it(r, "Python function ", name, colon == NULL ? ":reference" : "")
                  : name_it(r, "C function in ", name, ""));
     return ak_kernel_has(files, DEVICE_REFERENCE)

@@ -32,6 +32,9 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
     if (problem->reference.function != NULL) {
         AK_DO(add(out, problem, problem->reference.name, err));
     }
+    for (size_t i = 0; i < problem->file_count; i++) {
+        AK_DO(problem->files[i].module ? add(out, problem, problem->files[i].name, err) : AK_OK);
+    }
     if (problem->device_reference != NULL) {
         AK_DO(add(out, problem, "reference.cu", err));
     }
@@ -112,6 +115,12 @@ static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], ak_hasher *hasher,
     AK_TRY(ak_made(hasher, err));
     ak_hasher_add_text(hasher, implementation->source);
     ak_hasher_add_text(hasher, problem->reference_source);
+    for (size_t i = 0; i < problem->file_count; i++) {
+        if (problem->files[i].module) {
+            ak_hasher_add_text(hasher, problem->files[i].name);
+            ak_hasher_add_text(hasher, problem->files[i].text);
+        }
+    }
     if (problem->device_reference != NULL && strcmp(implementation->backend, "cuda") == 0) {
         ak_hasher_add_text(hasher, problem->device_reference);
     }

@@ -1,8 +1,8 @@
 /*
- * sources.h: collects the files of one implementation of a kernel: problem.json, the references,
- * the space file, and the source with the files that it includes. They keep their places relative
- * to each other ("softmax/host.json", "matmul/vector.h"), so that the folder can be opened again as
- * a kernel wherever it is put.
+ * sources.h: collects the files of one implementation of a kernel: problem.json, the references
+ * with the Python modules that they import, the space file, and the source with the files that it
+ * includes. They keep their places relative to each other ("softmax/host.json", "matmul/vector.h"),
+ * so that the folder can be opened again as a kernel wherever it is put.
  */
 #ifndef AK_PROBLEM_SOURCES_H
 #define AK_PROBLEM_SOURCES_H
@@ -22,9 +22,9 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
 
 /* Writes the hash of the implementation's source with the headers that lie outside of the kernel's
-   folder (headers.h; these as they are now), the reference, and what problem.json and the
-   space file say without their prose (identity.h), as they were when the problem was opened. An
-   environment stores it as "source". */
+   folder (headers.h; these as they are now), the reference with its modules (modules.h), and what
+   problem.json and the space file say without their prose (identity.h), as they were when the
+   problem was opened. An environment stores it as "source". */
 #define AK_SOURCES_HASH_BYTES AK_HASH_BYTES
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, ak_error *err);

@@ -28,6 +28,7 @@ typedef struct ak_shape {
     /* bytes from the first element to the last, including those between rows */
     size_t bytes[AK_ARGUMENTS_MAX];
     double fill[AK_ARGUMENTS_MAX][2]; /* numbers of the fill of each argument (ak_fill_kind) */
+    bool unused[AK_ARGUMENTS_MAX];    /* "unused" of the argument holds here: nothing may read it */
     double flops, traffic;            /* work in flop; compulsory traffic in bytes */
     double relative, rms;             /* tolerance of the task's dtype; see check/compare.h */
     /* tolerance of each argument: its own, else that of its dtype, else 0 if its dtype is whole and

@@ -86,6 +86,9 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
         }
     }
     ak_dtype dtype = ak_task_argument_dtype(task, i);
+    AK_DO(argument->unused == NULL
+              ? AK_OK
+              : ak_expr_bool(&out->unused[i], argument->unused, scope, where, err));
     out->elements[i] = elements;
     out->row[i] = out->pitch[i] = (size_t)extent;
     if (argument->pitch != NULL) {

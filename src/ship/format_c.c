@@ -329,7 +329,9 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
     }
     ak_buf_print(out, "        {TEST_%s, %zu, %d, %d, '%c', ", dtypes[a->dtype],
                  akr_dtype_bytes(a->dtype), a->access != AKR_OUT, a->access != AKR_IN,
-                 strcmp(kind, "cuts") == 0 ? 'k' : kind[0]);
+                 a->unused                   ? 'x'
+                 : strcmp(kind, "cuts") == 0 ? 'k'
+                                             : kind[0]);
     ak_buf_real(out, ak_json_number_at(fill, "a"));
     ak_buf_puts(out, ", ");
     ak_buf_real(out, ak_json_number_at(fill, "b"));

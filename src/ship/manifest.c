@@ -76,10 +76,6 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
         AK_TRY(ak_stored(good, err));
     }
     AK_TRY(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
-    bool unused = false;
-    AK_TRY(a->unused == NULL
-               ? AK_OK
-               : ak_expr_bool(&unused, a->unused, at->task->constants, at->where, err));
     bool good =
         ak_json_set_text(object, "name", a->name) &&
         ak_json_set_text(object, "dtype", ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
@@ -91,7 +87,7 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
                     json_integer(ak_bundle_is_for_gpu(at->task->implementation->backend)
                                      ? GPU_ALIGNMENT
                                      : HOST_ALIGNMENT)) &&
-        ak_json_set(object, "unused", json_boolean(unused)) &&
+        ak_json_set(object, "unused", json_boolean(at->task->shape.unused[index])) &&
         ak_json_set(object, "fill",
                     json_pack("{s:s, s:f, s:f}", "kind", ak_fill_text(a->fill), "a",
                               at->task->shape.fill[index][0], "b", at->task->shape.fill[index][1]));

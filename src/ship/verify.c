@@ -96,6 +96,55 @@ out:
     return status;
 }
 
+/* Says whether the problem among the sources is not that of the built-in kernel whose name the
+   bundle has. One that cannot be opened is not. */
+static ak_status is_namesake(bool *out, const verifying *v, const char *kernel, ak_error *err)
+{
+    char name[AK_PATH_MAX], folder[AK_PATH_MAX];
+    ak_problem *problem = NULL;
+    bool same = false;
+    (void)snprintf(name, sizeof name, "source/%.100s", kernel);
+    AK_DO(ak_fs_join(folder, v->folder, name, err));
+    const ak_task_spec spec = {.kernel = folder, .kept = true};
+    ak_status status = AK_OK;
+    if (ak_problem_open_spec(&problem, &spec, NULL) == AK_OK &&
+        strcmp(problem->name, kernel) == 0) {
+        status = ak_problem_is_as_builtin(&same, problem, err);
+    }
+    ak_problem_close(problem);
+    *out = !same;
+    return status;
+}
+
+ak_status ak_bundle_warning(char **out, const char *path, ak_error *err)
+{
+    char *json = NULL, text[AK_PATH_MAX + 100];
+    bool namesake = false;
+    verifying v = {.path = path};
+    ak_status status = AK_OK;
+    *out = NULL;
+    AK_TRY(ak_bundle_read(&json, path, err));
+    AK_TRY(ak_json_parse(&v.file, json, strlen(json), path, err));
+    const char *kernel = ak_json_text_at(v.file, "kernel");
+    if (ak_problem_is_builtin(kernel)) {
+        AK_TRY(unpack(&v, path, err));
+        AK_TRY(is_namesake(&namesake, &v, kernel, err));
+    }
+    if (namesake) {
+        (void)snprintf(text, sizeof text, "%.200s: its problem differs from the built-in %s", path,
+                       kernel);
+        AK_TRY(ak_copy_text(out, text, err));
+    }
+out:
+    if (status != AK_OK) {
+        (void)ak_fail_unpacked(err, status, v.unpacked.path, path);
+    }
+    ak_free(json);
+    json_decref(v.file);
+    ak_fs_owned_close(&v.unpacked);
+    return status;
+}
+
 /* Returns an error unless the code and the kernel's folder are the bundle's own: only files that
    bundle.json lists have been compared with their checksums. */
 static ak_status own_files(const verifying *v, const json_t *variant, ak_error *err)

@@ -64,6 +64,11 @@ expect "Operation not permitted" ":calls"
 expect "Operation not permitted" ":forks"
 expect "the Python process of the reference ended: signal 9 (Killed)" ":dies"
 expect "reference.py defines no function nothing" ":nothing"
+cat >mine/reference.py <<'P'
+import importlib
+def reference(X, Y): return importlib.import_module("hel" + "per").twice(X) + Y
+P
+expect "mine: reference.py: helper.py is imported, but is not mentioned by its name" ""
 echo 'def reference(' >mine/reference.py
 expect "reference.py:1: SyntaxError" ""
 echo 'raise SystemExit(3)' >mine/reference.py

@@ -152,6 +152,63 @@ static void test_headers_outside(void **state)
     ak_fs_remove(headers);
 }
 
+static void write_in(const char *folder, const char *name, const char *text)
+{
+    char path[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    assert_fine(ak_fs_write_in(path, folder, name, text, strlen(text), &err), &err);
+}
+
+/* Modules that a Python reference imports from the kernel's folder, directly or through others,
+   count and are kept with the sources; files that nobody mentions are not. */
+static void test_python_modules(void **state)
+{
+    static const struct {
+        const char *name, *first, *then;
+        bool counts;
+    } files[] = {
+        {"helper.py", "import deep\n", "import deep # edited\n", true},
+        {"deep.py", "from parts import one\n", "from parts import one # edited\n", true},
+        {"parts/__init__.py", "", "import math\n", true},
+        {"parts/one.py", "one = 1\n", "one = 2\n", true},
+        {"parts/two.py", "two = 1\n", "two = 2\n", false},
+        {"plot.py", "plot = 1\n", "plot = 2\n", false},
+        {"venv/one.py", "one = 1\n", "one = 2\n", false},
+        {"helper_test.py", "import helper\n", "import helper, deep\n", false},
+    };
+    char then[AK_SOURCES_HASH_BYTES], now[AK_SOURCES_HASH_BYTES], folder[AK_PATH_MAX];
+    char name[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    ak_problem *problem = NULL;
+    const ak_implementation_spec *implementation = NULL;
+    ak_pack sources = {0};
+    (void)state;
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    copy_kernel(folder, "problem.json", "reference.c", "reference.py");
+    write_in(folder, "reference.py",
+             "from helper import right\ndef reference(x): return right(x)\n");
+    for (size_t i = 0; i < AK_COUNT(files); i++) {
+        write_in(folder, files[i].name, files[i].first);
+    }
+    hash_kernel(then, folder, false);
+    assert_fine(ak_problem_open(&problem, folder, &err), &err);
+    assert_fine(ak_problem_find(&implementation, problem, "host", &err), &err);
+    assert_fine(ak_sources_of(&sources, problem, implementation, &err), &err);
+    for (size_t i = 0; i < AK_COUNT(files); i++) {
+        (void)snprintf(name, sizeof name, "%s/%s", problem->name, files[i].name);
+        write_in(folder, files[i].name, files[i].then);
+        hash_kernel(now, folder, false);
+        if ((strcmp(now, then) != 0) != files[i].counts ||
+            (ak_pack_find(&sources, name) != NULL) != files[i].counts) {
+            fail_msg("%s: %s", files[i].name, files[i].counts ? "does not count" : "counts");
+        }
+        memcpy(then, now, sizeof then);
+    }
+    ak_pack_clear(&sources);
+    ak_problem_close(problem);
+    ak_fs_remove(folder);
+}
+
 static void test_what_counts(void **state)
 {
     static const struct {
@@ -414,6 +471,7 @@ static void test_reading_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_python_modules),
         cmocka_unit_test(test_what_counts),
         cmocka_unit_test(test_headers_outside),
         cmocka_unit_test(test_names_are_no_prose),

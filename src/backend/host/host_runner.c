@@ -76,6 +76,7 @@ typedef struct runner {
     uint64_t map_bytes;
     unsigned char *workspace;
     uint64_t workspace_bytes, red_bytes;
+    uint64_t shift;      /* bytes from a page to the workspace, which belong to the red zone */
     ak_guard_stream red; /* content behind the workspace, up to a page that cannot be accessed */
     unsigned rounds;
     ak_host_pool *pool;
@@ -343,9 +344,9 @@ static unsigned char *map_place(runner *r, uint64_t first, uint64_t span)
     return memory;
 }
 
-static bool make_workspace(runner *r, uint64_t bytes)
+static bool make_workspace(runner *r, uint64_t bytes, uint64_t shift)
 {
-    if (r->map != NULL && r->workspace_bytes == bytes) {
+    if (r->map != NULL && r->workspace_bytes == bytes && r->shift == shift) {
         if (r->page->refill != 0) {
             memset(r->workspace, 0xff, bytes);
         }
@@ -360,7 +361,7 @@ static bool make_workspace(runner *r, uint64_t bytes)
     }
     uint64_t page = AK_RUNNER_PAGE;
     uint64_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : page;
-    uint64_t body = (bytes + AK_GUARD_BYTES + page - 1) / page * page;
+    uint64_t body = (shift + bytes + AK_GUARD_BYTES + page - 1) / page * page;
     uint64_t total = body + align + 2 * page;
     unsigned char *map = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
@@ -377,12 +378,13 @@ static bool make_workspace(runner *r, uint64_t bytes)
     (void)madvise(workspace, body, MADV_HUGEPAGE);
     /* All bits set are a NaN in every floating type, which reveals a kernel that reads before it
        writes. */
-    memset(workspace, 0xff, bytes);
-    r->red_bytes = body - bytes;
+    memset(workspace + shift, 0xff, bytes);
+    r->red_bytes = body - bytes - shift;
     r->map = map;
     r->map_bytes = total;
-    r->workspace = workspace;
+    r->workspace = workspace + shift;
     r->workspace_bytes = bytes;
+    r->shift = shift;
     return true;
 }
 
@@ -392,11 +394,17 @@ static void paint_red_zone(runner *r)
     ak_guard_pattern pattern = {.key = r->page->salt, .content = ak_guard_content_of(r->rounds++)};
     r->red = ak_guard_stream_of(&pattern, AK_ARGUMENTS_MAX, AK_GUARD_AFTER, AK_DTYPE_F32);
     ak_guard_write(r->workspace + r->workspace_bytes, 0, r->red_bytes, &r->red);
+    ak_guard_write(r->workspace - r->shift, r->red_bytes, r->shift, &r->red);
 }
 
-static bool red_zone_whole(const runner *r)
+static bool whole_behind(const runner *r)
 {
     return ak_guard_holds(r->workspace + r->workspace_bytes, 0, r->red_bytes, &r->red);
+}
+
+static bool whole_before(const runner *r)
+{
+    return ak_guard_holds(r->workspace - r->shift, r->red_bytes, r->shift, &r->red);
 }
 
 /* Stains the outputs before a call by a few stores, too few to be measured. The first call of a
@@ -595,7 +603,7 @@ static void run(runner *r)
         fault = err.text;
     } else if (page->span > 0 && (memory = map_place(r, page->first, page->span)) == NULL) {
         fault = "the arguments do not fit into memory";
-    } else if (!make_workspace(r, page->workspace_bytes)) {
+    } else if (!make_workspace(r, page->workspace_bytes, page->workspace_shift)) {
         fault = "the workspace does not fit into memory";
     }
     memcpy(size, page->size, sizeof size);
@@ -668,7 +676,9 @@ static void run(runner *r)
         answer(page, AK_TRIAL_REJECTED, text);
     } else if (left != NULL) {
         answer(page, AK_TRIAL_REJECTED, left);
-    } else if (red_zone_whole(r)) {
+    } else if (!whole_before(r)) {
+        answer(page, AK_TRIAL_WRONG_RESULT, "it writes before the beginning of its workspace");
+    } else if (whole_behind(r)) {
         answer(page, AK_TRIAL_OK, "");
     } else {
         answer(page, AK_TRIAL_WRONG_RESULT,

@@ -64,7 +64,7 @@ typedef struct ak_runner_page {
     double number[AK_CHOICES_MAX];
     int64_t pitch[AK_ARGUMENTS_MAX];
     uint64_t extent[AK_ARGUMENTS_MAX][AK_RANK_MAX];
-    uint64_t workspace_bytes;
+    uint64_t workspace_bytes, workspace_shift; /* shift: from a page to the workspace */
     int32_t threads;
     uint32_t iterations; /* number of timed iterations */
     uint32_t warm;       /* number of iterations before READY */

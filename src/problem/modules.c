@@ -1,0 +1,108 @@
+/* modules.c: see modules.h. */
+#include "problem/modules.h"
+
+#include <string.h>
+
+#include "base/ascii.h"
+
+enum {
+    MODULES_MAX = 256, /* far more than a reference needs; stops where a name means other folders */
+    DEPTH_MAX = 8      /* folders in folders; links may form a circle */
+};
+#define SUFFIX ".py"
+
+typedef struct search {
+    ak_problem *problem;
+    const ak_kernel_files *files;
+    size_t count;
+} search;
+
+static bool has_word(const char *text, const char *word, size_t length)
+{
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at++) {
+        if ((at == text || !ak_ascii_is_word(at[-1])) && !ak_ascii_is_word(at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether the reference, or a module that was found, has the name as a word. */
+static bool is_mentioned(const search *s, const char *name)
+{
+    const size_t length = strlen(name);
+    bool found = has_word(s->problem->reference_source, name, length);
+    for (size_t i = 0; !found && i < s->problem->file_count; i++) {
+        const ak_kernel_file *file = &s->problem->files[i];
+        found = file->module && has_word(file->text, name, length);
+    }
+    return found;
+}
+
+static bool is_known(const search *s, const char *path)
+{
+    bool known = strcmp(path, s->problem->reference.name) == 0;
+    for (size_t i = 0; !known && i < s->problem->file_count; i++) {
+        known = s->problem->files[i].module && strcmp(s->problem->files[i].name, path) == 0;
+    }
+    return known;
+}
+
+/* Reads a file if its name is mentioned. __init__.py is read with its folder. */
+static ak_status visit_file(search *s, const char *path, ak_error *err)
+{
+    char stem[AK_PATH_MAX];
+    const char *text, *name = ak_fs_base(path);
+    (void)snprintf(stem, sizeof stem, "%.*s", (int)(strlen(name) - strlen(SUFFIX)), name);
+    const bool counts = is_mentioned(s, stem) || (name != path && strcmp(stem, "__init__") == 0);
+    if (!counts || is_known(s, path)) {
+        return AK_OK;
+    }
+    if (++s->count > MODULES_MAX) {
+        return ak_fail(
+            err, AK_LIMIT,
+            "%s: %s mentions more than %d Python modules of this folder: keep only those "
+            "there that it imports",
+            s->files->folder, s->problem->reference.name, MODULES_MAX);
+    }
+    AK_DO(ak_kernel_read(&text, s->problem, s->files, path, err));
+    s->problem->files[s->problem->file_count - 1].module = true;
+    return AK_OK;
+}
+
+/* Visits the files of a folder and of the folders in it whose names are mentioned. `path` is
+   relative to the kernel's folder, "" for that itself. */
+static ak_status visit(search *s, const char *path, int depth, ak_error *err)
+{
+    char folder[AK_PATH_MAX], inner[AK_PATH_MAX], place[AK_PATH_MAX], **names;
+    size_t count;
+    AK_DO(ak_fs_join(folder, s->files->folder, path, err));
+    AK_DO(ak_fs_list(&names, &count, folder, err));
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(ak_fs_join(place, folder, names[i], err));
+        (void)snprintf(inner, sizeof inner, "%s%s%s", path, path[0] == 0 ? "" : "/", names[i]);
+        if (ak_fs_has_suffix(names[i], SUFFIX) && ak_fs_is_file(place)) {
+            AK_TRY(visit_file(s, inner, err));
+        } else if (depth < DEPTH_MAX && ak_fs_is_folder(place) && is_mentioned(s, names[i])) {
+            AK_TRY(visit(s, inner, depth + 1, err));
+        }
+    }
+out:
+    ak_fs_list_free(names, count);
+    return status;
+}
+
+ak_status ak_modules_read(ak_problem *problem, const ak_kernel_files *files, ak_error *err)
+{
+    search s = {.problem = problem, .files = files};
+    size_t before;
+    if (files->builtin) {
+        return AK_OK;
+    }
+    do { /* a module may mention one that was passed over */
+        before = s.count;
+        AK_DO(visit(&s, "", 0, err));
+    } while (s.count > before);
+    return AK_OK;
+}
