@@ -584,9 +584,11 @@ AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config
    made; negative: not known, as on a recording or on other machines. Writes a warning in one line
    if it was so high that the times may be too long, else "". */
 AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
-/* Stores in an archive the facts of the environment that the tester's trials name by a hash: the
-   version of the compiler, hashes of the sources and the like. Without them exports of these trials
-   lack the facts, and ak_archive_kernel_changed cannot tell whether the kernel has changed. */
+/* Stores in an archive the facts of the environment that the tester's trials name by a hash (the
+   version of the compiler, hashes of the sources and the like) and the sources, as ak_tune does.
+   Without the facts exports of these trials lack them, and ak_archive_kernel_changed cannot tell
+   whether the kernel has changed; without the sources a bundle of them cannot be made after that.
+   */
 AK_API ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_error *err);
 /* Writes in one line what the hottest loop of a configuration's compiled code consists of, after
    ak_tester_run: "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". Returns
