@@ -26,7 +26,8 @@ bool ak_trial_refutes(const ak_trial *trial);
 /* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
    over that size alone (a new reference), or NULL if it names none. That winner is the best of the
    elites of all sizes, which were measured side by side at `size`. The member "beside" names the
-   run of that size alone, whose winner was one of these elites. */
+   run of that size alone, whose winner was one of these elites. "baseline", "verdict" and
+   "warnings" are there, too, if the result has them. */
 json_t *ak_result_at_size(const json_t *result, const char *size);
 
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns

@@ -111,6 +111,16 @@ typedef struct winner {
     const json_t *noise;              /* of the finish */
 } winner;
 
+/* Returns the fastest library at a size of a run over many sizes, as in the result of a run; NULL
+   if there is none. */
+static json_t *library_at(const json_t *one)
+{
+    const char *name = ak_json_text_or_null(one, "library");
+    return name == NULL ? NULL
+                        : json_pack("{s:s,s:n,s:O?,s:n}", "name", name, "version", "ms",
+                                    json_object_get(one, "library_ms"), "ci_ms");
+}
+
 json_t *ak_result_at_size(const json_t *result, const char *size)
 {
     size_t i;
@@ -122,11 +132,14 @@ json_t *ak_result_at_size(const json_t *result, const char *size)
         json_t *config = json_array_get(configs, (size_t)which);
         json_t *ms = json_object_get(one, "ms");
         if (name != NULL && strcmp(name, size) == 0 && json_is_number(ms) && config != NULL) {
-            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*,s:O*},s:[n],s:O*}", "best", "config",
-                             config, "ms", ms, "ci_ms", json_object_get(one, "ci_ms"), "cost",
-                             json_object_get(one, "cost"), "cost_low", json_object_get(one, "cost"),
-                             "cost_high", json_object_get(one, "cost"), "contestants", "beside",
-                             json_object_get(one, "run"));
+            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*,s:O*},s:[n],s:O*,s:o*,s:O*,s:O*}", "best",
+                             "config", config, "ms", ms, "ci_ms", json_object_get(one, "ci_ms"),
+                             "cost", json_object_get(one, "cost"), "cost_low",
+                             json_object_get(one, "cost"), "cost_high",
+                             json_object_get(one, "cost"), "contestants", "beside",
+                             json_object_get(one, "run"), "baseline", library_at(one), "verdict",
+                             json_object_get(json_object_get(one, "over_library"), "verdict"),
+                             "warnings", json_object_get(result, "warnings"));
         }
     }
     return NULL;
@@ -252,8 +265,7 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
     if (status != AK_OK) { /* a result that is not JSON names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    const bool many_sizes = json_object_get(result, "sizes") != NULL;
-    if (many_sizes) {
+    if (json_object_get(result, "sizes") != NULL) {
         json_t *of_size = ak_result_at_size(result, s->size);
         json_decref(result);
         result = of_size;
@@ -269,7 +281,7 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
             ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
             status = take_winner(s, &trial, &won, err);
         }
-        if (status == AK_OK && !many_sizes) {
+        if (status == AK_OK) {
             /* The result of this run also has the times with which these figures are compared. */
             status = ak_trial_set_text(&s->best->run, run, err);
         }

@@ -292,6 +292,11 @@ json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial)
     json_t *result = NULL, *found = NULL;
     if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK &&
         ak_json_parse_text(&result, run.result_json, "result", NULL) == AK_OK) {
+        if (json_object_get(result, "sizes") != NULL) {
+            json_t *at = trial->size == NULL ? NULL : ak_result_at_size(result, trial->size);
+            json_decref(result);
+            result = at;
+        }
         found = json_copy(json_object_get(result, "baseline"));
     }
     static const char *const beside[] = {"verdict", "warnings"};

@@ -3,6 +3,7 @@
 #include "archive/overview.h"
 #include "archive/store.h"
 #include "archive_fixture.h"
+#include "formats/format.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -546,7 +547,9 @@ static void test_best_of_many_sizes(void **state)
     (void)snprintf(result, sizeof result,
                    "{\"configs\": [{\"MR\": 4}, {\"MR\": 6}], \"sizes\": [{\"size\": "
                    "\"M=1,N=1,K=1\", \"winner\": 0, \"ms\": 0.1}, {\"size\": \"%s\", "
-                   "\"run\": \"own\", \"winner\": 1, \"ms\": 0.7}]}",
+                   "\"run\": \"own\", \"winner\": 1, \"ms\": 0.7, \"library\": \"BLIS\", "
+                   "\"library_ms\": 0.8, \"over_library\": {\"ratio\": 1.1, \"verdict\": "
+                   "\"faster\"}}], \"warnings\": [\"busy\"]}",
                    own.size);
     add_many(f, &own);
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
@@ -560,6 +563,14 @@ static void test_best_of_many_sizes(void **state)
     assert_float_equal(best.gbs, 9, 1e-9);
     assert_float_equal(best.efficiency, 0.45, 1e-9);
     assert_float_equal(best.tflops, 1 / 0.7, 1e-9);
+    /* It won in the run over many sizes, beside the library of that comparison. */
+    assert_string_equal(best.run, "many");
+    json_t *baseline = ak_format_baseline(f->archive, &best);
+    assert_string_equal(ak_json_text_at(baseline, "name"), "BLIS");
+    assert_true(ak_json_number_at(baseline, "ms") == 0.8);
+    assert_string_equal(ak_json_text_at(baseline, "verdict"), "faster");
+    assert_int_equal(json_array_size(json_object_get(baseline, "warnings")), 1);
+    json_decref(baseline);
     ak_trial_clear(&best);
     /* The winner of the size's own run was measured again beside it, and lost. */
     const char *ids[] = {"own", "later"};
