@@ -79,6 +79,7 @@ static json_t *best_of(const ak_report_model *model)
 {
     const ak_report_best *best = &model->best;
     const ak_trial *trial = best->trial;
+    const json_t *recorded = best->speedup > 0 ? json_object_get(model->result, "best") : NULL;
     if (!best->found) {
         return json_null();
     }
@@ -90,14 +91,16 @@ static json_t *best_of(const ak_report_model *model)
                                   "predicted_gain", ak_json_real(trial->predicted_gain),
                                   "evaluation", (json_int_t)best->evaluation);
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:s, s:o, s:o}", "config", best->config,
-        "ms", ak_json_known(best->ms), "ci_ms", ak_json_interval(best->low_ms, best->high_ms),
-        "tflops", ak_json_known(best->tflops), "gbs", ak_json_known(best->gbs), "efficiency",
-        ak_json_known(best->efficiency), "speedup", ak_json_known(best->speedup), "speedup_over",
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:o}", "config",
+        best->config, "ms", ak_json_known(best->ms), "ci_ms",
+        ak_json_interval(best->low_ms, best->high_ms), "tflops", ak_json_known(best->tflops), "gbs",
+        ak_json_known(best->gbs), "efficiency", ak_json_known(best->efficiency), "speedup",
+        ak_json_known(best->speedup), "speedup_over",
         best->speedup <= 0        ? NULL
         : model->baseline != NULL ? model->baseline
                                   : "default",
-        "bound", bound_of(model), "measured",
+        "verdict", ak_json_text_or_null(recorded, "verdict"), "undecided_because",
+        ak_json_text_or_null(recorded, "undecided_because"), "bound", bound_of(model), "measured",
         best->from_finish ? "finish"
         : best->again     ? "again"
                           : "search",
