@@ -713,7 +713,10 @@ AK_API const char *ak_speed_verdict_text(ak_speed_verdict verdict);
       "the interval may be an accident")                                                           \
     X(BUSY, "busy",                                                                                \
       "candidates waited for a processor in too many rounds, so that the interval may show whom "  \
-      "the scheduler favoured")
+      "the scheduler favoured")                                                                    \
+    X(APART, "not measured beside each other",                                                     \
+      "the times are those of single trials, so that the ratio may show what else the machine "    \
+      "did meanwhile")
 typedef enum ak_speed_doubt {
 #define AK_DOUBT_ENUM(name, word, sentence) AK_DOUBT_##name,
     AK_DOUBT_MAP(AK_DOUBT_ENUM)
@@ -747,6 +750,7 @@ typedef struct ak_compared {
     char *name;          /* "tuned", "default", or the library: "OpenBLAS" */
     char *version;       /* with the core type: "0.3.21 Cooperlake"; NULL for configurations */
     char *config;        /* NULL for libraries */
+    int64_t trial;       /* id of its trial in the search; 0: not known, as for libraries */
     char *library;       /* its name in --libraries: "cublaslt-best"; NULL for configurations */
     const ak_task *task; /* the task in ak_compare_options whose space has `config`; NULL: the
                             compared task itself */

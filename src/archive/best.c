@@ -339,6 +339,12 @@ bool ak_trial_refutes(const ak_trial *trial)
             !ak_trial_not_judged(trial));
 }
 
+bool ak_trial_may_be_tried_again(const ak_trial *trial)
+{
+    return trial->status == AK_TRIAL_TIMED_OUT || trial->status == AK_TRIAL_CRASHED ||
+           trial->status == AK_TRIAL_OUT_OF_MEMORY;
+}
+
 /* FASTEST_RIGHT selects the fastest trial of a configuration that no trial refutes
    (ak_trial_refutes). */
 #define SAME_ENVIRONMENT                                                                           \

@@ -92,8 +92,7 @@ static ak_status compare(ak_comparison_result *out, lineup *l, ak_tuning *r, ak_
 
 /* ---- warnings -------------------------------------------------------------------------------- */
 
-static void warn_of_lost(const ak_tuning *r, const lineup *l,
-                         const ak_comparison_result *comparison)
+static void warn_of_lost(ak_tuning *r, const lineup *l, const ak_comparison_result *comparison)
 {
     for (size_t i = 0; i < l->all; i++) {
         char text[600];
@@ -105,7 +104,7 @@ static void warn_of_lost(const ak_tuning *r, const lineup *l,
                            c->name, c->config == NULL ? "" : " (",
                            c->config == NULL ? "" : c->config, c->config == NULL ? "" : ")",
                            c->reason == NULL ? "no reason given" : c->reason);
-            ak_tuning_warn(r, text);
+            ak_tuning_keep_warning(r, text);
         }
     }
 }
@@ -191,7 +190,7 @@ static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates
         char text[600];
         (void)snprintf(text, sizeof text, "the best could not be measured again: %.480s",
                        why->text);
-        ak_tuning_warn(r, text);
+        ak_tuning_keep_warning(r, text);
     }
     note_cancelled(r);
     return set_best(r, &candidates->list[0], NULL, err);
@@ -234,6 +233,8 @@ static ak_status take_comparison(ak_tuning *r, const lineup *l,
     AK_DO(warn_of_comparison(r, &l->chosen, err));
     return choose_best(r, l, comparison, err);
 }
+    ak_warn_drop(result, r->began);
+    r->began = NULL;
 
 /* Says that no sanitizer ran although one was asked for. */
 static ak_status note_unsanitized(ak_tuning *r, const char *why, ak_error *err)

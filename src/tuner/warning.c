@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/number.h"
 #include "measure/ceilings.h"
@@ -34,6 +35,41 @@ ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err)
     AK_DO(ak_copy_text(&out->texts[out->count], text, err));
     out->count++;
     return AK_OK;
+}
+
+const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char *run,
+                         const char *text)
+{
+    ak_warnings list = {result->warnings, result->warning_count, result->warning_count};
+    json_t *record = NULL;
+    char *words = NULL;
+    const bool added = ak_warn_text(&list, text, NULL) == AK_OK;
+    result->warnings = list.texts;
+    result->warning_count = list.count;
+    if (archive != NULL && run[0] != 0 && added) { /* a run without an id has no record yet */
+        record = json_pack("{s:o}", "warnings",
+                           ak_json_texts((const char *const *)list.texts, list.count));
+        if (record != NULL && ak_json_text(&words, record, NULL) == AK_OK) {
+            /* A failure is ignored: the run goes on, and its end writes the warnings again. */
+            (void)ak_archive_end_run(archive, run, NULL, words, NULL);
+        }
+    }
+    json_decref(record);
+    ak_free(words);
+    return added ? list.texts[list.count - 1] : NULL;
+}
+
+void ak_warn_drop(ak_tune_result *result, const char *text)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < result->warning_count; i++) {
+        if (text != NULL && result->warnings[i] == text) {
+            ak_free(result->warnings[i]);
+        } else {
+            result->warnings[kept++] = result->warnings[i];
+        }
+    }
+    result->warning_count = kept;
 }
 
 static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
@@ -175,6 +211,16 @@ static ak_status warn_of_pressure(ak_warnings *out, double pressure, const char 
                "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
                "time, so %s; measure again when the machine is idle",
                100 * pressure, what);
+}
+
+ak_status ak_warn_began(ak_warnings *out, double pressure, ak_error *err)
+{
+    return pressure > AK_VERDICT_BUSY
+               ? warn_of_pressure(out, pressure,
+                                  "times of the search may be too long, and no finish measured "
+                                  "them again",
+                                  err)
+               : AK_OK;
 }
 
 ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err)
