@@ -271,6 +271,32 @@ ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double be
                library->name, library->median_ms, before_ms);
 }
 
+ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err)
+{
+    /* A note says that the time is another one than that of the search. */
+    if (!(before_ms > 0 && best->median_ms > 0) || best->note != NULL ||
+        (best->median_ms <= FAR_SLOWER * before_ms && before_ms <= FAR_SLOWER * best->median_ms)) {
+        return AK_OK;
+    }
+    return add(
+        out, err,
+        "the best took %.4g ms in the finish and %.4g ms in the search: the machine was busy, "
+        "and another configuration may be faster; run it again with --resume when it is "
+        "idle",
+        best->median_ms, before_ms);
+}
+
+ak_status ak_warn_not_judged(ak_warnings *out, const ak_compared *fastest, ak_error *err)
+{
+    if (fastest->median_ms > 0 || fastest->reason == NULL ||
+        strncmp(fastest->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) != 0) {
+        return AK_OK;
+    }
+    return add(out, err,
+               "the fastest of the search (%.240s) could not be judged; run again with --resume",
+               fastest->config);
+}
+
 ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,
                             ak_error *err)
 {

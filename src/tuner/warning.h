@@ -50,6 +50,11 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
    a speed-up over the library would mean nothing. `before_ms` is 0 if unknown. */
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
+/* Warns if the time of the best in the finish is far from its time in the search, `before_ms`. Then
+   the machine was busy in one of them, and the search may have been led astray. */
+ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err);
+/* Warns if the fastest of the search could not be judged in the finish. */
+ak_status ak_warn_not_judged(ak_warnings *out, const ak_compared *fastest, ak_error *err);
 /* Warns if the best configuration was checked at the task's own size only, because its conditions
    exclude all other sizes that could be tried. */
 ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,
