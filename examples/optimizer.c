@@ -48,8 +48,16 @@ int main(void)
                result.best.config);
         if (result.baseline < result.candidate_count) {
             const ak_compared *library = &result.candidates[result.baseline];
-            printf("%.2f times the speed of %s %s\n", result.speedup, library->name,
-                   library->version);
+            const ak_compared *best = &result.candidates[result.tuned];
+            if (best->verdict == AK_SPEED_UNDECIDED) { /* the ratio may be an accident */
+                printf("not decided against %s %s: %s\n", library->name, library->version,
+                       ak_speed_doubt_text(best->doubt));
+            } else if (best->verdict == AK_SPEED_TIE) {
+                printf("a tie with %s %s\n", library->name, library->version);
+            } else {
+                printf("%.2f times the speed of %s %s\n", result.speedup, library->name,
+                       library->version);
+            }
         }
         code = 0;
     }

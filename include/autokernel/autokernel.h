@@ -613,9 +613,11 @@ AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config
    machines. Writes a warning in one line if it was so high that the times may be too long, or that
    a check may have timed out for it, else "". */
 AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
-/* Stores in an archive the facts of the environment that the tester's trials name by a hash: the
-   version of the compiler, hashes of the sources and the like. Without them exports of these trials
-   lack the facts, and ak_archive_kernel_changed cannot tell whether the kernel has changed. */
+/* Stores in an archive the facts of the environment that the tester's trials name by a hash (the
+   version of the compiler, hashes of the sources and the like) and the sources, as ak_tune does.
+   Without the facts exports of these trials lack them, and ak_archive_kernel_changed cannot tell
+   whether the kernel has changed; without the sources a bundle of them cannot be made after that.
+   */
 AK_API ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_error *err);
 /* Writes in one line what the hottest loop of a configuration's compiled code consists of, after
    ak_tester_run: "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". Returns
@@ -740,7 +742,10 @@ AK_API const char *ak_speed_verdict_text(ak_speed_verdict verdict);
       "the interval may be an accident")                                                           \
     X(BUSY, "busy",                                                                                \
       "candidates waited for a processor in too many rounds, so that the interval may show whom "  \
-      "the scheduler favoured")
+      "the scheduler favoured")                                                                    \
+    X(APART, "not measured beside each other",                                                     \
+      "the times are those of single trials, so that the ratio may show what else the machine "    \
+      "did meanwhile")
 typedef enum ak_speed_doubt {
 #define AK_DOUBT_ENUM(name, word, sentence) AK_DOUBT_##name,
     AK_DOUBT_MAP(AK_DOUBT_ENUM)
@@ -776,6 +781,7 @@ typedef struct ak_compared {
     char *name;          /* "tuned", "default", or the library: "OpenBLAS" */
     char *version;       /* with the core type: "0.3.21 Cooperlake"; NULL for configurations */
     char *config;        /* NULL for libraries */
+    int64_t trial;       /* id of its trial in the search; 0: not known, as for libraries */
     char *library;       /* its name in --libraries: "cublaslt-best"; NULL for configurations */
     const ak_task *task; /* the task in ak_compare_options whose space has `config`; NULL: the
                             compared task itself */

@@ -31,8 +31,9 @@ _prctl = ctypes.CDLL(None).prctl
 @dataclass(repr=False)
 class Result:
     """What a run found. `best` has config, ms, ci_ms, tflops, gbs, speedup (relative to what
-    speedup_over names: the fastest library or the default); `data` is the whole object that
-    `autokernel tune --json` prints (docs/formats.md). A run of several `sizes` has no `best`: `data`
+    speedup_over names: the fastest library or the default) and verdict: faster, slower, tie or
+    undecided, which means that the speedup may be an accident (undecided_because says why); `data`
+    is the whole object that `autokernel tune --json` prints (docs/formats.md). A run of several `sizes` has no `best`: `data`
     has "sizes", "configs" and "table"."""
     kernel: str
     data: dict[str, Any]

@@ -23,10 +23,16 @@ bool ak_trial_not_judged(const ak_trial *trial);
    another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
+/* Returns true if the failure may be the machine's fault, so that a run that resumes may try the
+   configuration again. */
+bool ak_trial_may_be_tried_again(const ak_trial *trial);
+
 /* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
    over that size alone (a new reference), or NULL if it names none. That winner is the best of the
    elites of all sizes, which were measured side by side at `size`. The member "beside" names the
-   run of that size alone, whose winner was one of these elites. */
+   run of that size alone, whose winner was one of these elites. "baseline", "reference"
+   and "warnings" are there, too, if the result has them; "contestants" has the winner and this
+   library. */
 json_t *ak_result_at_size(const json_t *result, const char *size);
 
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
@@ -39,7 +45,8 @@ typedef struct ak_run {
     char *environment;      /* hash */
     char *environment_json; /* what was hashed, as JSON */
     char *options_json;     /* JSON: budgets, seed, command line */
-    /* The object that tune --json prints; NULL until the run ends. */
+    /* The object that tune --json prints. Before the run ends: NULL, or an object with its member
+       "warnings" alone. */
     char *result_json;
     bool imported; /* set by reading: the run was added by an import of trials */
 } ak_run;
@@ -52,6 +59,8 @@ bool ak_archive_is_at(const char *path);
 ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);
 
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
+/* Gives a run its end and its result. If `ended` is NULL, the run goes on, and the result is what
+   is known already. */
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
 /* Reads a run by its id. If id is NULL, reads the latest run that was not added by an import of

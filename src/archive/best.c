@@ -116,6 +116,33 @@ typedef struct winner {
     const json_t *noise;              /* of the finish */
 } winner;
 
+/* Returns the candidates at a size of a run over many sizes, as far as it recorded them: the winner
+   with its speed relative to the fastest library, and that library. */
+static json_t *candidates_at(const json_t *one, json_t *config, json_t *ms)
+{
+    static const char *const speed[] = {"ratio", "ratio_ci", "verdict", "undecided_because", NULL};
+    json_t *list = json_array();
+    json_t *tuned = json_pack("{s:s,s:O,s:O}", "name", "tuned", "config", config, "ms", ms);
+    bool good = ak_json_copy(tuned, json_object_get(one, "over_library"), speed);
+    ak_json_add(&list, ak_json_whole(tuned, good));
+    const char *library = ak_json_text_or_null(one, "library");
+    if (library != NULL) {
+        ak_json_add(&list, json_pack("{s:s,s:n,s:O?}", "name", library, "config", "ms",
+                                     json_object_get(one, "library_ms")));
+    }
+    return list;
+}
+
+/* Returns the fastest library at a size of a run over many sizes, as in the result of a run; NULL
+   if there is none. */
+static json_t *library_at(const json_t *one)
+{
+    const char *name = ak_json_text_or_null(one, "library");
+    return name == NULL ? NULL
+                        : json_pack("{s:s,s:n,s:O?,s:n}", "name", name, "version", "ms",
+                                    json_object_get(one, "library_ms"), "ci_ms");
+}
+
 json_t *ak_result_at_size(const json_t *result, const char *size)
 {
     size_t i;
@@ -127,11 +154,13 @@ json_t *ak_result_at_size(const json_t *result, const char *size)
         json_t *config = json_array_get(configs, (size_t)which);
         json_t *ms = json_object_get(one, "ms");
         if (name != NULL && strcmp(name, size) == 0 && json_is_number(ms) && config != NULL) {
-            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*,s:O*},s:[n],s:O*}", "best", "config",
-                             config, "ms", ms, "ci_ms", json_object_get(one, "ci_ms"), "cost",
-                             json_object_get(one, "cost"), "cost_low", json_object_get(one, "cost"),
-                             "cost_high", json_object_get(one, "cost"), "contestants", "beside",
-                             json_object_get(one, "run"));
+            return json_pack(
+                "{s:{s:O,s:O,s:O*,s:O*,s:O*,s:O*},s:o,s:O*,s:o*,s:O*,s:O*}", "best", "config",
+                config, "ms", ms, "ci_ms", json_object_get(one, "ci_ms"), "cost",
+                json_object_get(one, "cost"), "cost_low", json_object_get(one, "cost"), "cost_high",
+                json_object_get(one, "cost"), "contestants", candidates_at(one, config, ms),
+                "beside", json_object_get(one, "run"), "baseline", library_at(one), "reference",
+                json_object_get(one, "library"), "warnings", json_object_get(result, "warnings"));
         }
     }
     return NULL;
@@ -177,7 +206,6 @@ static bool read_winner(winner *out, const json_t *result)
 typedef struct finish {
     json_t *result; /* owned */
     char run[RUN_MAX + 1];
-    bool many_sizes;
     winner won; /* borrows from the result */
 } finish;
 
@@ -302,8 +330,7 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
     if (status != AK_OK) { /* a result that is not JSON names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    const bool many_sizes = json_object_get(result, "sizes") != NULL;
-    if (many_sizes) {
+    if (json_object_get(result, "sizes") != NULL) {
         json_t *of_size = ak_result_at_size(result, f->size);
         json_decref(result);
         result = of_size;
@@ -331,7 +358,7 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
     }
     if (!known && f->count < AK_CONTEST_MAX) {
         finish *one = &f->list[f->count++];
-        *one = (finish){.result = json_incref(result), .many_sizes = many_sizes, .won = won};
+        *one = (finish){.result = json_incref(result), .won = won};
         (void)snprintf(one->run, sizeof one->run, "%.*s", RUN_MAX, run);
     }
 out:
@@ -377,8 +404,8 @@ static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
         ak_status status = trial_of_winner(&trial, f, one->won.config, one->run, err);
         if (status == AK_OK) {
             AK_DO(take_winner(best, &trial, &one->won, err));
-            /* The result of a run of one size also has the times with which these compare. */
-            return one->many_sizes ? AK_OK : ak_trial_set_text(&best->run, one->run, err);
+            /* The result of this run also has the times with which these compare. */
+            return ak_trial_set_text(&best->run, one->run, err);
         }
         AK_DO(status == AK_NOT_FOUND ? AK_OK : status);
     }
@@ -442,6 +469,12 @@ bool ak_trial_refutes(const ak_trial *trial)
     return trial->status == AK_TRIAL_WRONG_RESULT || trial->status == AK_TRIAL_CRASHED ||
            (trial->status != AK_TRIAL_OK && ak_text_same(trial->strategy, AK_FINALISTS) &&
             !ak_trial_not_judged(trial));
+}
+
+bool ak_trial_may_be_tried_again(const ak_trial *trial)
+{
+    return trial->status == AK_TRIAL_TIMED_OUT || trial->status == AK_TRIAL_CRASHED ||
+           trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
 /* Gives the best of the trials of one implementation in its latest environment. Implementations do

@@ -28,7 +28,7 @@ static ak_speed_verdict verdict_at(const json_t *object)
 static ak_speed_doubt doubt_at(const json_t *object)
 {
     const char *word = ak_json_text_at(object, "undecided_because");
-    ak_speed_doubt doubt = AK_DOUBT_BUSY;
+    ak_speed_doubt doubt = AK_DOUBT_APART;
     while (doubt > AK_DOUBT_NONE && strcmp(word, ak_speed_doubt_text(doubt)) != 0) {
         doubt--;
     }

@@ -8,7 +8,8 @@
 #define SELECT_FROM(runs)                                                                          \
     "SELECT id, started, ended, kernel, implementation, device, size, dtype, choices, "            \
     "strategy, json_extract(r, '$.summary'), json_extract(r, '$.stopped_by'), number, imported, "  \
-    "result IS NOT NULL, json_extract(r, '$.sizes') IS NOT NULL, json_extract(r, '$.evaluated'), " \
+    "result IS NOT NULL AND (ended IS NOT NULL OR imported), "                                     \
+    "json_extract(r, '$.sizes') IS NOT NULL, json_extract(r, '$.evaluated'), "                     \
     "(SELECT sum(value) FROM json_each(r, '$.failed')), json_extract(r, '$.best.ms'), "            \
     "json_extract(r, '$.best.tflops'), json_extract(r, '$.best.efficiency'), "                     \
     "json_extract(r, '$.seconds'), json_extract(o, '$.evaluations'), " AK_STORE_CHANGED            \

@@ -8,9 +8,9 @@
 
 #include "archive/archive.h"
 
-/* A run, with what its row and its result say of it. The visitor may use the texts only during its
-   call. NULL and 0 mean "not known". If the run has no result, only the fields of its row are set,
-   and the caller counts the trials itself (ak_archive_count_trials). */
+/* A run, with what its row and the result of its end say of it. The visitor may use the texts only
+   during its call. NULL and 0 mean "not known". If the run has no result, only the fields of its
+   row are set, and the caller counts the trials itself (ak_archive_count_trials). */
 typedef struct ak_overview_run {
     int64_t number; /* order in which runs were added to the archive */
     const char *id, *started, *ended, *kernel, *implementation, *device, *size, *dtype, *choices;

@@ -57,14 +57,13 @@ static void print_size(ak_buf *out, const json_t *file, const json_t *size)
     }
 }
 
-/* Adds the time that 'bundle verify' repeats, if it is another one: that of the search, as a
-   comparison without a finish, which is that of a table, cannot be repeated. */
+/* Adds the time of the search. 'bundle verify' repeats it where there was no finish, as in a table:
+   that comparison cannot be repeated. */
 static void search_cell(ak_table *table, const json_t *m)
 {
     char number[AK_NUMBER_BYTES];
     const double ms = ak_json_number_at(json_object_get(m, "search"), "ms");
-    const bool repeated = ms > 0 && !json_is_object(json_object_get(m, "finish"));
-    ak_table_cell(table, "%s", repeated ? ak_show_real(number, ms) : "-");
+    ak_table_cell(table, "%s", ms > 0 ? ak_show_real(number, ms) : "-");
 }
 
 static void show_measured(const json_t *file)

@@ -139,11 +139,17 @@ static bool is_default(const char *name)
     return strcmp(last == NULL ? name : last + 1, "default") == 0 && strchr(name, '=') == NULL;
 }
 
-/* Adds why the candidate failed or, for a configuration, what it changes from `base`. */
+/* Adds why the candidate failed, with the configuration, or what it changes from `base`. */
 static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     ak_buf changes = AK_BUF(1 << 16);
-    if (c->median_ms <= 0) {
+    if (c->median_ms <= 0 && c->config != NULL) {
+        char trial[40] = "";
+        if (c->trial > 0) {
+            (void)snprintf(trial, sizeof trial, "trial #%lld, ", (long long)c->trial);
+        }
+        ak_table_cell(table, "%s: %s%s", ak_or_empty(c->reason), trial, c->config);
+    } else if (c->median_ms <= 0) {
         ak_table_cell(table, "%s", ak_or_empty(c->reason));
     } else if (c->config == NULL || is_default(c->name)) {
         ak_table_cell(table, "%s", "");

@@ -59,8 +59,16 @@ typedef struct listener {
     json_t *list;        /* they are added here and not printed; NULL: they are printed */
 } listener;
 
-static ak_status say_one(const state *one, size_t all, const char *place, const listener *to,
-                         ak_error *err)
+static void ignore_file(void *context, const char *name, const char *data, size_t length)
+{
+    (void)context;
+    (void)name;
+    (void)data;
+    (void)length;
+}
+
+static ak_status say_one(const state *one, ak_archive *archive, size_t all, const char *place,
+                         const listener *to, ak_error *err)
 {
     ak_buf text = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_print(&text, "kernel %s has changed since ", one->latest.kernel);
@@ -77,10 +85,13 @@ static ak_status say_one(const state *one, size_t all, const char *place, const 
     } else {
         ak_buf_puts(&text, "'autokernel tune ");
         ak_shell_quote(&text, place);
-        ak_buf_print(&text,
-                     "' measures it as it is, 'autokernel history --source %lld' shows it as it "
-                     "was",
-                     (long long)one->latest.id);
+        ak_buf_puts(&text, "' measures it as it is, ");
+        if (ak_archive_source(archive, one->latest.id, ignore_file, NULL, NULL) == AK_OK) {
+            ak_buf_print(&text, "'autokernel history --source %lld' shows it as it was",
+                         (long long)one->latest.id);
+        } else {
+            ak_buf_puts(&text, "and the archive did not keep it as it was");
+        }
     }
     ak_status status = ak_buf_status(&text, err);
     if (status == AK_OK && to->list != NULL) {
@@ -102,7 +113,7 @@ static ak_status say_states(states *s, ak_archive *archive, const listener *to, 
         char *place = NULL;
         status = ak_archive_kernel_changed(&place, archive, &s->at[i].latest, to->operand, err);
         if (status == AK_OK && place != NULL) {
-            status = say_one(&s->at[i], s->all, place, to, err);
+            status = say_one(&s->at[i], archive, s->all, place, to, err);
         }
         ak_text_free(place);
     }

@@ -39,6 +39,11 @@ ak_status ak_format_result(json_t **out, ak_archive *archive, const ak_trial *tr
     if (status != AK_OK) { /* a result that is not JSON says nothing */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
+    if (json_object_get(*out, "sizes") != NULL) {
+        json_t *at = trial->size == NULL ? NULL : ak_result_at_size(*out, trial->size);
+        json_decref(*out);
+        *out = at;
+    }
     status = ak_config_text_in_result(*out, err);
     if (status != AK_OK) {
         json_decref(*out);

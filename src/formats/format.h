@@ -122,7 +122,8 @@ double ak_format_ms(int64_t ns);
 
 /* Gives {"hash": ...} and what the hash stands for, as far as that is known. */
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err);
-/* Gives the result of the run of a trial, its configurations as texts; NULL if there is none. */
+/* Gives the result of the run of a trial, of a run over many sizes that at the trial's size, its
+   configurations as texts; NULL if there is none. */
 ak_status ak_format_result(json_t **out, ak_archive *archive, const ak_trial *trial, ak_error *err);
 /* Returns the entry of a configuration among the candidates of a result whose best it is, else
    NULL. */

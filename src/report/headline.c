@@ -152,7 +152,10 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
                model->default_trial != model->best.trial) {
         const ak_trial *from = model->default_trial, *to = model->best.trial;
         s = (ak_speed){.ratio = ak_trial_cost(from) / ak_trial_cost(to)};
-        if (!(from->cost > 0) && from->ci_low_ms > 0 && to->ci_low_ms > 0) {
+        if (!ak_device_is_recorded(model->run.device)) {
+            s.verdict = AK_SPEED_UNDECIDED; /* the run had no finish */
+            s.doubt = AK_DOUBT_APART;
+        } else if (!(from->cost > 0) && from->ci_low_ms > 0 && to->ci_low_ms > 0) {
             s.low = from->ci_low_ms / to->ci_high_ms;
             s.high = from->ci_high_ms / to->ci_low_ms;
             set_verdict(&s, model->result, false);
@@ -422,14 +425,14 @@ static void say_search(speaker *s)
 {
     ak_buf text = AK_BUF(SENTENCE_MAX);
     const ak_report_model *model = s->model;
-    if (model->count > 0) {
-        ak_buf_print(&text, "%zu configuration%s tried", model->count,
-                     model->count == 1 ? " was" : "s were");
+    const size_t own = model->count - model->resumed;
+    if (own > 0) {
+        ak_buf_print(&text, "%zu configuration%s tried", own, own == 1 ? " was" : "s were");
         if (model->seconds > 0) {
             ak_buf_puts(&text, " in ");
             put_duration(&text, model->seconds);
         }
-        ak_buf_print(&text, ", of which %zu failed", model->count - model->by_status[AK_TRIAL_OK]);
+        ak_buf_print(&text, ", of which %zu failed", own - model->by_status[AK_TRIAL_OK]);
         ak_headline_nearness(&text, model);
         ak_buf_puts(&text, ".");
     }

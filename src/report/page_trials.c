@@ -109,6 +109,11 @@ static double evaluation_at(const choice *c, size_t at)
     return (double)(c->at[at] + 1);
 }
 
+static double resumed_at(const choice *c, size_t at)
+{
+    return c->at[at] < c->model->resumed ? 1 : 0;
+}
+
 /* Reads the seconds since 1970 from "2026-11-21T10:54:22.123Z"; false for another form. */
 static bool read_utc(double *out, const char *text)
 {
@@ -175,6 +180,7 @@ static const struct {
     {"shared_bytes", "shared_bytes", 0, NULL},
     {"spill_bytes", "spill_bytes", 0, NULL},
     {"same_code", "same_code", 0, NULL},
+    {"resumed", NULL, 0, resumed_at},
     {"occupancy", "occupancy", DIGITS, NULL},
     {"tflops", "tflops", DIGITS, NULL},
     {"gbs", "gbs", DIGITS, NULL},

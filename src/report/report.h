@@ -68,6 +68,9 @@ typedef struct ak_report_model {
     json_t *options, *result, *environment;  /* NULL if not recorded */
     ak_trial *trials;                        /* in the order of evaluation */
     size_t count, capacity;
+    /* The first `resumed` of them are of earlier runs: what the run resumed. They are ranked and
+       drawn with the others; counts, times, failures and proposers are those of this run alone. */
+    size_t resumed;
     /* If the run has many sizes, the trials of the runs of its sizes. They are not in `trials`. */
     size_t elsewhere, elsewhere_by_status[AK_TRIAL_STATUS_COUNT];
     const ak_trial **ranking; /* the successful trials, the best by the objective first */
@@ -119,8 +122,11 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err);
    AK_TRIAL_STATUS_COUNT numbers. For a run over many sizes, the trials of its sizes are counted. */
 size_t ak_report_tried(const ak_report_model *model);
 const size_t *ak_report_by_status(const ak_report_model *model);
+/* Returns whether the run resumed this trial, one of model->trials. */
+bool ak_report_is_resumed(const ak_report_model *model, const ak_trial *trial);
 /* Returns the seconds of the run that belong to no stage of a trial: starting, making the
-   reference, the finish. 0 if that is not known, or if stages that overlap hide it. */
+   reference, the finish. 0 if stages that overlap hide it; negative if it is not known, as for a
+   run that was killed. */
 double ak_report_rest(const ak_report_model *model);
 /* Returns the object of the json report. NULL: no memory. */
 json_t *ak_report_object(const ak_report_model *model);

@@ -54,8 +54,9 @@ static json_t *counts_of(const ak_report_model *model)
                 ak_json_set_count(failed, ak_trial_status_text((ak_trial_status)i), by_status[i]);
         }
     }
-    return json_pack("{s:I, s:I, s:o}", "evaluated", (json_int_t)ak_report_tried(model), "ok",
-                     (json_int_t)by_status[AK_TRIAL_OK], "failed", ak_json_whole(failed, good));
+    return json_pack("{s:I, s:I, s:o, s:I}", "evaluated", (json_int_t)ak_report_tried(model), "ok",
+                     (json_int_t)by_status[AK_TRIAL_OK], "failed", ak_json_whole(failed, good),
+                     "resumed", (json_int_t)model->resumed);
 }
 
 static json_t *baseline_of(const ak_report_model *model)
@@ -78,6 +79,7 @@ static const char *bound_of(const ak_report_model *model)
 static json_t *best_of(const ak_report_model *model)
 {
     const ak_report_best *best = &model->best;
+    const json_t *recorded = best->speedup > 0 ? json_object_get(model->result, "best") : NULL;
     const ak_trial *trial = best->trial;
     if (!best->found) {
         return json_null();
@@ -90,14 +92,16 @@ static json_t *best_of(const ak_report_model *model)
                                   "predicted_gain", ak_json_real(trial->predicted_gain),
                                   "evaluation", (json_int_t)best->evaluation);
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:s, s:o, s:o}", "config", best->config,
-        "ms", ak_json_known(best->ms), "ci_ms", ak_json_interval(best->low_ms, best->high_ms),
-        "tflops", ak_json_known(best->tflops), "gbs", ak_json_known(best->gbs), "efficiency",
-        ak_json_known(best->efficiency), "speedup", ak_json_known(best->speedup), "speedup_over",
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:o}", "config",
+        best->config, "ms", ak_json_known(best->ms), "ci_ms",
+        ak_json_interval(best->low_ms, best->high_ms), "tflops", ak_json_known(best->tflops), "gbs",
+        ak_json_known(best->gbs), "efficiency", ak_json_known(best->efficiency), "speedup",
+        ak_json_known(best->speedup), "speedup_over",
         best->speedup <= 0        ? NULL
         : model->baseline != NULL ? model->baseline
                                   : "default",
-        "bound", bound_of(model), "measured",
+        "verdict", ak_json_text_or_null(recorded, "verdict"), "undecided_because",
+        ak_json_text_or_null(recorded, "undecided_because"), "bound", bound_of(model), "measured",
         best->from_finish ? "finish"
         : best->again     ? "again"
                           : "search",
@@ -118,12 +122,12 @@ static json_t *array_of(const ak_report_model *model, size_t count,
 static json_t *top_item(const ak_report_model *model, size_t i)
 {
     const ak_trial *trial = model->ranking[i];
-    return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:b}", "trial",
+    return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:b, s:b}", "trial",
                      (json_int_t)trial->id, "config", trial->config, "ms",
                      ak_json_known(trial->median_ms), "ci_ms", ak_trial_interval(trial), "tflops",
                      ak_json_known(trial->tflops), "gbs", ak_json_known(trial->gbs), "efficiency",
                      ak_json_known(trial->efficiency), "strategy", trial->strategy, "same_code",
-                     trial->same_code != 0);
+                     trial->same_code != 0, "resumed", ak_report_is_resumed(model, trial));
 }
 
 static json_t *failure_item(const ak_report_model *model, size_t i)
@@ -169,11 +173,12 @@ static json_t *value_item(const ak_report_model *model, size_t i)
 
 static json_t *seconds_of(const ak_report_model *model)
 {
-    return json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f}", "wall", ak_json_known(model->seconds),
-                     "propose", (double)model->propose_ns / 1e9, "compile",
-                     (double)model->compile_ns / 1e9, "check", (double)model->check_ns / 1e9,
-                     "measure", (double)model->measure_ns / 1e9, "overhead",
-                     (double)model->overhead_ns / 1e9, "rest", ak_report_rest(model));
+    const double rest = ak_report_rest(model);
+    return json_pack(
+        "{s:o, s:f, s:f, s:f, s:f, s:f, s:o}", "wall", ak_json_known(model->seconds), "propose",
+        (double)model->propose_ns / 1e9, "compile", (double)model->compile_ns / 1e9, "check",
+        (double)model->check_ns / 1e9, "measure", (double)model->measure_ns / 1e9, "overhead",
+        (double)model->overhead_ns / 1e9, "rest", rest < 0 ? json_null() : json_real(rest));
 }
 
 static json_t *evaluation(size_t n)

@@ -9,6 +9,7 @@
 #include "archive/config_text.h"
 #include "archive/overview.h"
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "base/map.h"
 #include "measure/placement.h"
 
@@ -18,6 +19,14 @@
 
 /* ---- the trials ------------------------------------------------------------------------------ */
 
+static ak_status add_trial(ak_report_model *model, const ak_trial *trial, ak_error *err)
+{
+    AK_DO(AK_GROW(model->trials, &model->capacity, model->count + 1, err));
+    AK_DO(ak_trial_copy(&model->trials[model->count], trial, err));
+    model->count++;
+    return AK_OK;
+}
+
 static ak_status keep_trial(void *context, const ak_trial *trial, ak_error *err)
 {
     ak_report_model *model = context;
@@ -26,10 +35,79 @@ static ak_status keep_trial(void *context, const ak_trial *trial, ak_error *err)
         model->elsewhere_by_status[trial->status]++;
         return AK_OK;
     }
-    AK_DO(AK_GROW(model->trials, &model->capacity, model->count + 1, err));
-    AK_DO(ak_trial_copy(&model->trials[model->count], trial, err));
-    model->count++;
+    return add_trial(model, trial, err);
+}
+
+/* What is read of earlier runs for a run that resumed them. */
+typedef struct resuming {
+    ak_report_model *model;
+    ak_map *known, *refuted; /* configurations that were kept, and those that a check refuted */
+    size_t most;             /* as many were resumed; SIZE_MAX: not known */
+} resuming;
+
+static bool is_earlier(const ak_report_model *model, const ak_trial *trial)
+{
+    /* The clock of a recording begins anew with each run, so there only the number counts. */
+    return !ak_text_same(trial->run, model->run.id) &&
+           (ak_device_is_recorded(model->run.device) ||
+            strcmp(ak_or_empty(trial->timestamp), ak_or_empty(model->run.started)) < 0);
+}
+
+static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
+{
+    const resuming *state = context;
+    return is_earlier(state->model, trial) && ak_trial_refutes(trial) &&
+                   !ak_trial_may_be_tried_again(trial)
+               ? ak_map_put(state->refuted, trial->config, 0, err)
+               : AK_OK;
+}
+
+/* Keeps the trials that a run takes over (tuner/resume.c): the first of each configuration, unless
+   that may be tried again or a later check refuted it. */
+static ak_status keep_resumed(void *context, const ak_trial *trial, ak_error *err)
+{
+    resuming *state = context;
+    const bool refuted =
+        trial->status == AK_TRIAL_OK && ak_map_get(NULL, state->refuted, trial->config);
+    if (state->model->resumed >= state->most || !is_earlier(state->model, trial) || refuted ||
+        ak_trial_may_be_tried_again(trial) || ak_map_get(NULL, state->known, trial->config)) {
+        return AK_OK;
+    }
+    AK_DO(ak_map_put(state->known, trial->config, 0, err));
+    AK_DO(add_trial(state->model, trial, err));
+    state->model->resumed++;
     return AK_OK;
+}
+
+/* Reads the trials that the run resumed, if it did. */
+static ak_status read_resumed(ak_report_model *model, ak_archive *archive, ak_error *err)
+{
+    const ak_run *run = &model->run;
+    const json_t *resumed = json_object_get(model->result, "resumed");
+    const ak_archive_filter filter = {.kernel = run->kernel,
+                                      .implementation = run->implementation,
+                                      .device = run->device,
+                                      .size = run->size,
+                                      .dtype = run->dtype,
+                                      .choices = run->choices,
+                                      .environment = run->environment,
+                                      .simulated = true};
+    if (!json_is_true(json_object_get(model->options, "resume")) || run->environment == NULL) {
+        return AK_OK;
+    }
+    resuming state = {.model = model,
+                      .known = ak_map_new(),
+                      .refuted = ak_map_new(),
+                      .most = json_is_integer(resumed) ? (size_t)json_integer_value(resumed)
+                                                       : SIZE_MAX};
+    ak_status status = AK_OK;
+    AK_TRY(ak_stored(state.known != NULL && state.refuted != NULL, err));
+    AK_TRY(ak_archive_take(archive, &filter, note_refuted, &state, err));
+    AK_TRY(ak_archive_take(archive, &filter, keep_resumed, &state, err));
+out:
+    ak_map_free(state.known);
+    ak_map_free(state.refuted);
+    return status;
 }
 
 static int by_cost(const void *a, const void *b)
@@ -49,12 +127,14 @@ static ak_status rank(ak_report_model *model, ak_error *err)
     AK_DO(AK_NEW(model->steps, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        model->by_status[trial->status]++;
-        model->propose_ns += trial->propose_ns;
-        model->compile_ns += trial->compile_ns;
-        model->check_ns += trial->check_ns;
-        model->measure_ns += trial->measure_ns;
-        model->overhead_ns += trial->overhead_ns;
+        if (i >= model->resumed) {
+            model->by_status[trial->status]++;
+            model->propose_ns += trial->propose_ns;
+            model->compile_ns += trial->compile_ns;
+            model->check_ns += trial->check_ns;
+            model->measure_ns += trial->measure_ns;
+            model->overhead_ns += trial->overhead_ns;
+        }
         if (ak_trial_cost(trial) <= 0) {
             continue;
         }
@@ -81,7 +161,7 @@ static ak_status rank(ak_report_model *model, ak_error *err)
 
 size_t ak_report_tried(const ak_report_model *model)
 {
-    return model->elsewhere > 0 ? model->elsewhere : model->count;
+    return model->elsewhere > 0 ? model->elsewhere : model->count - model->resumed;
 }
 
 const size_t *ak_report_by_status(const ak_report_model *model)
@@ -89,12 +169,17 @@ const size_t *ak_report_by_status(const ak_report_model *model)
     return model->elsewhere > 0 ? model->elsewhere_by_status : model->by_status;
 }
 
+bool ak_report_is_resumed(const ak_report_model *model, const ak_trial *trial)
+{
+    return (size_t)(trial - model->trials) < model->resumed;
+}
+
 double ak_report_rest(const ak_report_model *model)
 {
     double stages = (double)(model->propose_ns + model->compile_ns + model->check_ns +
                              model->measure_ns + model->overhead_ns);
     double rest = model->seconds - stages / 1e9;
-    return rest > 0 ? rest : 0;
+    return model->seconds <= 0 ? -1 : rest > 0 ? rest : 0;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -124,7 +209,7 @@ static int by_count(const void *a, const void *b)
 static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error *err)
 {
     AK_DO(AK_NEW(model->failures, model->count, err));
-    for (size_t i = 0; i < model->count; i++) {
+    for (size_t i = model->resumed; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *reason = ak_or_empty(trial->reason);
         size_t at;
@@ -148,7 +233,7 @@ static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error
 static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error *err)
 {
     AK_DO(AK_NEW(model->authors, model->count, err));
-    for (size_t i = 0; i < model->count; i++) {
+    for (size_t i = model->resumed; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *strategy = ak_or_empty(trial->strategy);
         const char *name = ak_or_empty(trial->model);
@@ -173,7 +258,7 @@ static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error 
 static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error *err)
 {
     AK_DO(AK_NEW(model->devices, model->count, err));
-    for (size_t i = 0; i < model->count; i++) {
+    for (size_t i = model->resumed; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *uuid = ak_or_empty(trial->device_uuid);
         size_t at;
@@ -455,6 +540,8 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     ak_status status = AK_OK;
     AK_TRY(ak_archive_get_run(&model.run, archive, run, err));
     ak_archive_filter filter = {.run = model.run.id};
+    AK_TRY(read_record(&model, err));
+    AK_TRY(read_resumed(&model, archive, err));
     AK_TRY(ak_archive_take(archive, &filter, keep_trial, &model, err));
     AK_TRY(rank(&model, err));
     AK_TRY(with_map(group_failures, &model, err));
@@ -463,7 +550,6 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_TRY(ak_matrix_of(&model.matrix, model.trials, model.count, err));
     AK_TRY(compare_values(&model, err));
     AK_TRY(ak_importance_of(&model.importance, model.trials, model.count, err));
-    AK_TRY(read_record(&model, err));
     AK_TRY(read_whereabouts(&model, archive, err));
     AK_TRY(read_calls(&model, archive, err));
     AK_TRY(look_for_changes(&model, archive, err));

@@ -193,7 +193,7 @@ void ak_section_ratio(ak_section_builder *b, double ratio, const char *words)
 void ak_section_seconds(ak_section_builder *b, double seconds)
 {
     char text[AK_REAL_BYTES];
-    ak_section_cell(b, ak_number_figure(text, seconds, AK_DIGITS_DURATION));
+    ak_section_cell(b, seconds < 0 ? "-" : ak_number_figure(text, seconds, AK_DIGITS_DURATION));
 }
 
 void ak_section_interval(ak_section_builder *b, double low, double high)

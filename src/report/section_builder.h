@@ -47,7 +47,8 @@ void ak_section_pairf(ak_section_builder *b, const char *label, const char *form
 void ak_section_figure(ak_section_builder *b, const char *format, double value);
 
 /* Add a measured value, a ratio of two speeds with `words` behind it, or a number of seconds, as
-   base/number.h shows them. A value or ratio that is not positive becomes "-". */
+   base/number.h shows them. A value or ratio that is not positive becomes "-", and so do
+   negative seconds. */
 void ak_section_value(ak_section_builder *b, double value);
 void ak_section_ratio(ak_section_builder *b, double ratio, const char *words);
 void ak_section_seconds(ak_section_builder *b, double seconds);

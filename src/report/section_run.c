@@ -76,6 +76,10 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     ak_section_pairf(b, "trials", "%zu, of which %zu ok%s", ak_report_tried(model),
                      ak_report_by_status(model)[AK_TRIAL_OK],
                      model->elsewhere > 0 ? ", in the runs of its sizes" : "");
+    if (model->resumed > 0) {
+        ak_section_pairf(b, "resumed", "%zu trial%s of earlier runs, shown with them",
+                         model->resumed, ak_plural(model->resumed));
+    }
 }
 
 /* Adds the questions to a language model and their cost. */
@@ -200,10 +204,11 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
         return;
     }
     const ak_trial *trial = best->trial;
-    ak_section_pairf(b, "proposed by", "%s%s%s, evaluation %zu of %zu",
+    ak_section_pairf(b, "proposed by", "%s%s%s, evaluation %zu of %zu%s",
                      trial->strategy == NULL ? "(not recorded)" : trial->strategy,
                      trial->model == NULL ? "" : " with ", ak_or_empty(trial->model),
-                     best->evaluation, model->count);
+                     best->evaluation, model->count,
+                     best->evaluation <= model->resumed ? ", in an earlier run (resumed)" : "");
     if (trial->parent != 0) {
         ak_section_pairf(b, "derived from",
                          "trial %" PRId64 ", generation %d, predicted gain %.1f %%", trial->parent,
@@ -287,6 +292,17 @@ static void add_name(ak_section_builder *b, const json_t *one, size_t rank)
     }
 }
 
+/* Returns the id of the best trial of a configuration; 0 if there is none, as for NULL. */
+static int64_t trial_of(const ak_report_model *model, const char *config)
+{
+    for (size_t i = 0; config != NULL && i < model->ok_count; i++) {
+        if (strcmp(model->ranking[i]->config, config) == 0) {
+            return model->ranking[i]->id;
+        }
+    }
+    return 0;
+}
+
 static void add_finish(ak_section_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "contestants");
@@ -310,8 +326,12 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
         ak_section_interval(b, ak_json_number_in(one, "ci_ms", 0),
                             ak_json_number_in(one, "ci_ms", 1));
         ak_section_ratio(b, ak_json_number_at(one, "ratio"), verdict_words(words, one));
-        if (reason != NULL) {
-            ak_section_cellf(b, "failed: %s", reason);
+        const int64_t trial = trial_of(model, config);
+        if (reason != NULL && trial > 0) {
+            ak_section_cellf(b, "failed: %s: trial #%" PRId64 ", %s", reason, trial, config);
+        } else if (reason != NULL) {
+            ak_section_cellf(b, "failed: %s%s%s", reason, config == NULL ? "" : ": ",
+                             ak_or_empty(config));
         } else {
             ak_section_cell(b, version != NULL ? version : config != NULL ? config : "");
         }
@@ -362,11 +382,12 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
         ak_section_value(b, memory ? trial->gbs : trial->tflops);
         ak_section_figure(b, "%.1f %%", trial->efficiency * 100);
         ak_section_note_roofline(b, trial->efficiency, memory);
-        ak_section_cellf(b, "%s%s",
+        ak_section_cellf(b, "%s%s%s",
                          i == 0                ? trial->config
                          : changes.length == 0 ? "(the same, measured again)"
                                                : changes.data,
-                         trial->same_code ? AK_SAME_CODE : "");
+                         trial->same_code ? AK_SAME_CODE : "",
+                         ak_report_is_resumed(model, trial) ? " (resumed)" : "");
         ak_buf_free(&changes);
     }
 }
@@ -403,8 +424,11 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
     }
     ak_buf near = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
     ak_headline_nearness(&near, model);
-    ak_section_notef(b, "Each row is an evaluation, of %zu, that was faster than all before it%s.",
-                     model->count, near.length == 0 ? "" : near.data);
+    ak_section_notef(b,
+                     "Each row is an evaluation, of %zu%s, that was faster than all before it%s.",
+                     model->count,
+                     model->resumed > 0 ? " (first those of earlier runs, which were resumed)" : "",
+                     near.length == 0 ? "" : near.data);
     ak_buf_free(&near);
     ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
     ak_picture_convergence(&picture, model);
@@ -433,19 +457,24 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
     };
     double total_ns = 0;
     for (size_t i = 0; i < AK_COUNT(stages); i++) {
-        total_ns += stages[i].ns;
+        total_ns += stages[i].ns > 0 ? stages[i].ns : 0;
     }
     ak_section_table(b, "Time", "stage", ">seconds", ">share", ">ms a trial", NULL);
     b->section->note = ak_report_rest(model) > 0
                            ? "The rest is outside of trials: starting, the reference, the finish."
                        : model->seconds > 0 ? "Stages overlap, so their sum exceeds the wall time."
                                             : NULL;
-    double trials = model->count > 0 ? (double)model->count : 1.0;
+    const size_t own = model->count - model->resumed;
+    double trials = own > 0 ? (double)own : 1.0;
     for (size_t i = 0; i < AK_COUNT(stages); i++) {
         double ns = stages[i].ns;
         ak_section_cell(b, stages[i].name);
         ak_section_seconds(b, ns / 1e9);
-        ak_section_cellf(b, "%.1f %%", total_ns > 0 ? ns / total_ns * 100 : 0.0);
+        if (ns < 0) {
+            ak_section_cell(b, "-");
+        } else {
+            ak_section_cellf(b, "%.1f %%", total_ns > 0 ? ns / total_ns * 100 : 0.0);
+        }
         ak_section_seconds(b, ns / 1e6 / trials);
     }
     if (model->seconds > 0) {

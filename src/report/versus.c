@@ -35,13 +35,15 @@ static ak_status find_common(ak_versus *v, ak_error *err)
     v->common = ak_alloc(v->b.ok_count, sizeof *v->common);
     AK_TRY(ak_stored(of_a != NULL && v->common != NULL, err));
     for (size_t i = 0; i < v->a.ok_count; i++) {
-        if (!ak_map_get(NULL, of_a, v->a.ranking[i]->config)) {
+        if (!ak_report_is_resumed(&v->a, v->a.ranking[i]) &&
+            !ak_map_get(NULL, of_a, v->a.ranking[i]->config)) {
             AK_TRY(ak_map_put(of_a, v->a.ranking[i]->config, i, err));
         }
     }
     for (size_t i = 0; i < v->b.ok_count; i++) {
         const ak_trial *b = v->b.ranking[i];
-        if (ak_map_get(&at, of_a, b->config) && at < v->a.ok_count) {
+        if (!ak_report_is_resumed(&v->b, b) && ak_map_get(&at, of_a, b->config) &&
+            at < v->a.ok_count) {
             const ak_trial *a = v->a.ranking[at];
             v->common[v->common_count++] =
                 (ak_versus_common){.a = a, .b = b, .ratio = ak_trial_cost(a) / ak_trial_cost(b)};
@@ -130,6 +132,12 @@ static void seconds(ak_section_builder *b, const char *label, double of_a, doubl
     ak_section_cell(b, label);
     ak_section_seconds(b, of_a);
     ak_section_seconds(b, of_b);
+}
+
+/* Returns the seconds of a run; negative if they are not known. */
+static double wall(const ak_report_model *model)
+{
+    return model->seconds > 0 ? model->seconds : -1;
 }
 
 static void counts(ak_section_builder *b, const char *label, size_t of_a, size_t of_b)
@@ -222,7 +230,7 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     counts(b, "failed", in_a - ak_report_by_status(&v->a)[AK_TRIAL_OK],
            in_b - ak_report_by_status(&v->b)[AK_TRIAL_OK]);
     counts(b, "evaluations to within 5 %", v->a.within_5, v->b.within_5);
-    seconds(b, "seconds", v->a.seconds, v->b.seconds);
+    seconds(b, "seconds", wall(&v->a), wall(&v->b));
 }
 
 typedef void (*printer)(ak_buf *out, const json_t *value);
@@ -387,7 +395,7 @@ static json_t *side_json(const ak_report_model *model)
     }
     return json_pack("{s:o, s:s?, s:s?, s:s?, s:s?, s:I}", "steps", steps, "id", model->run.id,
                      "kernel", model->run.kernel, "size", model->run.size, "device",
-                     model->run.device, "trials", (json_int_t)model->count);
+                     model->run.device, "trials", (json_int_t)ak_report_tried(model));
 }
 
 static json_t *common_json(const ak_versus *v)

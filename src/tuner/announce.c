@@ -17,6 +17,12 @@ void ak_tuning_warn(const ak_tuning *r, const char *text)
     ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", text));
 }
 
+void ak_tuning_keep_warning(ak_tuning *r, const char *text)
+{
+    (void)ak_warn_keep(r->result, r->archive, r->id, text);
+    ak_tuning_warn(r, text);
+}
+
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name)
 {
     ak_event_send(&r->events, "phase", json_pack("{s:s}", "name", name));
@@ -107,6 +113,9 @@ static void warn_of_setting(ak_tuning *r)
     r->pressure = ak_pressure_look();
     if (ak_warn_start(&busy, r->pressure, NULL) == AK_OK && busy.count > 0) {
         ak_tuning_warn(r, busy.texts[0]);
+        if (ak_warn_began(&busy, r->pressure, NULL) == AK_OK) {
+            r->began = ak_warn_keep(r->result, r->archive, r->id, busy.texts[1]);
+        }
     }
     ak_warnings_free(&busy);
     const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "launcher/launcher.h"
 #include "tuner/run.h"
+#include "tuner/warning.h"
 
 /* A candidate that fails its check is replaced by the next best. After this many failures the
    remaining candidates are measured. */
@@ -127,6 +128,18 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
     return status;
 }
 
+/* Warns if the check of the fastest of the search could not be judged. */
+static void warn_of_fastest(ak_tuning *r, const ak_seen *one, const ak_trial *checked)
+{
+    ak_warnings list = {0};
+    const ak_compared fastest = {.config = checked->config, .reason = checked->reason};
+    if (memcmp(&one->config, &r->history[0].config, sizeof one->config) == 0 &&
+        ak_warn_not_judged(&list, &fastest, NULL) == AK_OK && list.count > 0) {
+        ak_tuning_keep_warning(r, list.texts[0]);
+    }
+    ak_warnings_free(&list);
+}
+
 /* Keeps with a trial of the search, whose code may serve its own size only, the hash of the code
    that was checked for all sizes, with which a bundle is compared. If the archive cannot be written
    just now, the trial stays without it, and `export` says so. */
@@ -161,6 +174,7 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
             status = status == AK_OK ? keep_code(r, &fresh->list[i], &trials[i], err) : status;
         } else if (reached) {
             not ->list[not ->count++] = fresh->list[i];
+            warn_of_fastest(r, &fresh->list[i], &trials[i]);
             status = status == AK_OK ? archive_wrong(r, &trials[i], err) : status;
         }
         ak_trial_clear(&trials[i]);

@@ -15,6 +15,7 @@
  * compile cache.
  */
 #include "archive/archive.h"
+#include "archive/store.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -155,13 +156,19 @@ static const known *nearest(const chooser *ch, size_t needed)
 /* ---- race ------------------------------------------------------------------------------------ */
 
 /* Stores a trial. If the archive is locked, the trial is written during the run that follows or
-   when the archive is closed. */
-static ak_status keep_trial(ak_archive *archive, ak_trial *trial, const chooser *ch, ak_error *err)
+   when the archive is closed. Otherwise its environment and its sources are stored as well: no run
+   of this implementation may ever do it. */
+static ak_status keep_trial(ak_archive *archive, ak_trial *trial, const candidate *c,
+                            const chooser *ch, ak_error *err)
 {
     const ak_archive_patience patience = {.cancel = ch->cancel};
     ak_status status = ak_archive_defer(archive, &patience, err);
     if (status == AK_OK) {
         status = ak_archive_add_trial(archive, trial, err);
+        if (status == AK_OK && ak_archive_waiting(archive) == 0) {
+            (void)ak_store_need_environment(archive, c->environment, c->environment_json, NULL);
+            ak_session_keep_sources(c->task, archive);
+        }
         ak_archive_undefer(archive);
     }
     return status;
@@ -188,7 +195,7 @@ static ak_status take_default(candidate *c, ak_trial *trial, const ak_session *s
     ak_space_default(&config, c->task->space);
     AK_DO(ak_session_complete_trial(trial, &own, &config, NULL, err));
     AK_DO(ak_copy_text(&trial->strategy, PROPOSED_BY, err));
-    AK_DO(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
+    AK_DO(archive == NULL ? AK_OK : keep_trial(archive, trial, c, ch, err));
     if (trial->status == AK_TRIAL_OK) {
         c->cost = ak_trial_cost(trial);
     } else {

@@ -93,8 +93,7 @@ static ak_status compare(ak_comparison_result *out, lineup *l, ak_tuning *r, ak_
 
 /* ---- warnings -------------------------------------------------------------------------------- */
 
-static void warn_of_lost(const ak_tuning *r, const lineup *l,
-                         const ak_comparison_result *comparison)
+static void warn_of_lost(ak_tuning *r, const lineup *l, const ak_comparison_result *comparison)
 {
     for (size_t i = 0; i < l->all; i++) {
         char text[600];
@@ -106,7 +105,7 @@ static void warn_of_lost(const ak_tuning *r, const lineup *l,
                            c->name, c->config == NULL ? "" : " (",
                            c->config == NULL ? "" : c->config, c->config == NULL ? "" : ")",
                            c->reason == NULL ? "no reason given" : c->reason);
-            ak_tuning_warn(r, text);
+            ak_tuning_keep_warning(r, text);
         }
     }
 }
@@ -130,7 +129,10 @@ static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, a
     const size_t best = best_of(chosen, list);
     if (best < chosen->count) {
         AK_TRY(ak_warn_unchecked(&warnings, r->task, &chosen->list[best].config, err));
+        AK_TRY(ak_warn_apart(&warnings, &list[best], chosen->list[best].ms, err));
     }
+    /* The fastest of the search comes first. */
+    AK_TRY(ak_warn_not_judged(&warnings, &list[0], err));
     AK_TRY(ak_warn_comparison(&warnings, &result->noise, list, result->candidate_count, err));
     AK_TRY(ak_warn_ceilings(&warnings, &r->ceilings_before, &r->session.ceilings, err));
     for (size_t i = libraries; i < result->candidate_count; i++) {
@@ -192,7 +194,7 @@ static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates
         char text[600];
         (void)snprintf(text, sizeof text, "the best could not be measured again: %.480s",
                        why->text);
-        ak_tuning_warn(r, text);
+        ak_tuning_keep_warning(r, text);
     }
     note_cancelled(r);
     return set_best(r, &candidates->list[0], NULL, err);
@@ -218,17 +220,28 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     return set_best(r, &l->chosen.list[winner], measured, err);
 }
 
+/* Returns the id of a candidate's trial; 0 while that waits for the archive or if there is none. */
+static int64_t trial_of(const ak_tuning *r, const ak_seen *one)
+{
+    return r->archive == NULL ? 0 : ak_archive_trial_id(r->archive, one->trial);
+}
+
 /* Moves the comparison into the result, warns, and chooses the best candidate. */
 static ak_status take_comparison(ak_tuning *r, const lineup *l,
                                  const ak_comparison_result *comparison, ak_error *err)
 {
     ak_tune_result *result = r->result;
+    ak_warn_drop(result, r->began);
+    r->began = NULL;
     warn_of_lost(r, l, comparison);
     result->candidates = comparison->list;
     result->candidate_count = result->tuned = l->all;
     result->baseline = comparison->library;
     result->reference = comparison->reference;
     result->noise = comparison->noise;
+    for (size_t i = 0; i < l->chosen.count; i++) {
+        result->candidates[i].trial = trial_of(r, &l->chosen.list[i]);
+    }
     AK_DO(warn_of_comparison(r, &l->chosen, err));
     return choose_best(r, l, comparison, err);
 }

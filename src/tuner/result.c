@@ -186,10 +186,15 @@ static json_t *best_interval(const ak_tune_result *result)
 
 static json_t *best_json(const ak_tune_result *result, const ak_task *task)
 {
+    static const ak_compared none;
     const ak_trial *best = &result->best;
     if (!result->found) {
         return json_null();
     }
+    /* what the finish decided of `speedup` */
+    const ak_compared *decided = result->speedup > 0 && result->tuned < result->candidate_count
+                                     ? &result->candidates[result->tuned]
+                                     : &none;
     json_t *object = json_object();
     bool good = ak_json_set(object, "config", config_json(best->config, task->space)) &&
                 ak_json_set_real(object, "ms", best->median_ms) &&
@@ -200,6 +205,8 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_text(object, "bound", best->bound) &&
                 ak_json_set_known(object, "speedup", result->speedup) &&
                 ak_json_set_text(object, "speedup_over", speedup_over(result)) &&
+                ak_json_set(object, "verdict", verdict_json(decided->verdict)) &&
+                ak_json_set(object, "undecided_because", doubt_json(decided->doubt)) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
                 ak_json_set_text(object, "measured",
                                  result->candidate_count > 0 ? "finish"

@@ -14,14 +14,6 @@ typedef struct resume {
     bool counting; /* only count, because no strategy is open yet */
 } resume;
 
-/* Returns true if the failure may be the machine's fault, so that the configuration may be tried
-   again. */
-static bool may_be_tried_again(const ak_trial *trial)
-{
-    return trial->status == AK_TRIAL_TIMED_OUT || trial->status == AK_TRIAL_CRASHED ||
-           trial->status == AK_TRIAL_OUT_OF_MEMORY;
-}
-
 /* Notes a configuration that a later check refuted. It may have worked in the search, which checks
    fewer sizes than the finish. */
 static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
@@ -29,7 +21,7 @@ static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *er
     resume *state = context;
     const ak_space *space = state->r->task->space;
     ak_config config;
-    if (!ak_trial_refutes(trial) || may_be_tried_again(trial) ||
+    if (!ak_trial_refutes(trial) || ak_trial_may_be_tried_again(trial) ||
         ak_config_parse(&config, space, trial->config, NULL) != AK_OK) {
         return AK_OK;
     }
@@ -45,7 +37,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
         return AK_OK; /* the space has changed, or --fix leaves this configuration out */
     }
-    if (may_be_tried_again(trial) ||
+    if (ak_trial_may_be_tried_again(trial) ||
         (trial->status == AK_TRIAL_OK &&
          ak_set_has(state->refuted, ak_config_key(r->task->space, &config)))) {
         return AK_OK;

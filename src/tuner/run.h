@@ -104,6 +104,8 @@ typedef struct ak_tuning {
     bool default_ended;   /* the default was tried, with any outcome */
     double default_ms, default_cost;
     double pressure;        /* of the machine when the run began (measure/pressure.h) */
+    const char *began;      /* the result's warning of that pressure, which goes when a finish has
+                               measured; NULL: none */
     double check_seconds;   /* seconds for the check of the latest correct trial */
     double compile_seconds; /* longest compilation of a correct trial */
     bool exhausted;         /* the strategy has no more proposals */
@@ -175,6 +177,9 @@ void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);
 void ak_tuning_announce_trial(const ak_tuning *r, const ak_trial *trial, bool is_default);
 void ak_tuning_warn(const ak_tuning *r, const char *text);
+/* Does the same, and keeps the warning in the run's record (ak_warn_keep): it concerns what
+   the run found. */
+void ak_tuning_keep_warning(ak_tuning *r, const char *text);
 
 /* ---- first_look.c ---------------------------------------------------------------------------- */
 

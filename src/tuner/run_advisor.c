@@ -14,11 +14,8 @@
 static void warn(const ak_run_advisor *advisor, const char *text, bool fell_back)
 {
     json_t *fields = json_object();
-    ak_warnings list = {advisor->result->warnings, advisor->result->warning_count,
-                        advisor->result->warning_count};
-    (void)ak_warn_text(&list, text, NULL); /* without memory, only the event says it */
-    advisor->result->warnings = list.texts;
-    advisor->result->warning_count = list.count;
+    /* without memory, only the event says it */
+    (void)ak_warn_keep(advisor->result, advisor->archive, advisor->events->run, text);
     (void)(ak_json_set_text(fields, "text", text) &&
            (!fell_back || ak_json_set(fields, "fell_back", json_true())));
     ak_event_send(advisor->events, "warning", fields);

@@ -401,7 +401,7 @@ static void warn_of_lost_devices(ak_tuning *r)
             "%zu of the %zu device%s of this run kept failing and %s no longer used%s%s%s", lost,
             r->devices, r->devices == 1 ? "" : "s", lost == 1 ? "is" : "are",
             lost < r->devices ? "; the others continue" : "", *why == 0 ? "" : ": ", why);
-        ak_tuning_warn(r, text);
+        ak_tuning_keep_warning(r, text);
         r->lost = lost;
     }
 }

@@ -124,8 +124,10 @@ out:
 
 ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_error *err)
 {
-    return ak_store_need_environment(archive, tester->session.environment,
-                                     tester->session.environment_json, err);
+    const ak_session *session = &tester->session;
+    AK_DO(ak_store_need_environment(archive, session->environment, session->environment_json, err));
+    ak_session_keep_sources(session->task, archive);
+    return AK_OK;
 }
 
 ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)

@@ -130,7 +130,7 @@ static ak_status conclude(ak_tuning *r, ak_error *err)
         return ak_fail(err, r->fault.status, "%s", r->fault.text);
     }
     if (r->fault.status != AK_OK) {
-        ak_tuning_warn(r, r->fault.text);
+        ak_tuning_keep_warning(r, r->fault.text);
     }
     close_strategy(r); /* closing may abandon a call, which still costs and is reported */
     AK_DO(ak_run_advisor_status(&r->advisor, err));

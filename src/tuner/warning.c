@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/number.h"
 #include "measure/ceilings.h"
@@ -34,6 +35,41 @@ ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err)
     AK_DO(ak_copy_text(&out->texts[out->count], text, err));
     out->count++;
     return AK_OK;
+}
+
+const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char *run,
+                         const char *text)
+{
+    ak_warnings list = {result->warnings, result->warning_count, result->warning_count};
+    json_t *record = NULL;
+    char *words = NULL;
+    const bool added = ak_warn_text(&list, text, NULL) == AK_OK;
+    result->warnings = list.texts;
+    result->warning_count = list.count;
+    if (archive != NULL && run[0] != 0 && added) { /* a run without an id has no record yet */
+        record = json_pack("{s:o}", "warnings",
+                           ak_json_texts((const char *const *)list.texts, list.count));
+        if (record != NULL && ak_json_text(&words, record, NULL) == AK_OK) {
+            /* A failure is ignored: the run goes on, and its end writes the warnings again. */
+            (void)ak_archive_end_run(archive, run, NULL, words, NULL);
+        }
+    }
+    json_decref(record);
+    ak_free(words);
+    return added ? list.texts[list.count - 1] : NULL;
+}
+
+void ak_warn_drop(ak_tune_result *result, const char *text)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < result->warning_count; i++) {
+        if (text != NULL && result->warnings[i] == text) {
+            ak_free(result->warnings[i]);
+        } else {
+            result->warnings[kept++] = result->warnings[i];
+        }
+    }
+    result->warning_count = kept;
 }
 
 static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
@@ -183,6 +219,16 @@ static ak_status warn_of_pressure(ak_warnings *out, double pressure, const char 
                100 * pressure, what, again);
 }
 
+ak_status ak_warn_began(ak_warnings *out, double pressure, ak_error *err)
+{
+    return pressure > AK_VERDICT_BUSY
+               ? warn_of_pressure(out, pressure,
+                                  "times of the search may be too long, and no finish measured "
+                                  "them again",
+                                  "run it", err)
+               : AK_OK;
+}
+
 ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err)
 {
     const double beside = fmax(noise->pressure_before, noise->pressure_after);
@@ -237,6 +283,32 @@ ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double be
                "%.80s took %.4g ms in the finish and %.4g ms when the run began: the machine was "
                "busy, and the comparison with it is unreliable; run it again",
                library->name, library->median_ms, before_ms);
+}
+
+ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err)
+{
+    /* A note says that the time is another one than that of the search. */
+    if (!(before_ms > 0 && best->median_ms > 0) || best->note != NULL ||
+        (best->median_ms <= FAR_SLOWER * before_ms && before_ms <= FAR_SLOWER * best->median_ms)) {
+        return AK_OK;
+    }
+    return add(
+        out, err,
+        "the best took %.4g ms in the finish and %.4g ms in the search: the machine was busy, "
+        "and another configuration may be faster; run it again with --resume when it is "
+        "idle",
+        best->median_ms, before_ms);
+}
+
+ak_status ak_warn_not_judged(ak_warnings *out, const ak_compared *fastest, ak_error *err)
+{
+    if (fastest->median_ms > 0 || fastest->reason == NULL ||
+        strncmp(fastest->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) != 0) {
+        return AK_OK;
+    }
+    return add(out, err,
+               "the fastest of the search (%.240s) could not be judged; run again with --resume",
+               fastest->config);
 }
 
 ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,

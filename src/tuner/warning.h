@@ -16,6 +16,13 @@ void ak_warnings_free(ak_warnings *warnings);
 
 /* Adds a warning. If it fails, the list is as it was, though perhaps elsewhere in memory. */
 ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err);
+/* Adds a warning to the result of a run and, at once, to the run's record in the archive (NULL:
+   there is none), because a run that is killed has no result. Returns the text, which the result
+   owns; NULL: there was no memory. */
+const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char *run,
+                         const char *text);
+/* Removes a text that ak_warn_keep returned (NULL: does nothing) from the result. */
+void ak_warn_drop(ak_tune_result *result, const char *text);
 /* Warns if the machine was busy during the measurement, and if the control differed from its
    original or left a candidate undecided: says by how much, and which speeds that affects. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
@@ -26,6 +33,9 @@ ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_c
                              size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
+/* Warns if the machine was busy when a run began. This is for the run's record, and only if no
+   finish follows, which says itself how busy the machine was. */
+ak_status ak_warn_began(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy beside trials that no comparison follows. The limit of the pressure
    during the trials is the lower one if one of them was disturbed, as it is if it has as many
    threads as there are processors: its time has waits. */
@@ -42,6 +52,11 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
    a speed-up over the library would mean nothing. `before_ms` is 0 if unknown. */
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
+/* Warns if the time of the best in the finish is far from its time in the search, `before_ms`. Then
+   the machine was busy in one of them, and the search may have been led astray. */
+ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err);
+/* Warns if the fastest of the search could not be judged in the finish. */
+ak_status ak_warn_not_judged(ak_warnings *out, const ak_compared *fastest, ak_error *err);
 /* Warns if the best configuration was checked at the task's own size only, because its conditions
    exclude all other sizes that could be tried. */
 ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,

@@ -1,5 +1,6 @@
 # Tests that every command that shows results says so if the kernel was edited after it was measured.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 words() { grep -o -E "(warning: )?kernel mine has changed since .*|The kernel has changed since .*"; }
 autokernel new kernel mine >/dev/null
 autokernel new kernel second >/dev/null
@@ -90,4 +91,11 @@ echo "-- trials of bench know their sources, too"
 autokernel new kernel benched >/dev/null
 autokernel bench ./benched --size 64 --config UNROLL=1 --quiet >/dev/null
 echo '/* another one */' >>benched/host.c
-autokernel best ./benched | sed -n 's/kernel benched has changed since .* measured:.*/changed/p'
+autokernel best ./benched | grep -o 'kernel benched.*'
+autokernel history --source "$(autokernel best ./benched --json | grep -o '"id": *[0-9]*' | head -n 1 | tr -dc 0-9)" | grep -c another
+autokernel export ./benched --size 64 --format bundle --output benched.akb >/dev/null 2>&1
+autokernel bundle show benched.akb >/dev/null && echo shipped
+echo "-- and archives of earlier versions, which kept none of bench, are not said to have them"
+python3 -c 'import sqlite3; db = sqlite3.connect("../archive.db"); db.execute("DELETE FROM sources"); db.commit()'
+autokernel best ./benched | grep -o 'kernel benched.*'
+autokernel export ./benched --size 64 --format bundle --output without.akb 2>&1 >/dev/null | grep -o 'the archive did not.*'

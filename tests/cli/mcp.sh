@@ -208,7 +208,7 @@ END
 echo "- on the host"
 autokernel new kernel mine >/dev/null
 python3 - <<'END'
-import shutil
+import shutil, subprocess
 from mcp_client import Client
 c = Client("reduce", "--archive", "host.db", "--threads", "1")
 r = c.tool("measure", kernel="reduce", size="1000", configs=["default"])
@@ -243,6 +243,8 @@ for format in ("best", "csv"):
     print(c.tool("export", kernel=kernel, format=format)["warnings"])
 c.say("best", kernel=kernel)
 c.close()
+was = subprocess.run(["autokernel", "history", "--source", "1", "--archive", "mine.db"], capture_output=True, text=True).stdout
+print("mine/host.c" in was, "/* changed */" in was)
 print("- time is up")
 c = Client("reduce", "--archive", "host.db", "--threads", "1", "--time", "0.1")
 c.tool("measure", kernel="reduce", size="1000", configs=["default"] * 9)  # may have begun in time, on a fast machine

@@ -129,6 +129,7 @@ run_one() {
         -e '/^speed compares times of the same round/d' \
         -e '/: compiling or running for [0-9]* s; /d' \
         -e '/^warning: one candidate measured twice /d' \
+        -e '/^warning: the fastest of the search .* could not be judged/d' \
         -e '/^warning: the limits of this device were measured too low /d' "$scratch/out" >"$scratch/shown"
     if [ $code -eq 77 ]; then
         echo "skip $name: $(tail -n 1 "$scratch/shown")"

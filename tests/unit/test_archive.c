@@ -4,6 +4,7 @@
 #include "archive/store.h"
 #include "archive_fixture.h"
 #include "base/hash.h"
+#include "formats/format.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -656,11 +657,14 @@ static void test_best_of_many_sizes(void **state)
     other.efficiency = 0.35;
     (void)add_trial(f->archive, own);
     (void)add_trial(f->archive, other);
-    char result[500];
+    char result[700];
     (void)snprintf(result, sizeof result,
                    "{\"configs\": [{\"MR\": 4}, {\"MR\": 6}], \"sizes\": [{\"size\": "
                    "\"M=1,N=1,K=1\", \"winner\": 0, \"ms\": 0.1}, {\"size\": \"%s\", "
-                   "\"run\": \"own\", \"winner\": 1, \"ms\": 0.7}]}",
+                   "\"run\": \"own\", \"winner\": 1, \"ms\": 0.7, \"library\": \"BLIS\", "
+                   "\"library_ms\": 0.8, \"over_library\": {\"ratio\": 1.1, \"ratio_ci\": "
+                   "[0.9, 1.4], \"verdict\": \"undecided\", \"undecided_because\": \"times "
+                   "vary\"}}], \"warnings\": [\"busy\"]}",
                    own.size);
     add_many(f, &own);
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
@@ -674,6 +678,21 @@ static void test_best_of_many_sizes(void **state)
     assert_float_equal(best.gbs, 9, 1e-9);
     assert_float_equal(best.efficiency, 0.45, 1e-9);
     assert_float_equal(best.tflops, 1 / 0.7, 1e-9);
+    /* It won in the run over many sizes, beside the library of that comparison. */
+    assert_string_equal(best.run, "many");
+    char *text;
+    json_t *evidence;
+    assert_ok(ak_archive_evidence(&text, f->archive, &best, err));
+    assert_ok(ak_json_parse_text(&evidence, text, "evidence", err));
+    const json_t *baseline = json_object_get(evidence, "baseline");
+    assert_string_equal(ak_json_text_at(baseline, "name"), "BLIS");
+    assert_true(ak_json_number_at(baseline, "ms") == 0.8);
+    assert_string_equal(ak_json_text_at(baseline, "verdict"), "undecided");
+    assert_string_equal(ak_json_text_at(evidence, "undecided"),
+                        "Its speed is not decided against BLIS: times vary (0.900 to 1.400).");
+    assert_int_equal(json_array_size(json_object_get(evidence, "warnings")), 1);
+    json_decref(evidence);
+    ak_text_free(text);
     ak_trial_clear(&best);
     /* The winner of the size's own run was measured again beside it, and lost. */
     const char *ids[] = {"own", "later"};

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "archive/archive.h"
 #include "base/fs.h"
 #include "measure/ceilings.h"
 #include "tuner/warning.h"
@@ -63,6 +64,66 @@ static void a_rise_is_said(void **state)
     assert_non_null(strstr(warnings.texts[0], "; now 0.235 and "));
     assert_non_null(strstr(warnings.texts[0], "rely on those of this result"));
     ak_warnings_free(&warnings);
+}
+
+/* The time of the best may differ by factors between the search and the finish. */
+static void times_far_apart_are_said(void **state)
+{
+    (void)state;
+    ak_warnings list = {0};
+    ak_compared best = {.median_ms = 1.4, .config = (char *)"MR=4"};
+    assert_int_equal(ak_warn_apart(&list, &best, 1, NULL), AK_OK);
+    assert_int_equal(ak_warn_apart(&list, &best, 2, NULL), AK_OK);
+    assert_int_equal(ak_warn_apart(&list, &best, 0, NULL), AK_OK); /* not known */
+    best.note = (char *)"the time of calls on unseen inputs";
+    assert_int_equal(ak_warn_apart(&list, &best, 0.1, NULL), AK_OK);
+    assert_int_equal(list.count, 0);
+    best.note = NULL;
+    assert_int_equal(ak_warn_apart(&list, &best, 0.1234, NULL), AK_OK);
+    assert_int_equal(ak_warn_apart(&list, &best, 7, NULL), AK_OK);
+    assert_int_equal(list.count, 2);
+    assert_non_null(strstr(list.texts[0], "1.4 ms in the finish and 0.1234 ms in the search"));
+    assert_non_null(strstr(list.texts[1], "1.4 ms in the finish and 7 ms in the search"));
+    ak_warnings_free(&list);
+}
+
+static void what_was_not_judged_is_said(void **state)
+{
+    (void)state;
+    ak_warnings list = {0};
+    ak_compared fastest = {.median_ms = 1, .config = (char *)"MR=4"};
+    assert_int_equal(ak_warn_not_judged(&list, &fastest, NULL), AK_OK);
+    fastest.median_ms = 0;
+    fastest.reason = (char *)"crashed";
+    assert_int_equal(ak_warn_not_judged(&list, &fastest, NULL), AK_OK);
+    assert_int_equal(list.count, 0);
+    fastest.reason = (char *)AK_NOT_JUDGED "the machine was too busy";
+    assert_int_equal(ak_warn_not_judged(&list, &fastest, NULL), AK_OK);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.texts[0], "the fastest of the search (MR=4) could not be judged; run "
+                                       "again with --resume");
+    ak_warnings_free(&list);
+}
+
+/* The warning of the beginning goes when a finish has measured. */
+static void a_warning_is_kept_and_dropped(void **state)
+{
+    (void)state;
+    ak_tune_result result = {0};
+    ak_warnings began = {0};
+    assert_int_equal(ak_warn_began(&began, 0.09, NULL), AK_OK);
+    assert_int_equal(began.count, 0);
+    assert_int_equal(ak_warn_began(&began, 0.43, NULL), AK_OK);
+    assert_non_null(strstr(began.texts[0], "43 % of the time"));
+    const char *first = ak_warn_keep(&result, NULL, "run", began.texts[0]);
+    assert_non_null(ak_warn_keep(&result, NULL, "run", "another"));
+    assert_int_equal(result.warning_count, 2);
+    ak_warn_drop(&result, first);
+    ak_warn_drop(&result, NULL);
+    assert_int_equal(result.warning_count, 1);
+    assert_string_equal(result.warnings[0], "another");
+    ak_tune_result_clear(&result);
+    ak_warnings_free(&began);
 }
 
 static void a_busy_machine_is_said(void **state)
@@ -157,6 +218,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_highest_is_kept),
         cmocka_unit_test(a_rise_is_said),
+        cmocka_unit_test(times_far_apart_are_said),
+        cmocka_unit_test(what_was_not_judged_is_said),
+        cmocka_unit_test(a_warning_is_kept_and_dropped),
         cmocka_unit_test(a_busy_machine_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,23 @@ static void test_unfinished(void **state)
     assert_ok(ak_report(&text, f->archive, NULL, "text", err));
     assert_non_null(strstr(text, "still running, or killed"));
     assert_non_null(strstr(text, "partly luck"));
+    assert_null(strstr(text, "Warnings"));
+    ak_text_free(text);
+    assert_ok(ak_archive_end_run(f->archive, "00112233445566aa", NULL,
+                                 "{\"warnings\": [\"the machine was busy\"]}", err));
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    assert_non_null(strstr(text, "still running, or killed"));
+    assert_non_null(strstr(text, "the machine was busy"));
+    ak_text_free(text);
+    report = json_report(f->archive);
+    assert_int_equal(json_array_size(at(report, "warnings")), 1);
+    assert_true(json_is_null(at(at(report, "seconds"), "rest")));
+    assert_int_equal(json_integer_value(at(at(report, "trials"), "evaluated")), 10);
+    json_decref(report);
+    size_t matched;
+    const ak_archive_filter all = {.limit = 1};
+    assert_ok(ak_archive_runs_json(&text, &matched, f->archive, &all, err));
+    assert_non_null(strstr(text, "\"trials\":10"));
     ak_text_free(text);
 }
 
@@ -561,6 +578,95 @@ static void test_open_changes(void **state)
     }
 }
 
+/* A run that resumed shows the trials of earlier runs, marked, and counts its own. */
+static void test_resumed(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    ak_run run = literal_run("ff01");
+    run.environment = (char *)"ee00";
+    run.started = (char *)"2999-11-21T10:54:00.000Z"; /* after those trials, which are of today */
+    run.options_json = (char *)"{\"resume\": true}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    char *text;
+    for (size_t with_trial = 0; with_trial < 2; with_trial++) {
+        ak_trial trial = literal_trial("MR=9,KC=64,cc=gcc", 5);
+        trial.run = run.id;
+        trial.environment = run.environment;
+        trial.timestamp = (char *)"2999-11-21T10:55:00.000Z";
+        if (with_trial == 1) {
+            (void)add_trial(f->archive, trial);
+        }
+        assert_ok(ak_report(&text, f->archive, "ff01", "json", err));
+        json_t *report;
+        assert_ok(ak_json_parse(&report, text, strlen(text), "report", err));
+        ak_text_free(text);
+        const json_t *trials = at(report, "trials"), *fastest = at(report, "fastest");
+        assert_int_equal(json_integer_value(at(trials, "evaluated")), with_trial);
+        assert_int_equal(json_integer_value(at(trials, "resumed")), 7);
+        assert_int_equal(json_array_size(fastest), 7 + with_trial);
+        assert_true(json_is_true(at(json_array_get(fastest, 0), "resumed")));
+        assert_string_equal(json_string_value(at(at(report, "best"), "config")),
+                            "MR=6,KC=256,cc=gcc");
+        assert_int_equal(json_array_size(at(report, "proposers")), with_trial);
+        assert_int_equal(json_array_size(at(report, "convergence")), 4);
+        json_decref(report);
+        assert_ok(ak_report(&text, f->archive, "ff01", "text:0", err));
+        assert_non_null(strstr(text, "7 trials of earlier runs, shown with them"));
+        assert_non_null(strstr(text, " (resumed)\n"));
+        assert_non_null(strstr(text, "evaluation 5 of "));
+        assert_non_null(strstr(text, "in an earlier run (resumed)"));
+        assert_non_null(strstr(text, "MR=6,KC=256,cc=gcc"));
+        ak_text_free(text);
+    }
+    assert_ok(ak_report(&text, f->archive, "ff01", "html", err));
+    json_t *data = page_data(text);
+    ak_text_free(text);
+    assert_int_equal(json_integer_value(at(at(data, "trials"), "count")), 8);
+    assert_int_equal(json_integer_value(json_array_get(at(at(data, "trials"), "resumed"), 0)), 1);
+    assert_int_equal(json_integer_value(json_array_get(at(at(data, "trials"), "resumed"), 7)), 0);
+    json_decref(data);
+    /* The record of its end says how many they were. */
+    assert_ok(ak_archive_end_run(f->archive, "ff01", "2999-11-21T10:56:00.000Z",
+                                 "{\"resumed\": 2, \"seconds\": 1}", err));
+    assert_ok(ak_report(&text, f->archive, "ff01", "text:0", err));
+    assert_non_null(strstr(text, "2 trials of earlier runs"));
+    ak_text_free(text);
+}
+
+/* A candidate that failed in the finish is named with its trial. */
+static void test_failed_in_finish(void **state)
+{
+    fixture *f = fixture_of(state);
+    char *text;
+    fill(f->archive);
+    assert_ok(ak_archive_end_run(
+        f->archive, "00112233445566aa", "2026-11-21T10:55:00.000Z",
+        "{\"seconds\": 12.5, \"contestants\": [{\"name\": \"first finalist\", \"config\": "
+        "\"MR=6,KC=256,cc=gcc\", \"ms\": null, \"reason\": \"not judged: busy\"}, {\"name\": "
+        "\"second finalist\", \"config\": \"MR=1,KC=1,cc=gcc\", \"reason\": \"crashed\"}, "
+        "{\"name\": \"BLIS\", \"reason\": \"no such function\"}]}",
+        err));
+    assert_ok(ak_report(&text, f->archive, NULL, "text:0", err));
+    assert_non_null(strstr(text, "failed: not judged: busy: trial #5, MR=6,KC=256,cc=gcc\n"));
+    assert_non_null(strstr(text, "failed: crashed: MR=1,KC=1,cc=gcc\n"));
+    assert_non_null(strstr(text, "failed: no such function\n"));
+    ak_text_free(text);
+}
+
+/* Joins the lines of a text into one. */
+static void unwrap(char *text)
+{
+    char *to = text;
+    for (const char *c = text; *c != 0; c++) {
+        bool blank = *c == ' ' || *c == '\n';
+        if (!blank || to == text || to[-1] != ' ') {
+            *to++ = blank ? ' ' : *c;
+        }
+    }
+    *to = 0;
+}
+
 static void test_changes(void **state)
 {
     fixture *f = fixture_of(state);
@@ -606,21 +712,11 @@ static void test_changes(void **state)
     assert_ok(ak_report(&text, f->archive, "r1", "text", err));
     assert_non_null(
         strstr(text, "It changes 3 of 3 parameters of the default: A from 1 to 2 (2.500"));
-    assert_non_null(strstr(text, "Its speed is 8.000 times that of the default configuration"));
+    assert_null(strstr(text, "8.000 times"));
+    unwrap(text);
+    assert_non_null(strstr(text, "Its speed is not decided against the default configuration: not "
+                                 "measured beside each other."));
     ak_text_free(text);
-}
-
-/* Joins the lines of a text into one. */
-static void unwrap(char *text)
-{
-    char *to = text;
-    for (const char *c = text; *c != 0; c++) {
-        bool blank = *c == ' ' || *c == '\n';
-        if (!blank || to == text || to[-1] != ' ') {
-            *to++ = blank ? ' ' : *c;
-        }
-    }
-    *to = 0;
 }
 
 /* A change whose interval leaves open that it is none is no speed, and neither is one that makes
@@ -828,6 +924,9 @@ static void test_versus(void **state)
         "Where the best configurations differ,1,B,256",
         "Configurations that both tried,1,times as fast in B,2.000",
         "Configurations that both tried,2,times as fast in B,0.500",
+        "What each found,10,B,-", /* B has no end */
+        "\"Time, s\",6,stage,rest",
+        "\"Time, s\",6,B,-",
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         if (strstr(text, wanted[i]) == NULL) {
@@ -1205,6 +1304,8 @@ int main(void)
         WITH_ARCHIVE(test_html),
         cmocka_unit_test(test_limit_of_trials),
         cmocka_unit_test(test_open_changes),
+        WITH_ARCHIVE(test_resumed),
+        WITH_ARCHIVE(test_failed_in_finish),
         WITH_ARCHIVE(test_changes),
         WITH_ARCHIVE(test_no_difference_in_words),
         WITH_ARCHIVE(test_control_in_words),

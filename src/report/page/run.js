@@ -99,6 +99,7 @@ function config_table(run, changed) {
         figure("registers", "registers", String), figure("spill_bytes", "spilled bytes", String),
         figure("same_code", "same code", (v) => v ? "yes" : "no",
             "not measured: the same code as an earlier trial, whose time it shows"),
+        figure("resumed", "resumed", (v) => v ? "yes" : "no", "measured in an earlier run, which this one resumed"),
         figure("compile_s", "compile", ak.seconds), figure("measure_s", "measure", ak.seconds),
     ].filter((column) => column !== null);
     const best = run.best ? run.best.config : null;
