@@ -76,7 +76,7 @@ END
 echo "-- shown and verified"
 autokernel bundle show matmul_f32.akb | grep -v -e 'measured with a warning' -e 'not decided'
 autokernel bundle show matmul_f32.akb --json | grep -o '"kind":"autokernel bundle"'
-autokernel bundle show matmul_f32.akb | awk '/^M=/ {print ($4 > 0)}'
+autokernel bundle show matmul_f32.akb | awk '/^size / {getline; print ($4 > 0)}'
 autokernel bundle verify matmul_f32.akb --max-slowdown 10000%
 echo "exit $?"
 autokernel bundle verify table --max-slowdown 10000% --json | grep -o '"status":"[a-z_]*"'
