@@ -613,7 +613,7 @@ def test_errors_name_what_the_caller_has():
     for more, part in [({"atol": 10.0}, "change atol or choose"),
                        ({"restrictions": "FOO == 2"}, "ak.tune_kernel: condition 1 (FOO == 2) names"),
                        ({"compiler_options": ["-lfoo"]}, 'ak.tune_kernel: the compiler option "-lfoo"'),
-                       ({"answer": [None, a, None, None, None]}, "it writes arguments[0], which is const or has")]:
+                       ({"answer": [None, a + 1, None, None, None]}, "it writes arguments[0], which is const or has")]:
         with pytest.raises(ak.TuneError, match=re.escape(part)) as told:
             tuned(**more)
         assert "problem.json" not in str(told.value) and "host.json" not in str(told.value)
