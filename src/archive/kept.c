@@ -44,11 +44,6 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
     char now[AK_CLOCK_UTC_BYTES];
     ak_buf files = AK_BUF(SQUEEZED_MAX);
     ak_status status = AK_OK;
-    bool kept;
-    AK_DO(ak_store_has(&kept, archive, "SELECT 1 FROM sources WHERE hash = ?1", &hash, 1, err));
-    if (kept) {
-        return AK_OK;
-    }
     AK_TRY(ak_pack_squeeze(&files, sources, err));
     AK_TRY(ak_store_prepare(&statement, archive,
                             "INSERT INTO sources (hash, files, first_seen) VALUES (?1, ?2, ?3) "

@@ -70,10 +70,10 @@ def all_of_it(tune, known):
             join(pid)
         except OSError:
             pass
-    limit(12 << 20)
+    limit(20 << 20)
 
 before = killed()
-tell("the whole run with its compilers, 12 MiB", all_of_it, wanted, mend=lambda: limit(256 << 20), start=inside)
+tell("the whole run with its compilers, 20 MiB", all_of_it, wanted, mend=lambda: limit(256 << 20), start=inside)
 print("  the limit was reached:", "yes" if killed() > before else "NO")
 PY
 timeout 600 python3 drive.py "$own"
