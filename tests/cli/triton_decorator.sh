@@ -49,7 +49,7 @@ def ask(**request):
     to.write(json.dumps(request) + "\n"), to.flush()
     return json.loads(out.readline())
 text = open("add.py").read().replace("@autokernel.reference(", "@autokernel.reference(torch=%s, " % sys.argv[1])
-reply = ask(op="open", file="add.py", source=text, function="right", folder=os.getcwd(), names=["x_ptr", "y_ptr", "z_ptr", "n"], modules=[], outputs=["z_ptr"])
+reply = ask(op="open", file="add.py", source=text, function="right", folder=os.getcwd(), names=["x_ptr", "y_ptr", "z_ptr", "n"], modules=["torch/__init__.py"], outputs=["z_ptr"])
 if reply["ok"]:
     arrays = [{"name": a, "file": a + ".bin", "shape": [n], "integer": False, "access": "out" if a[0] == "z" else "in"} for a in ("x_ptr", "y_ptr", "z_ptr")]
     reply = ask(op="run", values={"n": n}, arrays=arrays)
