@@ -137,8 +137,9 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
     for (size_t i = 0; i < count; i++) {
         const json_t *finish = json_object_get(json_array_get(trials, i), "finish");
         const char *undecided = ak_json_text_at(finish, "undecided");
-        ak_buf_print(&call->text, undecided[0] == 0 ? "" : "#%lld: %s\n", (long long)list[i].id,
-                     undecided);
+        if (undecided[0] != 0) {
+            ak_buf_print(&call->text, "#%lld: %s\n", (long long)list[i].id, undecided);
+        }
     }
     if (count == 0) {
         ak_buf_puts(&call->text, "nothing that is ok matches; measure makes trials\n");
