@@ -196,28 +196,16 @@ static int look_at_unseen(const batch *b, double batch_ns)
     return code;
 }
 
-/* Makes a single run on the own contents. The first time, and then every second time at random, a
-   run on other contents at the same place precedes it. */
-static int single_run(int64_t *ns, const batch *b)
-{
-    int64_t ignored = 0;
-    bool other = b->first || ak_rng_below(b->contents->rng, 2) == 0;
-    int code = 0;
-    if (other) {
-        code = mix_other(b);
-        code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OTHER, b->first) : code;
-        code = code == 0 ? time_runs(&ignored, b, 1) : code;
-    }
-    /* Without a run on other contents before it, the set may hold right outputs of an earlier
-       batch. */
-    code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OWN, !other) : code;
-    return code == 0 ? time_runs(ns, b, 1) : code;
-}
-
 /* Inputs that all sets share are not in the set, so they cannot be late. */
 static bool may_be_late(const ak_contents *c)
 {
     return c->ops->late != NULL && c->early && !c->shared;
+}
+
+/* The first batch after a candidate was loaded is always judged, so its inputs are late. */
+static bool is_late_owed(const ak_contents *c)
+{
+    return may_be_late(c) && !c->waited;
 }
 
 /* Makes a run on the own contents that is judged and not timed. */
@@ -234,6 +222,28 @@ static int run_alone(const batch *b)
     return code == 0
                ? b->contents->ops->late(b->contents->runnable, b->judged, b->launch->timeout_ns)
                : code;
+}
+
+/* Makes a single run on the own contents. The first time, and then every second time at random, a
+   run on other contents at the same place precedes it. If inputs are still to be late once, the run
+   on other contents is timed, and one with late inputs is judged. */
+static int single_run(int64_t *ns, const batch *b)
+{
+    const bool late = is_late_owed(b->contents);
+    bool other = late || b->first || ak_rng_below(b->contents->rng, 2) == 0;
+    int code = 0;
+    if (other) {
+        code = mix_other(b);
+        code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OTHER, b->first) : code;
+        code = code == 0 ? time_runs(ns, b, 1) : code;
+    }
+    if (late) {
+        return code == 0 ? run_alone(b) : code;
+    }
+    /* Without a run on other contents before it, the set may hold right outputs of an earlier
+       batch. */
+    code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OWN, !other) : code;
+    return code == 0 ? time_runs(ns, b, 1) : code;
 }
 
 /* Times runs of which each has contents that no run has seen, as many at once as there are sets.
@@ -269,8 +279,7 @@ static int many_runs(int64_t *ns, const batch *b)
     /* If arguments are changed in place, only a single run on them can be judged. The first batch
        has one too if its inputs can be late. */
     bool alone = ak_problem_works_in_place(b->launch->task->problem) ||
-                 (b->contents->shared && b->aside != NO_SET) ||
-                 (may_be_late(b->contents) && !b->contents->waited) ||
+                 (b->contents->shared && b->aside != NO_SET) || is_late_owed(b->contents) ||
                  ak_rng_below(b->contents->rng, 2) == 0;
     int code = b->fresh ? fresh_runs(ns, b, alone) : repeated_runs(ns, b, alone);
     return code == 0 && alone ? run_alone(b) : code;
