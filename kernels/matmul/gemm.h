@@ -30,10 +30,11 @@
  *    With THREADS_M = 1 no thread ever waits for another.
  *
  * Macros of the task (Defines in host.json): A_TRANSPOSED, B_TRANSPOSED; HAS_ALPHA, HAS_BETA:
- * whether the factors are other than 1 and 0. Whoever includes this may define GEMM_EPILOGUE(value,
- * bias) to what is to be applied to each finished vec of C, GEMM_BIAS if it needs the bias,
- * GEMM_RESIDUAL if a residual is to be added to that, and GEMM_EPILOGUE_ROLLED if the expression is
- * so long that it is better applied in a loop than inline at every accumulator.
+ * whether the factors are other than 1 and 0; PREFETCH_C: whether a tile of C is asked for before
+ * it is computed. Whoever includes this may define GEMM_EPILOGUE(value, bias) to what is to be
+ * applied to each finished vec of C, GEMM_BIAS if it needs the bias, GEMM_RESIDUAL if a residual is
+ * to be added to that, and GEMM_EPILOGUE_ROLLED if the expression is so long that it is better
+ * applied in a loop than inline at every accumulator.
  */
 #ifndef AK_GEMM_H
 #define AK_GEMM_H
@@ -199,12 +200,15 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
             sum[i][j] = (vec){0};
         }
     }
-    /* C is needed only after the last update; a prefetch now lets it arrive meanwhile. */
-    AK_UNROLL_FULLY
-    for (int i = 0; i < rows; ++i) {
+    /* C is needed only after the last update; a prefetch now lets it arrive meanwhile. Where C
+       stays in the level 2 cache, the prefetches cost more than they save. */
+    if (PREFETCH_C) {
         AK_UNROLL_FULLY
-        for (int j = 0; j < vecs * VL; j += 16) {
-            __builtin_prefetch(t->c + i * t->ldc + j, 1);
+        for (int i = 0; i < rows; ++i) {
+            AK_UNROLL_FULLY
+            for (int j = 0; j < vecs * VL; j += 16) {
+                __builtin_prefetch(t->c + i * t->ldc + j, 1);
+            }
         }
     }
 /* heart: begin */
@@ -246,7 +250,7 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
         GEMM_STEP;
     }
 #undef GEMM_STEP
-/* heart: end */
+    /* heart: end */
 
     if (vecs == 1 && t->columns < VL) {
         float tile[MR * VL] __attribute__((aligned(64)));
@@ -538,6 +542,28 @@ AK_INLINE void gemm_one_tile(const gemm_block *w, int64_t tile, int64_t panel)
     gemm_tile_functions[rows - 1][vecs - 1](&t);
 }
 
+/* Asks for part `part` of `parts` of the rows of B that the first tile of the next panel will read:
+   of the next panel of this block or, after the last one, of the first panel of the next block of
+   depth. They are short pieces of rows far apart, which the processor does not foresee, so the
+   first tile of each panel would wait for nearly all of them. */
+static __attribute__((unused)) void gemm_prefetch_panel(const gemm_block *w, int64_t panel,
+                                                        int64_t part, int64_t parts)
+{
+    const gemm *g = w->g;
+    const int deeper = panel == w->panels->panels;
+    const int64_t pc = deeper ? w->pc + w->depth : w->pc;
+    const int64_t depth = g->k - pc < w->depth ? g->k - pc : w->depth;
+    const int64_t begin = gemm_panel_begin(w->panels, deeper ? 0 : panel) * VL;
+    const int64_t end = gemm_panel_begin(w->panels, deeper ? 1 : panel + 1) * VL;
+    for (int64_t k = gemm_part(depth, parts, part); k < gemm_part(depth, parts, part + 1); ++k) {
+        const float *row = g->b + (pc + k) * g->ldb;
+        for (int64_t column = begin; column < end; column += 16) {
+            __builtin_prefetch(row + column, 0, 2);
+        }
+        __builtin_prefetch(row + end - 1, 0, 2); /* rows need not begin where a line does */
+    }
+}
+
 static void gemm_run_block(const gemm_block *w)
 {
 #if A_STAYS
@@ -549,6 +575,9 @@ static void gemm_run_block(const gemm_block *w)
 #else
     for (int64_t panel = 0; panel < w->panels->panels; ++panel) {
         for (int64_t tile = w->tile_begin; tile < w->tile_end; ++tile) {
+#if PREFETCH_PANEL
+            gemm_prefetch_panel(w, panel + 1, tile - w->tile_begin, w->tile_end - w->tile_begin);
+#endif
             gemm_one_tile(w, tile, panel);
         }
     }
