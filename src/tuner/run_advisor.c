@@ -50,6 +50,8 @@ static void tell(void *context, const ak_call *call)
     advisor->calls += asked;
     advisor->failed += asked && call->error != NULL;
     advisor->uncounted += !known;
+    advisor->input_tokens += call->input_tokens;
+    advisor->output_tokens += call->output_tokens;
     if (advisor->archive != NULL && advisor->fault.status == AK_OK) {
         (void)ak_archive_add_call(advisor->archive, &kept, &advisor->fault);
     }
@@ -186,8 +188,8 @@ ak_status ak_run_advisor_total(ak_llm_use *out, const ak_run_advisor *advisor, a
                         .calls = advisor->calls,
                         .failed = advisor->failed,
                         .uncounted = advisor->uncounted,
-                        .input_tokens = totals.usage.input,
-                        .output_tokens = totals.usage.output,
+                        .input_tokens = advisor->input_tokens,
+                        .output_tokens = advisor->output_tokens,
                         .tokens = totals.tokens_used,
                         .priced = totals.priced,
                         .cost_usd = totals.cost_usd};
