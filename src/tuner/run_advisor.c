@@ -166,6 +166,10 @@ bool ak_run_advisor_record(json_t *object, const ak_tune_options *options)
            (llm->effort == NULL || ak_json_set_text(object, "llm_effort", llm->effort)) &&
            (llm->share == NULL || ak_json_set_text(object, "llm_share", llm->share)) &&
            ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
+           (llm->calls == 0 || ak_json_set(object, "llm_calls", json_integer(llm->calls))) &&
+           (llm->tokens == 0 || ak_json_set(object, "llm_tokens", json_integer(llm->tokens))) &&
+           (llm->output_tokens == 0 ||
+            ak_json_set(object, "llm_output", json_integer(llm->output_tokens))) &&
            ak_json_set(object, "generations", json_integer(options->generations)) &&
            ak_json_set_count(object, "batch", options->batch);
 }
