@@ -704,7 +704,8 @@ typedef struct ak_tune_options {
 typedef struct ak_llm_use {
     char *model;          /* NULL: none was asked */
     size_t calls, failed; /* failed: without an answer, by failure or by the end of the run */
-    size_t uncounted;     /* calls for which no tokens were reported; they are not in the sums */
+    size_t uncounted;     /* calls whose tokens are not known, because none were reported or an
+                             attempt was lost; they are not in the sums */
     int64_t input_tokens, output_tokens;
     int64_t tokens; /* what counts against ak_llm_options.tokens; a call that reported none counts
                        with its worst case */

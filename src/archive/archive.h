@@ -119,8 +119,8 @@ void ak_call_clear(ak_call *call);
 /* Returns false if a limit set by the user (on calls, tokens or dollars) refused the question
    before it was sent. */
 bool ak_call_was_asked(const ak_call *call);
-/* Returns whether the tokens are known: some were reported, or nothing was sent. If a question
-   failed, nobody knows whether the model worked on it. */
+/* Returns whether the tokens are known: some were reported and no attempt was lost, or nothing was
+   sent. If a question failed, nobody knows whether the model worked on it. */
 bool ak_call_tokens_known(const ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
 /* Visits the calls of a run, oldest first. For a run over many sizes, visits the calls of the runs

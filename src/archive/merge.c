@@ -128,7 +128,8 @@ out:
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Returns whether two entries are of one run. The start of an entry that was made from imported
-   trials is not compared: it is the time of the first of these. */
+   trials is not compared: it is the time of the first of these. Runs on a recording with the same
+   options have the same id and start, but if a language model took part, not the same end. */
 static bool is_same_run(const ak_run *a, const ak_run *b)
 {
     return ak_text_same(a->kernel, b->kernel) &&
@@ -136,7 +137,9 @@ static bool is_same_run(const ak_run *a, const ak_run *b)
            ak_text_same(a->device, b->device) && ak_text_same(a->size, b->size) &&
            ak_text_same(a->dtype, b->dtype) && ak_text_same(a->choices, b->choices) &&
            ak_text_same(a->environment, b->environment) &&
-           (a->imported || b->imported || ak_text_same(a->started, b->started));
+           (a->imported || b->imported ||
+            (ak_text_same(a->started, b->started) &&
+             (a->ended == NULL || b->ended == NULL || ak_text_same(a->ended, b->ended))));
 }
 
 /* Gives the run with this id; *found is false if there is none. */
@@ -149,19 +152,19 @@ static ak_status look_up(bool *found, ak_run *out, ak_archive *archive, const ch
     return status == AK_OK || status == AK_NOT_FOUND ? AK_OK : ak_fail(err, status, "%s", why.text);
 }
 
-/* Makes the id of a run whose own id belongs to another run here. */
-static void make_id(char out[64], const ak_run *run)
+/* Makes the id of a run for which this one belongs to another run here. */
+static void make_id(char id[64], const ak_run *run)
 {
     char hash[AK_HASH_BYTES];
     ak_hasher *hasher = ak_hasher_new_quick(); /* so that a later import makes the same id */
-    const char *const parts[] = {run->id,         run->started, run->kernel, run->implementation,
-                                 run->device,     run->size,    run->dtype,  run->choices,
-                                 run->environment};
+    const char *const parts[] = {
+        id,        run->started, run->kernel,  run->implementation, run->device,
+        run->size, run->dtype,   run->choices, run->environment};
     for (size_t i = 0; i < AK_COUNT(parts); i++) {
         ak_hasher_add_text(hasher, parts[i]);
     }
     ak_hasher_end(hash, hasher);
-    (void)snprintf(out, 64, "%.*s", RUN_ID_DIGITS, hash);
+    (void)snprintf(id, 64, "%.*s", RUN_ID_DIGITS, hash);
 }
 
 /* Completes the entry of a run that is here only from imported trials. The result is set later. */
@@ -188,14 +191,10 @@ static ak_status place_run(merged_run *one, merge *m, ak_run *run, ak_error *err
     (void)snprintf(one->old, sizeof one->old, "%s", old);
     (void)snprintf(one->id, sizeof one->id, "%s", old);
     AK_TRY(look_up(&found, &here, m->archive, one->id, err));
-    if (found && !is_same_run(&here, run)) {
+    while (found && !is_same_run(&here, run)) {
         ak_run_clear(&here);
         make_id(one->id, run);
         AK_TRY(look_up(&found, &here, m->archive, one->id, err));
-        AK_TRY(!found || is_same_run(&here, run)
-                   ? AK_OK
-                   : ak_fail(err, AK_INVALID, "%s: run %s cannot be told from others",
-                             m->other->path, old));
     }
     one->fresh = !found;
     if (found) {

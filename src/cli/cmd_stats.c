@@ -169,8 +169,9 @@ static void print_text(const findings *f, const ak_selection *selection, const a
     ak_table table;
     char a[AK_NUMBER_BYTES];
     double total = 0;
-    ak_out("%s: %zu trial%s, %s of them ok\n", f->path, t->trials, ak_plural(t->trials),
-           t->by_status[AK_TRIAL_OK] == 0 ? "none" : ak_show_percent(a, success_rate(t)));
+    ak_out("%s: %zu trial%s, %s of them ok%s\n", f->path, t->trials, ak_plural(t->trials),
+           t->by_status[AK_TRIAL_OK] == 0 ? "none" : ak_show_percent(a, success_rate(t)),
+           t->trials == 0 ? ak_selection_hint(selection) : "");
     if (t->trials == 0) {
         ak_next_make_some(selection, args);
         return;

@@ -104,7 +104,11 @@ static void print_arms(const json_t *study)
         } else {
             ak_table_cell(&table, "not known");
         }
-        number_cell(&table, arm, "usd_mean", 4);
+        if (last == NULL || json_is_number(json_object_get(arm, "usd_mean"))) {
+            number_cell(&table, arm, "usd_mean", 4);
+        } else {
+            ak_table_cell(&table, "unpriced");
+        }
     }
     ak_table_print(&table);
 }
@@ -181,7 +185,11 @@ static void print_left_out(const json_t *arm)
         if (json_is_number(json_object_get(spent, "tokens"))) {
             ak_out("%.0f tokens, ", ak_json_number_at(spent, "tokens"));
         }
-        ak_out("$%.4f\n", ak_json_number_at(spent, "usd"));
+        if (json_is_number(json_object_get(spent, "usd"))) {
+            ak_out("$%.4f\n", ak_json_number_at(spent, "usd"));
+        } else {
+            ak_out("unpriced\n");
+        }
     }
 }
 

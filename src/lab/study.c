@@ -313,6 +313,7 @@ static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, dou
 typedef struct sums {
     size_t runs, evaluations, failed, asked, calls, uncounted, optimal; /* asked: runs with calls */
     double seconds, usd, tokens;
+    bool unpriced;
 } sums;
 
 static void add_run(sums *to, const ak_study_run *run, double reference)
@@ -326,6 +327,7 @@ static void add_run(sums *to, const ak_study_run *run, double reference)
     to->tokens += (double)run->tokens;
     to->uncounted += run->uncounted;
     to->usd += run->usd;
+    to->unpriced = to->unpriced || run->unpriced;
     to->seconds += last == NULL ? 0 : last->seconds;
     to->optimal += last != NULL && last->best > 0 && last->best <= reference;
 }
@@ -344,7 +346,7 @@ static json_t *spent_json(const sums *all)
         object != NULL && ak_json_set_count(object, "asked", all->asked) &&
         ak_json_set_count(object, "calls", all->calls) &&
         ak_json_set(object, "tokens", all->uncounted > 0 ? json_null() : json_real(all->tokens)) &&
-        ak_json_set_real(object, "usd", all->usd);
+        ak_json_set(object, "usd", all->unpriced ? json_null() : json_real(all->usd));
     return ak_json_whole(object, good);
 }
 
@@ -356,7 +358,7 @@ static bool add_means(json_t *object, const sums *of, const sums *all)
            ak_json_set(object, "calls_mean", mean_json((double)of->calls, of)) &&
            ak_json_set(object, "tokens_mean", tokens) &&
            ak_json_set(object, "seconds_mean", mean_json(of->seconds, of)) &&
-           ak_json_set(object, "usd_mean", mean_json(of->usd, of)) &&
+           ak_json_set(object, "usd_mean", of->unpriced ? json_null() : mean_json(of->usd, of)) &&
            ak_json_set(object, "spent", spent_json(all)) &&
            ak_json_set_count(object, "reached_reference", of->optimal);
 }

@@ -28,6 +28,7 @@ typedef struct ak_study_run {
     size_t failed, calls, uncounted; /* uncounted: calls for which no tokens were reported */
     int64_t tokens;                  /* of the model, input and output */
     double usd;                      /* what all calls cost, also those after the last trial */
+    bool unpriced;                   /* the price of a call is not known */
     /* Why the strategy carried on without its model; NULL if it did not. Such a run counts only for
        "deployed", the quality of all runs of its arm. */
     char *fell_back;

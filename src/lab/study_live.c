@@ -34,7 +34,10 @@ static void on_event(live *l, const char *name, const json_t *event)
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += ak_json_number_at(event, "cost_usd");
         l->run->usd = l->now.usd;
-        l->run->calls += json_is_true(json_object_get(event, "asked"));
+        bool asked = json_is_true(json_object_get(event, "asked"));
+        l->run->calls += asked;
+        l->run->unpriced =
+            l->run->unpriced || (asked && json_is_null(json_object_get(event, "cost_usd")));
         l->run->uncounted += !json_is_integer(json_object_get(event, "input_tokens"));
         l->run->tokens += json_integer_value(json_object_get(event, "input_tokens")) +
                           json_integer_value(json_object_get(event, "output_tokens"));

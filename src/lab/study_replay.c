@@ -36,6 +36,7 @@ static void tell(void *context, const ak_call *call)
     r->now.seconds += (double)call->elapsed_ns / 1e9;
     r->now.usd += call->cost_usd;
     r->run->usd = r->now.usd;
+    r->run->unpriced = r->run->unpriced || (ak_call_was_asked(call) && !call->priced);
     r->run->calls += ak_call_was_asked(call);
     r->run->uncounted += !ak_call_tokens_known(call);
     r->run->tokens += call->input_tokens + call->output_tokens;

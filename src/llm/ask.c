@@ -87,7 +87,7 @@ static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *er
         (void)snprintf(id, sizeof id, " (request %.60s)", call->answer.request_id);
     }
     if (call->answer.attempts > 1) {
-        (void)snprintf(tries, sizeof tries, " after %d attempts", call->answer.attempts);
+        (void)snprintf(tries, sizeof tries, " (%d attempts)", call->answer.attempts);
     }
     ak_llm_fault fault =
         attempt->fault == AK_LLM_FAULT_NONE ? AK_LLM_FAULT_DAMAGED : attempt->fault;
@@ -285,6 +285,9 @@ static void finish(ak_llm_call *call)
     if (!replayed) {
         answer->elapsed_ns = ak_llm_now(llm) - call->start_ns;
         answer->priced = llm->price.known;
+    }
+    if (call->uncertain) {
+        answer->usage = (ak_llm_usage){0};
     }
     ak_llm_lock(llm);
     if (call->status == AK_OK && call->question != NULL && !replayed) {

@@ -61,6 +61,7 @@ struct ak_llm_call {
     size_t prompt_tokens_max;
     int output_tokens_fit; /* limit that makes the call fit into the budget; 0: not needed */
     bool counted;          /* the call counts against calls_max */
+    bool uncertain;        /* an attempt counts with its worst case */
     int64_t start_ns;
     ak_llm_answer answer;
     ak_status status;

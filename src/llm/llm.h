@@ -108,7 +108,8 @@ const char *ak_llm_finish_text(ak_llm_finish finish);
     X(LOADING, "loading", AK_UNAVAILABLE, false, "the model is still being loaded")                \
     X(SERVER, "server", AK_UNAVAILABLE, false, "try again later")                                  \
     X(NETWORK, "network", AK_IO, false, "check the address and the proxy settings")                \
-    X(TIMEOUT, "timeout", AK_TIMED_OUT, false, "check the address and the proxy settings")         \
+    X(TIMEOUT, "timeout", AK_TIMED_OUT, false,                                                     \
+      "raise --llm-timeout, or check the address and the proxy settings")                          \
     X(DAMAGED, "damaged", AK_UNAVAILABLE, false, "") /* the reply breaks the protocol */           \
     X(EMPTY, "empty", AK_UNAVAILABLE, false, "")     /* the reply was empty */                     \
     X(REFUSED, "refused", AK_UNAVAILABLE, false, "") /* the model declines this question */        \
@@ -170,8 +171,9 @@ typedef struct ak_llm_answer {
     ak_llm_finish finish;
     int output_tokens_max; /* limit of the attempt that answered, for finish LENGTH */
     ak_llm_usage
-        usage;       /* of the attempt that answered; after a failure, what its attempts reported */
-    bool priced;     /* false if the price of this model is unknown; then costs are 0 */
+        usage;   /* of the attempt that answered; after a failure, what its attempts reported; not
+                    known if an attempt was lost: then the cost is a bound */
+    bool priced; /* false if the price of this model is unknown; then costs are 0 */
     double cost_usd; /* cost of all attempts of this call; lost ones at their worst case */
     bool reworded;   /* replayed; the recorded question had other words */
     bool replayed;   /* read from a tape: nothing was sent; costs and times are as recorded */

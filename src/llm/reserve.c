@@ -217,6 +217,7 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
                      : usage->known     ? usage->input + usage->output
                                         : 0;
     call->answer.cost_usd += cost;
+    call->uncertain = call->uncertain || attempt->uncertain;
     if (attempt->end != AK_ATTEMPT_ANSWERED) { /* an answer brings its own usage */
         ak_usage_add(&call->answer.usage, usage);
     }

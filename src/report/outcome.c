@@ -79,6 +79,12 @@ ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of)
                         .high = known ? start->high / of->low : ratio};
 }
 
+double ak_predicted_speed(const ak_trial *trial)
+{
+    double gain = trial->predicted_gain; /* of time */
+    return gain < 1 ? gain / (1 - gain) : 0;
+}
+
 bool ak_outcome_decided(const ak_outcome *speed)
 {
     return speed->low > 1 || speed->high < 1;

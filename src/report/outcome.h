@@ -28,6 +28,9 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run);
 ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial);
 /* Returns how many times as fast as `start` an outcome is. */
 ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of);
+/* Returns the gain of speed over its parent that was predicted of a trial: 0.1 means 1.10 times the
+   speed. */
+double ak_predicted_speed(const ak_trial *trial);
 /* Returns whether the interval of a speed does not contain 1, so that it is known which of the two
    is faster. */
 bool ak_outcome_decided(const ak_outcome *speed);

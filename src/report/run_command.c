@@ -60,6 +60,21 @@ static void number_option(ak_buf *out, const char *flag, const json_t *options, 
     ak_buf_free(&digits);
 }
 
+/* Adds which language model is asked, where, at what prices and within what limits. */
+static void llm_options(ak_buf *out, const ak_report_model *model)
+{
+    option(out, "--llm", file(model, "llm"));
+    option(out, "--llm-url", text(model->paths, "llm_url"));
+    option(out, "--llm-prices", text(model->paths, "llm_prices"));
+    option(out, "--llm-replay", file(model, "llm_replay"));
+    option(out, "--llm-effort", text(model->options, "llm_effort"));
+    option(out, "--llm-share", text(model->options, "llm_share"));
+    number_option(out, "--llm-budget", model->options, "llm_budget");
+    number_option(out, "--llm-calls", model->options, "llm_calls");
+    number_option(out, "--llm-tokens", model->options, "llm_tokens");
+    number_option(out, "--llm-output", model->options, "llm_output");
+}
+
 ak_status ak_report_command(ak_report_model *model, ak_error *err)
 {
     ak_buf out = AK_BUF(1 << 16);
@@ -104,11 +119,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         option(&out, "--libraries", text(model->options, "libraries"));
         option(&out, "--protocol", text(model->options, "protocol"));
         number_option(&out, "--threads", model->options, "threads");
-        option(&out, "--llm", file(model, "llm"));
-        option(&out, "--llm-replay", file(model, "llm_replay"));
-        option(&out, "--llm-effort", text(model->options, "llm_effort"));
-        option(&out, "--llm-share", text(model->options, "llm_share"));
-        number_option(&out, "--llm-budget", model->options, "llm_budget");
+        llm_options(&out, model);
         number_option(&out, "--generations", model->options, "generations");
         number_option(&out, "--batch", model->options, "batch");
         if (json_is_true(json_object_get(model->options, "allow_numerics"))) {

@@ -516,7 +516,9 @@ static ak_status read_calls(ak_report_model *model, ak_archive *archive, ak_erro
     ak_free(text_read);
     text_read = NULL;
     AK_TRY(ak_llm_worth(&text_read, archive, &filter, err));
-    AK_TRY(ak_json_parse_text(&model->worth, text_read, "worth", err));
+    if (strcmp(text_read, "null") != 0) { /* it is null if limits refused every question */
+        AK_TRY(ak_json_parse_text(&model->worth, text_read, "worth", err));
+    }
 out:
     ak_free(text_read);
     return status;

@@ -12,6 +12,7 @@
 #include "report/candidate_name.h"
 #include "archive/finish_order.h"
 #include "report/headline.h"
+#include "report/outcome.h"
 #include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
@@ -211,8 +212,8 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
                      best->evaluation <= model->resumed ? ", in an earlier run (resumed)" : "");
     if (trial->parent != 0) {
         ak_section_pairf(b, "derived from",
-                         "trial %" PRId64 ", generation %d, predicted gain %.1f %%", trial->parent,
-                         trial->generation, trial->predicted_gain * 100);
+                         "trial %" PRId64 ", generation %d, predicted gain of speed %.1f %%",
+                         trial->parent, trial->generation, ak_predicted_speed(trial) * 100);
     }
     ak_section_pairf(b, "trial", "%" PRId64, trial->id);
 }

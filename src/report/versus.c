@@ -1,6 +1,7 @@
 /* versus.c: see versus.h. */
 #include "report/versus.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -345,7 +346,8 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
                      "%zu, of which %zu %s faster in B; the median is %s times as fast in B. "
                      "Shown are those that differ most.",
                      v->common_count, faster, faster == 1 ? "was" : "were",
-                     ak_number_ratio(median, v->common[v->common_count / 2].ratio));
+                     ak_number_ratio(median, sqrt(v->common[(v->common_count - 1) / 2].ratio *
+                                                  v->common[v->common_count / 2].ratio)));
     for (size_t i = 0; i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
         if (i < AK_REPORT_ROWS_MAX / 2 || i + AK_REPORT_ROWS_MAX / 2 >= v->common_count) {

@@ -96,8 +96,7 @@ static ak_outcome speed_over(const json_t *result, const ak_outcome *start, cons
 static void judge(worth *w, const json_t *result, const ak_trial *trial)
 {
     const ak_trial *parent = ak_gathered_trial(&w->trials, trial->parent);
-    double expected =
-        trial->predicted_gain < 1 ? trial->predicted_gain / (1 - trial->predicted_gain) : 0;
+    double expected = ak_predicted_speed(trial);
     if (trial->predicted_gain == 0) {
         return; /* the model predicted nothing */
     }

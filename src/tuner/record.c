@@ -88,13 +88,17 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
                              const ak_tune_options *options)
 {
     json_t *paths = json_object();
-    const char *model = options->llm == NULL ? NULL : options->llm->model;
-    const char *replay = options->llm == NULL ? NULL : options->llm->replay;
+    static const ak_llm_options none = {0};
+    const ak_llm_options *llm = options->llm == NULL ? &none : options->llm;
     if (archive != NULL &&
         note_path(paths, "recording", "", task->recorded ? ak_sim_path(task->opens) : NULL) &&
         note_path(paths, "kernel", "", task->problem->builtin ? NULL : task->kernel) &&
-        note_path(paths, "llm", "file:", model) && note_path(paths, "llm", "replay:", model) &&
-        note_path(paths, "llm_replay", "", replay) && note_like(paths, options)) {
+        note_path(paths, "llm", "file:", llm->model) &&
+        note_path(paths, "llm", "replay:", llm->model) &&
+        note_path(paths, "llm_replay", "", llm->replay) &&
+        note_path(paths, "llm_prices", "", llm->prices) &&
+        (llm->url == NULL || ak_json_set_text(paths, "llm_url", llm->url)) &&
+        note_like(paths, options)) {
         ak_archive_note_whereabouts(archive, run, paths);
     }
     json_decref(paths);

@@ -50,6 +50,8 @@ static void tell(void *context, const ak_call *call)
     advisor->calls += asked;
     advisor->failed += asked && call->error != NULL;
     advisor->uncounted += !known;
+    advisor->input_tokens += call->input_tokens;
+    advisor->output_tokens += call->output_tokens;
     if (advisor->archive != NULL && advisor->fault.status == AK_OK) {
         (void)ak_archive_add_call(advisor->archive, &kept, &advisor->fault);
     }
@@ -164,6 +166,10 @@ bool ak_run_advisor_record(json_t *object, const ak_tune_options *options)
            (llm->effort == NULL || ak_json_set_text(object, "llm_effort", llm->effort)) &&
            (llm->share == NULL || ak_json_set_text(object, "llm_share", llm->share)) &&
            ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
+           (llm->calls == 0 || ak_json_set(object, "llm_calls", json_integer(llm->calls))) &&
+           (llm->tokens == 0 || ak_json_set(object, "llm_tokens", json_integer(llm->tokens))) &&
+           (llm->output_tokens == 0 ||
+            ak_json_set(object, "llm_output", json_integer(llm->output_tokens))) &&
            ak_json_set(object, "generations", json_integer(options->generations)) &&
            ak_json_set_count(object, "batch", options->batch);
 }
@@ -186,8 +192,8 @@ ak_status ak_run_advisor_total(ak_llm_use *out, const ak_run_advisor *advisor, a
                         .calls = advisor->calls,
                         .failed = advisor->failed,
                         .uncounted = advisor->uncounted,
-                        .input_tokens = totals.usage.input,
-                        .output_tokens = totals.usage.output,
+                        .input_tokens = advisor->input_tokens,
+                        .output_tokens = advisor->output_tokens,
                         .tokens = totals.tokens_used,
                         .priced = totals.priced,
                         .cost_usd = totals.cost_usd};

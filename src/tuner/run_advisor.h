@@ -20,6 +20,7 @@ typedef struct ak_run_advisor {
     ak_model model; /* its name is NULL if there is none */
     ak_llm *llm;
     size_t calls, failed, uncounted;
+    int64_t input_tokens, output_tokens; /* those of the archive */
     ak_error missing; /* why there is no model */
     json_t *environment;
     ak_error fault; /* first failure of the archive to store a call */

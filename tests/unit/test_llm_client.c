@@ -330,7 +330,7 @@ static void patience_ends(void **state)
     outcome out;
     server_reply always = {503, NULL, "{\"error\": {\"message\": \"down\"}}", SERVER_WHOLE, 0};
     call(&out, &dialects[0], &always, 1);
-    expect_fault(&out, AK_LLM_FAULT_SERVER, 5, "HTTP 503: down after 5 attempts");
+    expect_fault(&out, AK_LLM_FAULT_SERVER, 5, "HTTP 503: down (5 attempts)");
     assert_true(out.slept_seconds > 5.6 &&
                 out.slept_seconds <= 7.5); /* 0.5 + 1 + 2 + 4, less a quarter */
     assert_true(out.totals.cost_usd == 0);
@@ -604,7 +604,7 @@ static void silence_ends_at_its_limit(void **state)
     ak_llm_answer_clear(&out.answer);
     options = (ak_llm_options){.model = chat_dialect->spec, .timeout_seconds = 3, .retries = -1};
     call_with(&out, &options, &silent, 1, AK_SECOND_NS);
-    expect_fault(&out, AK_LLM_FAULT_TIMEOUT, 1, "no complete reply after 3 s");
+    expect_fault(&out, AK_LLM_FAULT_TIMEOUT, 1, "no complete reply after 3 s; raise --llm-timeout");
 }
 
 static void a_web_page_is_no_reply(void **state)
@@ -841,6 +841,24 @@ static void budgets_are_never_exceeded(void **state)
     assert_int_equal(server_asked(&s), 5);
     ak_llm_close(llm);
     server_stop(&s);
+}
+
+/* The cost of a question that was lost once and then answered is a bound, and its tokens are not
+   all known. A rate limit costs nothing. */
+static void a_lost_attempt_makes_the_cost_a_bound(void **state)
+{
+    (void)state;
+    static const int first[] = {500, 429};
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
+        outcome out;
+        const server_reply replies[] = {{first[i], NULL, "{}", SERVER_WHOLE, 0},
+                                        good_stream(&dialects[0])};
+        call(&out, &dialects[0], replies, 2);
+        assert_int_equal(out.answer.fault, AK_LLM_FAULT_NONE);
+        assert_int_equal(out.answer.usage.known, first[i] == 429);
+        assert_int_equal(out.answer.cost_usd > 0.02, first[i] == 500);
+        ak_llm_answer_clear(&out.answer);
+    }
 }
 
 static void keep_warning(void *context, const char *text)
@@ -1210,6 +1228,7 @@ int main(void)
         cmocka_unit_test(odd_texts_are_read),
         cmocka_unit_test(empty_and_refused_answers_say_why),
         cmocka_unit_test(budgets_are_never_exceeded),
+        cmocka_unit_test(a_lost_attempt_makes_the_cost_a_bound),
         cmocka_unit_test(more_tokens_than_bytes_are_told),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(lost_work_costs_its_worst_case),

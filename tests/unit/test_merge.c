@@ -192,6 +192,28 @@ static void test_conflict(void **state)
     ak_archive_close(w.other);
 }
 
+/* Two runs on a recording that a language model led differently begin with one id and at one time.
+   Each merge keeps them apart. */
+static void test_same_start(void **state)
+{
+    static const char *const ends[] = {"1970-01-01T00:01:00.000Z", "1970-01-01T00:02:00.000Z",
+                                       "1970-01-01T00:03:00.000Z"};
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+            world w;
+            char name[32];
+            (void)snprintf(name, sizeof name, "end-%d-%zu.db", again, i);
+            open_other(&w, state, name);
+            put_run(w.other, "aaaaaaaaaaaaaaaa", "1970-01-01T00:00:00.000Z", "N=1");
+            put_trial(w.other, "aaaaaaaaaaaaaaaa", "A=1", 1.0 + (double)i, 0);
+            assert_ok(ak_archive_end_run(w.other, "aaaaaaaaaaaaaaaa", ends[i], "{}", err));
+            expect_merge(&w, again ? 0 : 1, again ? 1 : 0);
+            assert_int_equal(ask(w.f->archive, COUNT("runs")), again ? 3 : (int)i + 1);
+            ak_archive_close(w.other);
+        }
+    }
+}
+
 /* Many archives with equal trial ids can be merged. */
 static void test_many(void **state)
 {
@@ -353,11 +375,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open_archive, fixture_close)
     const struct CMUnitTest tests[] = {
-        TEST(test_everything_comes), TEST(test_went_on),
-        TEST(test_conflict),         TEST(test_many),
-        TEST(test_refused),          TEST(test_environments_are_their_hashes),
-        TEST(test_refused),          TEST(test_own_sources_replace_others),
-        TEST(test_refused),          TEST(test_no_checksum_comes),
+        TEST(test_everything_comes),
+        TEST(test_went_on),
+        TEST(test_conflict),
+        TEST(test_same_start),
+        TEST(test_many),
+        TEST(test_refused),
+        TEST(test_environments_are_their_hashes),
+        TEST(test_refused),
+        TEST(test_own_sources_replace_others),
+        TEST(test_refused),
+        TEST(test_no_checksum_comes),
         TEST(test_no_time_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -468,6 +468,8 @@ static void test_csv(void **state)
     assert_ok(ak_report(&text, f->archive, NULL, "csv", err));
     assert_memory_equal(text, "section,row,column,value\n", 25);
     assert_non_null(strstr(text, "\nBest,1,configuration,\"MR=6,KC=128,cc=gcc\"\n"));
+    /* A tenth of the time less is a ninth more speed, the figure of `llm show`. */
+    assert_non_null(strstr(text, "generation 3, predicted gain of speed 11.1 %"));
     assert_non_null(strstr(text, "\nFastest configurations,1,ms,1.900\n"));
     assert_non_null(strstr(text, "\nFailures,1,count,2\n"));
     assert_non_null(strstr(text, "\"host.c:9: error: bad  [31mcolour  | pipe, \"\"quote\"\"\""));
@@ -913,7 +915,8 @@ static void test_versus(void **state)
                        AK_NOT_FOUND, "r9");
     }
     assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", "text", err));
-    assert_non_null(strstr(text, "2, of which 1 was faster in B"));
+    assert_non_null(
+        strstr(text, "2, of which 1 was faster in B; the median is 1.000 times as fast in B"));
     ak_text_free(text);
     assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", "csv", err));
     static const char *const wanted[] = {

@@ -347,6 +347,7 @@ static void test_dead_model(void **state)
         assert_true(json_is_null(json_object_get(arm, "calls_mean")));
         assert_true(number_of(json_object_get(arm, "spent"), "calls") >= 2);
         assert_int_equal(number_of(json_object_get(arm, "spent"), "asked"), 2);
+        assert_true(json_is_null(json_object_get(json_object_get(arm, "spent"), "usd")));
         /* As deployed these runs count, with what the fallback made of them. */
         const json_t *deployed = json_object_get(arm, "deployed");
         assert_true(number_of(deployed, "quality") > 0 && number_of(deployed, "low") > 0);
