@@ -284,6 +284,24 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
     return AK_OK;
 }
 
+ak_status ak_task_broken_condition(const char **out, const ak_task *task, const ak_shape *shape,
+                                   const ak_config *config, ak_error *err)
+{
+    const json_t *conditions = conditions_of(task);
+    ak_scope *scope = NULL;
+    *out = NULL;
+    AK_DO(ak_task_scope(&scope, task, shape, config, err));
+    for (size_t i = 0; *out == NULL && i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+        const char *text = json_is_string(condition)
+                               ? json_string_value(condition)
+                               : ak_json_text_or_null(condition, "Expression");
+        *out = text == NULL || holds(text, scope, task->implementation->where) ? NULL : text;
+    }
+    ak_scope_free(scope);
+    return AK_OK;
+}
+
 /* ---- configurations with equal needs --------------------------------------------------------- */
 
 /* Returns whether the parameters that an expression reads have equal values in two configurations.
