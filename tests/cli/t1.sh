@@ -43,6 +43,7 @@ try 's/"FillValue": 65536 }/"FillValue": 4294967296 }/'
 try 's/"KernelName": "vector_add"/"KernelName": "gone"/' | grep -o 'the source defines .*bind(c)'
 try 's/"KernelName": "vector_add"/"KernelName": ""/'
 try 's/"KernelFile": "vector_add.c"/"KernelFile": 5/'
+try 's/"FillValue": 65536 }/"FillValue": 2000000000 }/'
 try 's/"ConfigurationSpace"/"Space"/'
 cp vector_add_c.t1.json bad.t1.json
 sed -i 's/"ConfigurationSpace"/"Space"/' bad.t1.json
