@@ -149,10 +149,16 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
             return print_value(out, ak_dtype_c_type(dtype), text, entry, err);
         }
     }
-    ak_dtype_list(list, ak_dtype_scalar, NULL, " and ");
-    return ak_fail(err, AK_INVALID,
-                   "%s: Launch: an argument of host code is one of Buffer, Workspace, Null, %s",
-                   entry->where, list);
+    char *text = NULL;
+    AK_DO(ak_json_text(&text, argument, err));
+    ak_dtype_list(list, ak_dtype_scalar, NULL, " or ");
+    ak_status status =
+        ak_fail(err, AK_INVALID,
+                "%s: Launch: the argument %.60s is not understood; write {\"Buffer\": \"NAME\"}, "
+                "{\"Workspace\": true}, {\"Null\": true} or a value, {\"Int32\": \"n\"}, of %s",
+                entry->where, text, list);
+    ak_text_free(text);
+    return status;
 }
 
 /* Declares a function that is written in another language. The types of its parameters are those
