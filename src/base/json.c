@@ -60,6 +60,11 @@ static const char *advice(const char *text, size_t length, const json_error_t *f
             return known[i].advice;
         }
     }
+    if ((strncmp(fault->text, "'}' expected near '", 19) == 0 ||
+         strncmp(fault->text, "']' expected near '", 19) == 0) &&
+        strchr("]}", fault->text[19]) == NULL) {
+        return "; the comma before it is missing";
+    }
     size_t end = fault->position < 0 ? 0 : (size_t)fault->position;
     end = end < length ? end : length;
     bool closing = end > 0 && (text[end - 1] == '}' || text[end - 1] == ']');
@@ -202,7 +207,7 @@ ak_status ak_json_only(const json_t *object, const char *const *keys, const char
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         if (!ak_text_is_one_of(key, keys)) {
-            const char *near = ak_text_nearest(key, keys);
+            const char *near = ak_text_meant(key, keys);
             return near == NULL
                        ? ak_fail(err, AK_INVALID, "%s: unknown key \"%s\"", where, key)
                        : ak_fail(err, AK_INVALID, "%s: unknown key \"%s\"; did you mean \"%s\"?",

@@ -327,12 +327,14 @@ static ak_status check_reference(const selftest *t, ak_error *err)
 {
     for (size_t i = 0; i < t->with->count; i++) {
         if (isnan(t->with->reference[i])) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: the reference gives NaN at %s[%zu], where NaN would then be right; "
-                           "if it reads what it finds in %s, the access there is \"inout\"; if it "
-                           "leaves this element unwritten, correct the shape in problem.json; else "
-                           "choose other inputs or mend the reference",
-                           t->problem, t->argument, i, t->argument);
+            return ak_fail(
+                err, AK_INVALID,
+                "%s: the reference gives NaN at %s[%zu], where NaN would then be right; "
+                "if it reads what it finds in %s, the access there is \"inout\"; if it "
+                "leaves this element unwritten, correct the shape in problem.json or, if "
+                "it is a kernel, its \"Launch\"; else choose other inputs or mend the "
+                "reference",
+                t->problem, t->argument, i, t->argument);
         }
     }
     ak_compare_result result;

@@ -37,19 +37,6 @@ static size_t add_random(ak_candidate *list, size_t count, size_t wanted, const 
     return count;
 }
 
-/* Explains a wrong result of the default configuration if the reference is that configuration
-   itself. */
-static void explain_itself(const ak_task *task)
-{
-    static const char by_default[] = "agrees with the default configuration";
-    const char *reference = ak_task_reference(task);
-    if (reference != NULL && strncmp(reference, by_default, strlen(by_default)) == 0) {
-        ak_out("the default configuration is its own reference and disagrees with itself: it reads "
-               "outside its arrays or what it has not written, or its threads race; see the shapes "
-               "in problem.json\n");
-    }
-}
-
 /* A check of `count` configurations. The first `named` come from --config or are the default.
    `done` are finished. Of these, `wrong` failed, and `rejected` never ran, because the compiler's
    report ruled them out (register spills, for instance), so it is not known whether they are right.
@@ -66,10 +53,31 @@ typedef struct checking {
     size_t undrawn;     /* right configurations for which no random size could be drawn */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* a configuration was wrong or crashed, which sanitizers may explain */
+    size_t alike;       /* configurations that have the same wrong result as the first */
+    char first[240];    /* what is wrong with it */
     char sanitizers[800];
     char busy[400]; /* a warning that the machine was busy; "": it was not, or nothing timed out */
     ak_archive *archive; /* opened for the first failure */
 } checking;
+
+/* Explains a wrong result of the default configuration if the reference is that configuration
+   itself, and otherwise a wrong result that all configurations have. */
+static void explain(const checking *c)
+{
+    static const char by_default[] = "agrees with the default configuration";
+    const char *reference = ak_or_empty(ak_task_reference(c->task));
+    if (strncmp(reference, by_default, strlen(by_default)) != 0) {
+        if (c->alike > 1 && c->alike == c->done) {
+            ak_out("all %zu have the same wrong result: probably no parameter is at fault, but the "
+                   "kernel, its arguments or the reference\n",
+                   c->alike);
+        }
+    } else if (c->itself) {
+        ak_out("the default configuration is its own reference and disagrees with itself: it reads "
+               "outside its arrays or what it has not written, or its threads race; see the shapes "
+               "in problem.json\n");
+    }
+}
 
 /* Prints the result of one configuration, or adds it to c->rows with --json. If it is right, it was
    checked at `sizes` edge-case sizes, and `reach` says whether also at sizes drawn at random. */
@@ -270,6 +278,11 @@ static ak_status check_next(checking *c, ak_error *err)
         c->wrong += trial.status != AK_TRIAL_OK && !never_ran;
         c->ran_wrong = c->ran_wrong || trial.status == AK_TRIAL_WRONG_RESULT ||
                        trial.status == AK_TRIAL_CRASHED;
+        if (c->done == 0) {
+            (void)snprintf(c->first, sizeof c->first, "%s", ak_or_empty(trial.reason));
+        }
+        c->alike += trial.status == AK_TRIAL_WRONG_RESULT && ak_text_same(c->first, trial.reason) &&
+                    strstr(c->first, ": got ") != NULL;
         c->itself = c->itself || (trial.status == AK_TRIAL_WRONG_RESULT && named &&
                                   strcmp(candidate->name, "default") == 0);
         size_t sizes = 0;
@@ -314,8 +327,8 @@ static int run(const ak_args *args)
     AK_TRY(check_all(&c, &err));
     ak_tester_sanitizing(c.sanitizers, sizeof c.sanitizers, c.tester);
     (void)ak_tester_pressure(c.busy, sizeof c.busy, c.tester);
-    if (c.itself && !c.json) {
-        explain_itself(c.task);
+    if (!c.json) {
+        explain(&c);
     }
     AK_TRY(conclude(&c, &err));
 out:

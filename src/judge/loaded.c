@@ -314,6 +314,26 @@ ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *e
     return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
 }
 
+/* Adds to the reason of a failure which condition the configuration breaks at the stage's shape:
+   without "EverySize" a condition holds at the size that is tuned only. */
+static ak_status say_broken(ak_loaded *r, const ak_stage *stage, ak_error *err)
+{
+    const char *condition = NULL;
+    const size_t used = strlen(r->outcome.reason), room = sizeof r->outcome.reason - used;
+    char text[sizeof r->outcome.reason];
+    if (r->candidate->artifact != NULL) {
+        AK_DO(ak_task_broken_condition(&condition, task_of(r), &stage->shape, &r->candidate->config,
+                                       err));
+    }
+    if (condition != NULL && (size_t)snprintf(text, sizeof text,
+                                              "; \"%s\" does not hold there: if results need it, "
+                                              "give this condition \"EverySize\": true",
+                                              condition) < room) {
+        memcpy(r->outcome.reason + used, text, strlen(text) + 1);
+    }
+    return AK_OK;
+}
+
 ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int rounds,
                              ak_error *err)
 {
@@ -334,6 +354,7 @@ ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int
     /* The next candidate must not be blamed for whatever else this one damaged. */
     if (r->outcome.status != AK_TRIAL_OK) {
         ak_stage_spoilt(stage->memory);
+        return status == AK_OK ? say_broken(r, stage, err) : status;
     }
     return status;
 }

@@ -220,7 +220,7 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
 {
     ak_kernel_files *files;
     AK_DO(AK_NEW(files, 1, err));
-    char path[AK_PATH_MAX];
+    char path[AK_PATH_MAX], script[260];
     size_t length = strlen(name);
     const char *slash = strrchr(name, '/');
     const bool python = ak_python_kernel_is(name);
@@ -237,8 +237,14 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
         AK_TRY(ak_fs_join(path, files->folder, AK_PROBLEM_FILE, err));
         AK_TRY(ak_fs_reachable(path, err));
         if (!ak_fs_is_file(path)) {
-            AK_TRY(ak_fail(err, AK_NOT_FOUND, "%s: the folder has no %s, so it is not a kernel",
-                           files->folder, AK_PROBLEM_FILE));
+            (void)snprintf(script, sizeof script, "%.255s.py", ak_fs_base(files->folder));
+            AK_TRY(ak_fs_join(path, files->folder, script, err));
+            AK_TRY(ak_fs_is_file(path)
+                       ? ak_fail(err, AK_NOT_FOUND, "%s: name the Triton kernel in this folder, %s",
+                                 files->folder, path)
+                       : ak_fail(err, AK_NOT_FOUND,
+                                 "%s: the folder has no %s, so it is not a kernel", files->folder,
+                                 AK_PROBLEM_FILE));
         }
     } else if (python) {
         AK_TRY(ak_python_kernel_folder(files->folder, name, err));

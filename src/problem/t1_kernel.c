@@ -513,8 +513,11 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
     {
         if (!ak_text_is_one_of(key, known) ||
             (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
-            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported", c.where,
-                           key));
+            const char *near = ak_text_meant(key, known);
+            near = near != NULL && strcmp(near, key) != 0 ? near : NULL;
+            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported%s%s%s",
+                           c.where, key, near == NULL ? "" : "; did you mean \"", ak_or_empty(near),
+                           near == NULL ? "" : "\"?"));
         }
     }
     AK_TRY(read_sizes(&c));

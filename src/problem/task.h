@@ -136,6 +136,11 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
+/* Sets *out to the first condition of the space that a configuration breaks at a shape, or to NULL.
+   At the task's own sizes there is none. The text lives as long as the task. */
+ak_status ak_task_broken_condition(const char **out, const ak_task *task, const ak_shape *shape,
+                                   const ak_config *config, ak_error *err);
+
 /* Returns true if all parameters that the conditions with `EverySize`, Workspace and Threads read
    have equal values in both configurations, so that both are allowed at the same shapes and need
    the same workspace and threads there. Returns false for an implementation with a "Launch", which

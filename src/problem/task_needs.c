@@ -84,9 +84,8 @@ static bool mentions(const char *text, const char *name)
 }
 
 /* Returns whether a parameter that the source does not mention is certainly unused. This needs a
-   source that has the kernel and is all that is compiled, that does not paste names together (##)
-   or hide code in texts (_Pragma), and a backend that passes parameters as macros. A backend does
-   so if it has rules for options. */
+   source that has the kernel, is all that is compiled and does not paste names together (##), and a
+   backend that passes parameters as macros. A backend does so if it has rules for options. */
 static bool is_whole(const ak_task *task)
 {
     const char *source = task->implementation->source;
@@ -94,7 +93,7 @@ static bool is_whole(const ak_task *task)
     return source != NULL && rules != NULL && rules->allows_option != NULL &&
            mentions(source, task->implementation->kernel_name) && !task->recorded && !task->sheet &&
            !ak_implementation_is_triton(task->implementation) && strstr(source, "##") == NULL &&
-           strstr(source, "#include \"") == NULL && strstr(source, "_Pragma") == NULL;
+           strstr(source, "#include \"") == NULL;
 }
 
 ak_status ak_task_find_unused(ak_task *task, ak_error *err)
@@ -106,7 +105,8 @@ ak_status ak_task_find_unused(ak_task *task, ak_error *err)
     if (!is_whole(task)) {
         return AK_OK;
     }
-    plain = ak_source_plain(task->implementation->source);
+    const char *source = task->implementation->source; /* code in texts counts */
+    plain = strstr(source, "_Pragma") == NULL ? ak_source_plain(source) : ak_strdup(source);
     AK_TRY(ak_made(plain, err));
     AK_TRY(ak_json_text(&specification,
                         json_object_get(task->implementation->definition, "KernelSpecification"),
@@ -279,6 +279,24 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
     for (size_t i = 0; *out && config != NULL && i < json_array_size(conditions); i++) {
         const char *text = for_every_size(json_array_get(conditions, i));
         *out = text == NULL || holds(text, scope, implementation->where);
+    }
+    ak_scope_free(scope);
+    return AK_OK;
+}
+
+ak_status ak_task_broken_condition(const char **out, const ak_task *task, const ak_shape *shape,
+                                   const ak_config *config, ak_error *err)
+{
+    const json_t *conditions = conditions_of(task);
+    ak_scope *scope = NULL;
+    *out = NULL;
+    AK_DO(ak_task_scope(&scope, task, shape, config, err));
+    for (size_t i = 0; *out == NULL && i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+        const char *text = json_is_string(condition)
+                               ? json_string_value(condition)
+                               : ak_json_text_or_null(condition, "Expression");
+        *out = text == NULL || holds(text, scope, task->implementation->where) ? NULL : text;
     }
     ak_scope_free(scope);
     return AK_OK;

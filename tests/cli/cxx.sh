@@ -1,7 +1,7 @@
 # Host kernels in C++: as ak_kernel and as a plain function that a Launch calls; and what C++ cannot do here.
 command -v gcc >/dev/null && echo 'int x;' | gcc -xc++ -c -o /dev/null - 2>/dev/null || { echo "no gcc for C++"; exit 77; }
 autokernel new kernel mine >/dev/null
-check() { autokernel check ./mine --config "UNROLL=4,THREADS=1,COMPILER=gcc,OPT_LEVEL=2" --size n=64 --quiet 2>&1 | grep -E '^(ok|1 of|autokernel|compile_error|rejected|invalid)' | sed 's/error .* of what/error E of what/'; }
+check() { autokernel check ./mine "$@" --config "UNROLL=4,THREADS=1,COMPILER=gcc,OPT_LEVEL=2" --size n=64 --quiet 2>&1 | grep -E '^(ok|1 of|autokernel|compile_error|rejected|invalid)' | sed 's/error .* of what/error E of what/'; }
 sed -i 's/"Language": "C"/"Language": "C++"/; s/gnu17/gnu++17/' mine/host.json
 cat >mine/host.c <<'C'
 template <int N> static inline void part(float *z, const float *x, const float *y)
@@ -36,7 +36,14 @@ try 's/{ "Int64": "n" }/{ "TensorMap": "n" }/'
 try 's/"Launch": {/"Launch": { "Grid": [1],/'
 try 's/"Language": "C++"/"Language": "Pascal"/'
 try 's/"Threads": "THREADS"/"Threads": "openmp"/'
-echo "-- what needs the library of C++"
+echo "-- a plain function of the task's own dtype"
 cp host.json mine
+cp mine/host.c host.c
+sed -i 's/"dtypes": \["f32"\]/"dtypes": ["f32", "f64"]/; s/"tolerance": {/& "f64": { "relative": "4*eps", "rms": "4*eps" },/' mine/problem.json
+(printf '#if dtype_is_f64\ntypedef double real;\n#else\ntypedef float real;\n#endif\n'; sed 's/float /real /g; s/2\.0f/2/' <host.c) >mine/host.c
+check
+check --dtype f64
+cp host.c mine
+echo "-- what needs the library of C++"
 sed -i 's/int64_t i = 0;/int64_t i = 0; float *p = new float[n]; p[n \/ 2] = x[0]; z[0] = p[n \/ 3]; delete[] p;/' mine/host.c
 check

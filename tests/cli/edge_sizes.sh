@@ -1,5 +1,6 @@
 # check says at how many edge-case sizes a configuration was tried where conditions exclude some, and does not
-# say that it is right over sizes of which none was tried. An archive that is not there yet knows nothing, and is
+# say that it is right over sizes of which none was tried. A failure at a size at which a condition without EverySize
+# does not hold names the condition. An archive that is not there yet knows nothing, and is
 # no error where several implementations could be taken from it.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
@@ -12,6 +13,12 @@ $check | grep right
 $check --json | grep -o '"edge_cases": *[0-9]*'
 sed 's/"Conditions": \[/"Conditions": [{"Expression": "n == 64", "EverySize": true},/; s/},\]/}]/' <host.json >mine/host.json
 $check | grep right
+echo "-- a failure where a condition does not hold that has no EverySize"
+cp mine/host.c host.c
+sed 's/"Conditions": \[/"Conditions": ["n % UNROLL == 0",/' <host.json >mine/host.json
+sed 's/for (; i < end; i++)/for (; 0;)/' <host.c >mine/host.c
+$check 2>/dev/null | grep -o 'at n=[0-9]*:\|(.*written).*'
+cp host.c mine/host.c
 cp host.json mine/host.json
 echo "-- several implementations and no archive"
 sed 's/host\.c/other.c/' mine/host.json >mine/host_other.json

@@ -31,7 +31,7 @@ baselines() { # their JSON: replaces those that are there
     sed -i "s/\"mine\"/\"m\"/; s#\"reference\": *\"reference.c\"#&, \"baselines\": [$1]#" m/problem.json
 }
 # The names, without versions and times; and whether they are right.
-table() { autokernel compare ./m --size 1000 --time 0.1s --libraries "${1:-default}" 2>&1 | sed -n -E 's/ +[0-9.]+ +[0-9.]+ \.\. .*/ measured/; s/(failed|measured) +/\1 /; s/ +-  -.*failed/ failed/; /^autokernel|measured$|failed/p'; }
+table() { autokernel compare ./m --size 1000 --time 0.1s --libraries "${1:-default}" "${@:2}" 2>&1 | sed -n -E 's/ +[0-9.]+ +[0-9.]+ \.\. .*/ measured/; s/(failed|measured) +/\1 /; s/ +-  -.*failed/ failed/; /^autokernel|measured$|failed/p'; }
 all='{"Buffer": "X"}, {"Buffer": "Y"}, {"Buffer": "Z"}'
 naive='{"name": "naive", "source": "naive.c", "function": "scale", "arguments": ['$all', {"Int64": "n"}]}'
 library='{"name": "library", "library": "./libmine.so", "function": "library_scale", "arguments": [{"Int64": "n"}, {"Float32": 2}, '"$all"']}'
@@ -122,6 +122,15 @@ table
 echo "-- the name of a function may be long"
 baselines "${library/library_scale/$long}"
 table
+echo "-- a source in C for each dtype"
+cp mine/naive.c naive.c
+(printf '#if dtype_is_f64\n#define float double\n#endif\n'; cat naive.c) >mine/naive.c
+baselines "$naive"
+sed -i 's/"dtypes": \["f32"\]/"dtypes": ["f32", "f64"]/; s/"tolerance": {/& "f64": { "relative": "4*eps", "rms": "4*eps" },/' m/problem.json
+sed -i '1s/^/#if dtype_is_f64\n#define float double\n#endif\n/' m/host.c
+table
+table default --dtype f64
+cp naive.c mine
 echo "-- refused"
 refused() { baselines "$1" && table; }
 refused '{"name": "naive"}'

@@ -53,3 +53,11 @@ echo "-- a fill that no size allows"
 body ak_reference double double >sums/reference.c
 sed -i 's/uniform(0,B-1)/uniform(1,B-2)/' sums/problem.json
 autokernel check ./sums --config default
+echo "-- a reference that is wrong, so that all configurations are; a kernel that one parameter makes wrong"
+sed -i 's/uniform(1,B-2)/uniform(0,B-1)/' sums/problem.json
+body ak_reference double double | sed 's/x\[i\] + x/x[i] - x/' >sums/reference.c
+both() { autokernel check ./sums --config U=1 --config U=2 2>/dev/null | grep -E 'same|^[012] of'; }
+both
+body ak_reference double double >sums/reference.c
+body ak_kernel float int32_t | sed 's/x\[i\] + x/x[i] + U * x/' >sums/host.c
+both

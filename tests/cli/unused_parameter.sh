@@ -9,6 +9,13 @@ try tune ./double --evals 1 --finish-time 0.02 --libraries none
 # A default for programs that do not define it is no use of it.
 printf '#ifndef TILE\n# define TILE 1\n#endif\n' >>double/host.c
 try check ./double --config default
+echo "-- a pragma in a text: without the name, with it"
+cp double/host.c host.c
+sed '0,/^    *for (/s//    _Pragma("GCC unroll 4")\n&/' <host.c >double/host.c
+try check ./double --config default
+sed '0,/^    *for (/s//    _Pragma("GCC unroll TILE")\n&/' <host.c >double/host.c
+try check ./double --config default
+cp host.c double/host.c
 echo "-- many with long names, too"
 cp -r double many
 for i in $(seq 20 42); do

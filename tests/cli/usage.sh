@@ -72,3 +72,5 @@ try history --source '#1' --status ok
 try study matmul --space a.json
 try new kernel k --from a.cu --cuda
 try new kernel k --triton --cuda
+autokernel new kernel tri --triton >/dev/null
+try check ./tri/

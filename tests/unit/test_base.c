@@ -423,6 +423,8 @@ static void test_json_says_what_people_usually_mean(void **state)
         {"{\"a\": -Infinity}", "neither NaN"},
         {"{\"a\": 1,}", "one too many"},
         {"[1,\n 2,\n]", "one too many"},
+        {"{\"a\": 1\n \"b\": 2}", "2:4: '}' expected near '\"b\"'; the comma before it is missing"},
+        {"[1 {\"a\": 2}]", "; the comma before it is missing"},
         {"// mine\n{}", "no comments"},
         {"{} # mine", "no comments"},
         {"{'a': 1}", "double quotes"},

@@ -238,6 +238,7 @@ static void test_faults(void **state)
         {"name", NULL, "\"name\" is missing"},
         {"name", "\"a b\"", "the name \"a b\" must be"},
         {"descripton", "\"x\"", "unknown key \"descripton\"; did you mean \"description\"?"},
+        {"tolerance", "{\"f32\":{\"relative\":\"eps\",\"abs\":\"eps\"}}", "mean \"absolute\"?"},
         {"sizes", NULL, "\"sizes\" is missing"},
         {"sizes", "[]", "\"sizes\" is empty"},
         {"sizes", "[7]", "size 1 must be an object"},

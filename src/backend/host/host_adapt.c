@@ -17,10 +17,31 @@
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS  "0123456789"
 
+#define ELEMENT "ak_task_element" /* the type of the task's dtype, if the problem has several */
+
+static const char *c_type(ak_dtype dtype)
+{
+    return ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == 2 ? "void" : ak_dtype_c_type(dtype);
+}
+
+/* Declares ELEMENT. The macro of the dtype comes with the task's options; without it the first
+   dtype counts. */
+static void print_element(ak_buf *out, const ak_problem *problem)
+{
+    for (size_t i = 1; i < problem->dtype_count; i++) {
+        ak_buf_print(out, "#%s dtype_is_%s\ntypedef %s " ELEMENT ";\n", i == 1 ? "if" : "elif",
+                     ak_dtype_text(problem->dtypes[i]), c_type(problem->dtypes[i]));
+    }
+    if (problem->dtype_count > 1) {
+        ak_buf_print(out, "#else\ntypedef %s " ELEMENT ";\n#endif\n", c_type(problem->dtypes[0]));
+    }
+}
+
 static const char *type_of(const ak_argument_spec *argument, const ak_problem *problem)
 {
-    ak_dtype dtype = argument->dtype_follows ? problem->dtypes[0] : argument->dtype;
-    return ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == 2 ? "void" : ak_dtype_c_type(dtype);
+    return !argument->dtype_follows   ? c_type(argument->dtype)
+           : problem->dtype_count > 1 ? ELEMENT
+                                      : c_type(problem->dtypes[0]);
 }
 
 static ak_status print_buffer(ak_buf *out, const char *name, const ak_host_entry *entry,
@@ -128,10 +149,16 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
             return print_value(out, ak_dtype_c_type(dtype), text, entry, err);
         }
     }
-    ak_dtype_list(list, ak_dtype_scalar, NULL, " and ");
-    return ak_fail(err, AK_INVALID,
-                   "%s: Launch: an argument of host code is one of Buffer, Workspace, Null, %s",
-                   entry->where, list);
+    char *text = NULL;
+    AK_DO(ak_json_text(&text, argument, err));
+    ak_dtype_list(list, ak_dtype_scalar, NULL, " or ");
+    ak_status status =
+        ak_fail(err, AK_INVALID,
+                "%s: Launch: the argument %.60s is not understood; write {\"Buffer\": \"NAME\"}, "
+                "{\"Workspace\": true}, {\"Null\": true} or a value, {\"Int32\": \"n\"}, of %s",
+                entry->where, text, list);
+    ak_text_free(text);
+    return status;
 }
 
 /* Declares a function that is written in another language. The types of its parameters are those
@@ -175,6 +202,7 @@ ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err)
     /* A missing function is found in the artifact, with a better message (host_compile.c). */
     ak_buf_puts(out, "#ifndef __cplusplus\n#pragma GCC diagnostic warning "
                      "\"-Wimplicit-function-declaration\"\n#endif\n");
+    print_element(out, entry->problem);
     ak_buf_puts(out, "#line 1 \"Launch\"\n");
     if (ak_text_same(entry->language, AK_LANGUAGE_FORTRAN)) {
         AK_DO(declare(out, list, entry, err));

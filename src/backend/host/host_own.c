@@ -61,8 +61,10 @@ static ak_status print_source(ak_buf *out, const ak_problem *problem, const ak_o
 static ak_status compile(const char *artifact, const char *source, const ak_task *task,
                          const ak_own_baseline *own, const char *folder, ak_error *err)
 {
-    const char *options[OPTIONS_MAX] = {"-std=gnu17", "-O3", "-march=native"};
-    size_t count = own->options == NULL ? 3 : 1;
+    char dtype[32];
+    (void)snprintf(dtype, sizeof dtype, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
+    const char *options[OPTIONS_MAX] = {"-std=gnu17", dtype, "-O3", "-march=native"};
+    size_t count = own->options == NULL ? 4 : 2;
     ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     for (size_t i = 0; i < json_array_size(own->options) && count < OPTIONS_MAX; i++) {
         const char *option = json_string_value(json_array_get(own->options, i));
