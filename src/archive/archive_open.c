@@ -25,7 +25,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/utf8.h"
 
 #define BUSY_TIMEOUT_MS 10000
 /* Larger archives are not checked as a whole when they are opened, because that takes 1 ms per MiB;

@@ -7,7 +7,6 @@
  */
 #include "archive/archive.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>

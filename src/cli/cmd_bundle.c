@@ -7,7 +7,6 @@
 #include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 

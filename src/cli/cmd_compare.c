@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fs.h"
 #include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/reported.h"

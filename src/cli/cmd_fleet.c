@@ -2,7 +2,6 @@
    size on its own node. */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/options.h"

@@ -1,7 +1,6 @@
 /* cmd_list.c: lists what this build offers, or the parameters and conditions of one kernel. */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "cli/options.h"
 #include "cli/table.h"

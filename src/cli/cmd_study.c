@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/device_name.h"
 #include "cli/keep_study.h"
 #include "cli/like_args.h"

@@ -12,7 +12,6 @@
 #include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/table.h"
 #include "cli/task_args.h"
 #include "cli/tune_sizes.h"
 #include "cli/wide.h"

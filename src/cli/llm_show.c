@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "cli/mcp.h"
-#include "cli/options.h"
 #include "cli/roofline_cell.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 #ifndef AK_CLI_TASK_ARGS_H
 #define AK_CLI_TASK_ARGS_H
 
-#include "base/buf.h"
 #include "cli/command.h"
 #include "cli/output.h"
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/shell.h"

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
-#include "base/fs.h"
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 

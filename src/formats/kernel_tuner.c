@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/proc.h"
 #include "base/text.h"
 

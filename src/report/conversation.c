@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "archive/archive.h"
-#include "base/alloc.h"
 #include "report/gather.h"
 #include "report/outcome.h"
 

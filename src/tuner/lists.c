@@ -1,7 +1,6 @@
 /* lists.c: implements ak_list and ak_doctor, which say what this build and this machine offer. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/script.h"
 #include "base/alloc.h"
@@ -9,7 +8,6 @@
 #include "llm/llm.h"
 #include "measure/pressure.h"
 #include "strategy/strategy.h"
-#include "tuner/session.h"
 #include "tuner/warning.h"
 
 /* Lists what only a worker knows, such as devices and libraries: the tuner itself loads no driver
