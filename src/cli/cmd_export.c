@@ -135,7 +135,7 @@ static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter
 /* Warns if the kernel has changed since the run whose table is exported. The filter may also match
    trials of other runs, so only the trials of that run are examined. */
 static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter *filter,
-                                   const ak_args *args, ak_error *err)
+                                   const ak_outdated_to *to, ak_error *err)
 {
     char *text = NULL;
     json_t *table = NULL;
@@ -143,7 +143,7 @@ static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter 
     status = ak_archive_export_text(&text, archive, filter, "dispatch", err);
     AK_TRY(ak_out_parse(&table, status, &text, "dispatch table", err));
     const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
-    status = ak_say_changed_matching(archive, &of_run, args, true, err);
+    status = ak_say_changed_matching(archive, &of_run, to, err);
 out:
     json_decref(table);
     return status;
@@ -196,6 +196,7 @@ static int export_bundle(const char *format, const ak_args *args)
                                  .note = say_note,
                                  .before = look_at_target,
                                  .context = &e};
+    const ak_outdated_to to = ak_outdated_on(args, true);
     int code = AK_EXIT_FAILED;
     ak_status status = AK_OK;
     AK_TRY(ak_made(e.notes, &err));
@@ -210,8 +211,8 @@ static int export_bundle(const char *format, const ak_args *args)
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, e.notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
-    AK_TRY(request.table ? say_table_changed(selection.archive, &filter, args, &err)
-                         : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
+    AK_TRY(request.table ? say_table_changed(selection.archive, &filter, &to, &err)
+                         : ak_say_changed_matching(selection.archive, &shipped, &to, &err));
 out:
     if (status != AK_OK) {
         code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
@@ -235,6 +236,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     ak_task *task = NULL;
     ak_trial best = {0};
     char *text = NULL;
+    const ak_outdated_to to = ak_outdated_on(args, true);
     int code = AK_EXIT_DONE;
     ak_status status = AK_OK;
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
@@ -255,9 +257,9 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_say_environment(selection.archive, &best, &err));
     }
-    AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, args, true, &err)
-           : table ? say_table_changed(selection.archive, &filter, args, &err)
-                   : ak_say_changed_matching(selection.archive, &filter, args, true, &err));
+    AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, &err)
+           : table ? say_table_changed(selection.archive, &filter, &to, &err)
+                   : ak_say_changed_matching(selection.archive, &filter, &to, &err));
     if (to_file) {
         suggest(args, selection.place, format, path);
     }

@@ -126,7 +126,8 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
     ak_status status = AK_OK;
     AK_TRY(select_trials(&selection, call, err));
     AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
-    AK_TRY(ak_list_changed(changed, call->mcp->archive, list, count, operand_of(call), err));
+    const ak_outdated_to to = {.operand = operand_of(call), .list = changed};
+    AK_TRY(ak_say_changed(call->mcp->archive, list, count, &to, err));
     for (size_t i = 0; i < count; i++) {
         json_t *one = ak_mcp_trial_json(&list[i]), *finish = NULL;
         AK_TRY(ak_stored(ak_json_append(trials, one), err));
@@ -223,6 +224,7 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
                               const ak_mcp_call *call, ak_error *err)
 {
     ak_archive *archive = call->mcp->archive;
+    const ak_outdated_to to = {.operand = operand_of(call), .list = changed};
     selected selection = {0};
     ak_args args;
     ak_task *task = NULL;
@@ -241,9 +243,9 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
         AK_TRY(ak_archive_export(archive, filter, format, path, err));
         if (strcmp(format, "best") == 0) {
             AK_TRY(ak_trials_best(&list, &count, archive, filter, err));
-            AK_TRY(ak_list_changed(changed, archive, list, count, operand_of(call), err));
+            AK_TRY(ak_say_changed(archive, list, count, &to, err));
         } else {
-            AK_TRY(ak_list_changed_matching(changed, archive, filter, operand_of(call), err));
+            AK_TRY(ak_say_changed_matching(archive, filter, &to, err));
         }
     }
 out:
