@@ -71,8 +71,8 @@ ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, co
 /* ---- cache files ----------------------------------------------------------------------------- */
 
 /* Appends `braces` to the first `length` bytes of the text and parses that. */
-static ak_status parse_closed(json_t **out, const char *text, size_t length, const char *braces,
-                              const char *path, ak_error *err)
+static bool parse_closed(json_t **out, const char *text, size_t length, const char *braces,
+                         const char *path)
 {
     while (length > 0 && strchr(" \t\r\n,", text[length - 1]) != NULL) {
         length--;
@@ -80,12 +80,10 @@ static ak_status parse_closed(json_t **out, const char *text, size_t length, con
     ak_buf closed = AK_BUF(AK_JSON_BYTES_MAX);
     ak_buf_append(&closed, text, length);
     ak_buf_puts(&closed, braces);
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&closed, err));
-    AK_TRY(ak_python_json_parse(out, closed.data, closed.length, path, err));
-out:
+    bool good = ak_buf_status(&closed, NULL) == AK_OK &&
+                ak_python_json_parse(out, closed.data, closed.length, path, NULL) == AK_OK;
     ak_buf_free(&closed);
-    return status;
+    return good;
 }
 
 /* Returns the length of the text up to the end of its last whole entry: of the last brace that
@@ -123,11 +121,10 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char **left_out, const char 
     if (status != AK_INVALID) {
         return status;
     }
-    if (parse_closed(out, text, length, "}", path, NULL) == AK_OK ||
-        parse_closed(out, text, length, "}}", path, NULL) == AK_OK) {
+    if (parse_closed(out, text, length, "}", path) || parse_closed(out, text, length, "}}", path)) {
         return AK_OK;
     }
-    if (parse_closed(out, text, whole_entries(text, length), "}}", path, NULL) != AK_OK) {
+    if (!parse_closed(out, text, whole_entries(text, length), "}}", path)) {
         return status;
     }
     *left_out = "the cache of Kernel Tuner ends in the middle of an entry, which is left out";
