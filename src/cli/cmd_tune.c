@@ -141,7 +141,7 @@ static void print_next(const ak_task *task, const ak_archive *archive, const ak_
         return;
     }
     if (strcmp(result->stopped_by, "cancelled") == 0) {
-        ak_next_resume("tune", args);
+        ak_next_resume(args);
     }
     ak_next_on_task("export", "write best_config.json", args, task, true);
     ak_next_on_archive("report", result->run, "what happened in this run", args);
@@ -329,7 +329,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     } else if (!result.found) {
         const bool left = !json && ak_next_import(archive, args);
         if (strcmp(result.stopped_by, "cancelled") == 0 && !json && !left) {
-            ak_next_resume("tune", args);
+            ak_next_resume(args);
         }
         code = nothing_found(&result, &progress, args);
     } else {

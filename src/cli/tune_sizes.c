@@ -343,7 +343,7 @@ out:
     if ((status == AK_CANCELLED ||
          (result.stopped_by != NULL && strcmp(result.stopped_by, "cancelled") == 0)) &&
         (archive == NULL || ak_archive_left(archive) == NULL)) {
-        ak_next_resume("tune", args);
+        ak_next_resume(args);
     }
     const bool left = archive != NULL && ak_archive_left(archive) != NULL;
     ak_sizes_result_clear(&result);
