@@ -360,8 +360,7 @@ static bool translate(json_t *value, const merge *m, int depth)
     size_t i;
     bool good = depth < JSON_DEPTH;
     if (json_is_object(value)) {
-        json_object_foreach(value, key, part)
-        {
+        json_object_foreach(value, key, part) {
             const merged_run *run =
                 strcmp(key, "run") == 0 ? find_run(m, json_string_value(part)) : NULL;
             int64_t trial = strcmp(key, "trial") == 0 && json_is_integer(part)
@@ -372,8 +371,7 @@ static bool translate(json_t *value, const merge *m, int depth)
                    translate(part, m, depth + 1);
         }
     } else if (json_is_array(value)) {
-        json_array_foreach(value, i, part)
-        {
+        json_array_foreach(value, i, part) {
             good = good && translate(part, m, depth + 1);
         }
     }

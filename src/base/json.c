@@ -199,8 +199,7 @@ ak_status ak_json_only(const json_t *object, const char *const *keys, const char
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         if (!ak_text_is_one_of(key, keys)) {
             const char *near = ak_text_nearest(key, keys);
             return near == NULL
@@ -217,8 +216,7 @@ ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const c
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         const char *near = ak_text_nearest(key, keys);
         if (near != NULL && strcmp(near, key) != 0) {
             return ak_fail(err, AK_INVALID, "%s: unknown key \"%.60s\"; did you mean \"%s\"?",
@@ -283,8 +281,7 @@ static void print_object(ak_buf *out, const json_t *object, bool indented, size_
     const char *key, *comma = "";
     json_t *item;
     ak_buf_putc(out, '{');
-    json_object_foreach((json_t *)(uintptr_t)object, key, item)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, item) {
         ak_buf_puts(out, comma);
         new_line(out, indented, depth + 1);
         ak_json_quote(out, key, strlen(key));

@@ -31,8 +31,7 @@ static void add_first_size(ak_buf *command, const char *path)
         return;
     }
     json_t *first = json_array_get(json_object_get(document, "sizes"), 0);
-    json_object_foreach(json_object_get(first, "size"), name, value)
-    {
+    json_object_foreach(json_object_get(first, "size"), name, value) {
         ak_buf_print(command, "%s%s=%lld", before, name, (long long)json_integer_value(value));
         before = ",";
     }

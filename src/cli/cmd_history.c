@@ -248,8 +248,7 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
     ak_table table;
     ak_table_begin(&table, "run", "time (UTC)", "kernel", "device", "size", "strategy",
                    ">evaluations", ">best ms", NULL);
-    json_array_foreach(runs, i, run)
-    {
+    json_array_foreach(runs, i, run) {
         add_run(&table, run);
     }
     ak_table_print(&table);

@@ -65,8 +65,7 @@ static void describe_trials(ak_buf *out, const json_t *trials)
 {
     const json_t *each;
     size_t i;
-    json_array_foreach(trials, i, each)
-    {
+    json_array_foreach(trials, i, each) {
         char ms[AK_NUMBER_BYTES];
         const char *reason = ak_json_text_at(each, "reason");
         ak_buf_print(out, "#%lld %s %s ms; %s; %s%s%s\n",
@@ -173,8 +172,7 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
         status = ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err);
         AK_TRY(ak_out_parse(&runs, status, &list, "runs", err));
     }
-    json_array_foreach(runs, i, each)
-    {
+    json_array_foreach(runs, i, each) {
         const char *kernel = ak_json_text_at(each, "kernel");
         const bool imported = json_is_true(json_object_get(each, "imported"));
         if (AK_FIND(mcp->kernels, mcp->kernel_count, name, kernel) == mcp->kernel_count) {

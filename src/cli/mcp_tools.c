@@ -160,8 +160,7 @@ static json_t *output_schema(const ak_mcp_tool *tool)
     ak_buf_print(&text, "{\"type\": \"object\", \"properties\": {%s}}", tool->output);
     json_t *schema = parse(&text), *required = json_array();
     ak_buf_free(&text);
-    json_object_foreach(json_object_get(schema, "properties"), key, each)
-    {
+    json_object_foreach(json_object_get(schema, "properties"), key, each) {
         ak_json_add(&required, json_string(key));
     }
     bool good = ak_json_set(schema, "required", required);
@@ -244,8 +243,7 @@ ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
     if (json_is_string(value)) {
         ak_buf_puts(&text, json_string_value(value));
     }
-    json_object_foreach((json_t *)value, key, each)
-    {
+    json_object_foreach((json_t *)value, key, each) {
         ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", key);
         if (json_is_string(each)) {
             ak_buf_puts(&text, json_string_value(each));

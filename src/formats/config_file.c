@@ -98,8 +98,7 @@ static ak_status measure(double *out, const json_t *wanted, const json_t *size, 
     const char *name;
     json_t *value;
     *out = 0;
-    json_object_foreach((json_t *)(uintptr_t)wanted, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)wanted, name, value) {
         int64_t here;
         AK_DO(ak_json_int(&here, size, name, place, err));
         if (here < 1) {

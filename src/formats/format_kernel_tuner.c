@@ -51,8 +51,7 @@ static json_t *problem_size(const char *size)
     const char *key;
     json_t *value;
     bool good = true;
-    json_object_foreach(object, key, value)
-    {
+    json_object_foreach(object, key, value) {
         good = good && json_array_append(array, value) == 0;
     }
     json_decref(object);
@@ -67,8 +66,7 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
     const char *name;
     json_t *value;
     bool same = first || json_object_size(config) == json_object_size(writer->params);
-    json_object_foreach((json_t *)(uintptr_t)config, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
         json_t *list = json_object_get(writer->params, name);
         if (list == NULL && first) {
             list = json_array();
@@ -214,8 +212,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     json_t *keys = json_array(), *own = json_object(), *value;
     bool good = ak_format_set_texts(own, first, own_texts) &&
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
-    json_object_foreach(writer->params, name, value)
-    {
+    json_object_foreach(writer->params, name, value) {
         good = good && sort_numbers(value) && ak_json_append(keys, json_string(name));
     }
     json_t *head =
@@ -229,14 +226,12 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     good = good && head != NULL;
     if (good) {
         ak_buf_puts(out, "{\n");
-        json_object_foreach(head, name, value)
-        {
+        json_object_foreach(head, name, value) {
             print_member(out, name, value);
             ak_buf_puts(out, ",\n");
         }
         ak_buf_puts(out, "\"cache\": {");
-        json_object_foreach(writer->cache, name, value)
-        {
+        json_object_foreach(writer->cache, name, value) {
             ak_buf_puts(out, separator);
             print_member(out, name, value);
             separator = ",\n";
@@ -395,8 +390,7 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     json_t *entry;
     AK_DO(ak_kernel_tuner_parse(&file, ak_import_left_out(import), text, length, path, err));
     AK_TRY(take_head(&task, &order, &cache, file, path, err));
-    json_object_foreach((json_t *)(uintptr_t)cache, key, entry)
-    {
+    json_object_foreach((json_t *)(uintptr_t)cache, key, entry) {
         char where[512];
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
         AK_TRY(read_entry(&trial, &task, order, entry, where, err));

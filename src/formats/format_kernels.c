@@ -35,8 +35,7 @@ static json_t *entry_of(json_t *trial, json_t *config)
     }
     const char *key;
     json_t *value;
-    json_object_foreach(trial, key, value)
-    {
+    json_object_foreach(trial, key, value) {
         bool taken = strcmp(key, "kernel") == 0 || json_object_get(entry, key) != NULL;
         good = good && (taken || json_object_set(entry, key, value) == 0);
     }

@@ -172,8 +172,7 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
     if (commas + 1 != json_array_size(order)) {
         return AK_OK; /* a value may have a comma of its own */
     }
-    json_array_foreach(order, i, name)
-    {
+    json_array_foreach(order, i, name) {
         char part[128], *text = NULL;
         const char *word = json_string_value(name);
         const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
@@ -237,8 +236,7 @@ ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const j
     json_t *value;
     *out = AK_TRIAL_OK;
     *name = NULL;
-    json_object_foreach((json_t *)(uintptr_t)entry, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)entry, key, value) {
         if (find_fault(out, json_string_value(value))) {
             *name = json_string_value(value);
             return AK_OK;

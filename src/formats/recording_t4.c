@@ -67,8 +67,7 @@ ak_status ak_t4_check_time(double ms, const json_t *runtimes, double unit_ms, co
     double least = 0, most = 0;
     size_t i;
     json_t *one;
-    json_array_foreach(runtimes, i, one)
-    {
+    json_array_foreach(runtimes, i, one) {
         const double runtime = json_number_value(one) * unit_ms;
         least = i == 0 || runtime < least ? runtime : least;
         most = runtime > most ? runtime : most;

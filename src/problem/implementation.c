@@ -173,8 +173,7 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
     json_t *defines, *value;
     const char *where = implementation->where, *name, *text;
     AK_DO(ak_json_object_or_null(&defines, kernel, "Defines", where, err));
-    json_object_foreach(defines, name, value)
-    {
+    json_object_foreach(defines, name, value) {
         if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {
             return ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is not a name", where, name);
         }

@@ -24,8 +24,7 @@ static ak_status refuse_edge_key(const ak_problem_reader *r)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)r->json, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)r->json, key, value) {
         if (strncmp(key, "edge", 4) == 0) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: unknown key \"%.60s\"; the list of edge-case sizes is \"awkward\"",
@@ -252,8 +251,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
     }
     const char *name;
     json_t *value;
-    json_object_foreach(all, name, value)
-    {
+    json_object_foreach(all, name, value) {
         ak_dtype dtype;
         if (!ak_dtype_parse(&dtype, name) ||
             !(ak_problem_has_dtype(problem, dtype) || may_write(problem, dtype))) {

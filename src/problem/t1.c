@@ -98,8 +98,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
     ak_buf text = AK_BUF(4096);
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)document, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)document, key, value) {
         if (strcmp(key, read[0]) != 0 && strcmp(key, read[1]) != 0) {
             ak_buf_print(&text, "%s%.60s", text.length == 0 ? "" : ", ", key);
         }

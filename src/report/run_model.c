@@ -426,8 +426,7 @@ static void find_default(ak_report_model *model)
 {
     size_t i;
     const json_t *one;
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one)
-    {
+    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
         if (ak_json_text_is(one, "name", "default")) {
             model->default_config = ak_json_text_or_null(one, "config");
         }

@@ -71,8 +71,7 @@ static ak_status check_option_names(const json_t *options, const ak_parameter_bo
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)options, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)options, key, value) {
         if (strcmp(key, "true") != 0 && strcmp(key, "false") != 0 &&
             !AK_HAS_TEXT(body->text, count, key)) {
             return ak_fail(r->err, AK_INVALID,

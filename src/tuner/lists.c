@@ -19,8 +19,7 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
     AK_DO(ak_pool_probe(&probe, false, err));
     size_t i;
     json_t *entry;
-    json_array_foreach(json_object_get(probe, key), i, entry)
-    {
+    json_array_foreach(json_object_get(probe, key), i, entry) {
         const char *name = ak_json_text_or_null(entry, name_key);
         const char *text = ak_json_text_or_null(entry, text_key);
         const char *note = ak_json_text_or_null(entry, "note");

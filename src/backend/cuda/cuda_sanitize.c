@@ -139,8 +139,7 @@ static ak_status open_task(ak_task **out, const json_t *file, const char *path, 
     AK_TRY(ak_json_object_or_null(&object, file, "task", path, err));
     AK_TRY(ak_json_object_or_null(&known, file, "facts", path, err));
     AK_TRY(ak_task_spec_from_json(&spec, object, err));
-    json_object_foreach(known, name, value)
-    {
+    json_object_foreach(known, name, value) {
         AK_TRY(ak_scope_set_int(facts, name, json_integer_value(value), err));
     }
     const ak_device_facts device = {
