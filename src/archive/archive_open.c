@@ -255,9 +255,7 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
     AK_DO(check_version(&version, archive, err));
     AK_DO(check_pages(archive, err));
     if (sqlite3_db_readonly(archive->db, "main") == 1) {
-        return ak_fail(err, AK_IO,
-                       "%s is not writable; check its permissions or give another "
-                       "path",
+        return ak_fail(err, AK_IO, "%s is not writable; check its permissions or give another path",
                        archive->path);
     }
     if (version < AK_SCHEMA_VERSION) {
@@ -352,8 +350,7 @@ static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error 
     return (code & 0xff) == SQLITE_NOTADB
                ? ak_fail(err, AK_CORRUPT, "%s is not an archive (not a SQLite file)", archive->path)
                : ak_fail(err, AK_IO,
-                         "%s: cannot be read (%s); copy it%s to a place that is "
-                         "writable",
+                         "%s: cannot be read (%s); copy it%s to a place that is writable",
                          archive->path, sqlite3_errstr(code),
                          log_waits ? " and the -wal file beside it" : "");
 }

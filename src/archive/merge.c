@@ -172,8 +172,7 @@ static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there,
     }
     return ak_store_change(
         m->archive,
-        "UPDATE runs SET started = ?2, strategy = ?3, options = ?4, "
-        "imported = 0 WHERE id = ?1",
+        "UPDATE runs SET started = ?2, strategy = ?3, options = ?4, imported = 0 WHERE id = ?1",
         (const char *const[]){here->id, there->started, there->strategy, there->options_json}, 4,
         err);
 }
@@ -265,8 +264,7 @@ static int64_t trial_here(const merge *m, int64_t id)
 
 static const char same_trial_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND run IS "
-    "?3 "
-    "AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
+    "?3 AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
 
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {

@@ -57,14 +57,12 @@ const ak_mcp_tool ak_mcp_tools[] = {
      true, true, "", "",
      "\"task\": " OBJECT ", " WARNINGS ", \"facts\": " OBJECT ", \"parameters\": " OBJECTS
      ", \"conditions\": " OBJECTS ", \"default\": " OBJECT
-     ", \"cartesian\": {\"type\": \"number\"}, \"valid\": "
-     "{\"type\": \"number\"}",
+     ", \"cartesian\": {\"type\": \"number\"}, \"valid\": {\"type\": \"number\"}",
      ak_mcp_describe_space},
     {"facts", "Facts of a configuration",
      "Before anything is measured: is this configuration valid (if not, why), what is its "
-     "canonical "
-     "text, which compiler and options does it come to, how many threads and bytes of workspace "
-     "does it take, and what follows from it by the kernel's own formulas.",
+     "canonical text, which compiler and options does it come to, how many threads and bytes of "
+     "workspace does it take, and what follows from it by the kernel's own formulas.",
      true, true, "\"config\": " CONFIG, "\"config\"",
      "\"valid\": {\"type\": \"boolean\"}, \"reason\": {\"type\": [\"string\", \"null\"]}, "
      "\"facts\": {\"type\": [\"object\", \"null\"]}",
@@ -82,8 +80,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      ak_mcp_measure},
     {"compare", "Compare configurations",
      "Measures configurations, and with \"baselines\" the vendor libraries, interleaved in one "
-     "run, "
-     "which is the only fair way to say that one is faster. The verdict of each beside the "
+     "run, which is the only fair way to say that one is faster. The verdict of each beside the "
      "reference is faster, slower, tie or undecided. Nothing is archived: ratios hold within one "
      "comparison.",
      true, false,

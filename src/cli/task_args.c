@@ -127,8 +127,7 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
     }
     if (file->path[0] == 0) {
         return ak_fail(err, AK_INVALID,
-                       "--config @ needs the name of a file, such as "
-                       "--config @best_config.json");
+                       "--config @ needs the name of a file, such as --config @best_config.json");
     }
     ak_status status = AK_OK;
     AK_TRY(ak_json_read(&file->document, file->path, err));

@@ -83,8 +83,7 @@ static ak_status find_file(ak_kernel_files *files, json_t *kernel, const char *p
         return ak_stored(ak_json_set_text(kernel, "KernelFile", above), err);
     }
     return ak_fail(err, AK_NOT_FOUND,
-                   "%s: its KernelFile \"%.100s\" is neither in its folder nor "
-                   "in the one above",
+                   "%s: its KernelFile \"%.100s\" is neither in its folder nor in the one above",
                    path, file);
 }
 

@@ -310,9 +310,8 @@ static ak_status check_launch(converter *c)
     return ak_text_is_one_of(type, kinds)
                ? AK_OK
                : ak_fail(c->err, AK_INVALID,
-                         "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA "
-                         "or OpenCL",
-                         c->where, type);
+                         "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA or OpenCL", c->where,
+                         type);
 }
 
 /* ---- launch -------------------------------------------------------------------------------- */

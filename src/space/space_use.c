@@ -167,9 +167,8 @@ static ak_status check_compilers(const ak_parameter *parameter, ak_space_reader 
         if (!may_name(name)) {
             return ak_fail(
                 r->err, AK_INVALID,
-                "%s: a kernel's file must not have \"%.80s\" run: name a compiler as "
-                "PATH has it (gcc, clang-17), or set AUTOKERNEL_COMPILERS=%.80s to allow "
-                "this one",
+                "%s: a kernel's file must not have \"%.80s\" run: name a compiler as PATH has it "
+                "(gcc, clang-17), or set AUTOKERNEL_COMPILERS=%.80s to allow this one",
                 r->where, name, name);
         }
     }

@@ -332,8 +332,7 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     if (!find_tool(tool)) {
         (void)snprintf(
             out->found, sizeof out->found,
-            "compute-sanitizer is not in PATH or /usr/local/cuda: it comes with the CUDA "
-            "toolkit");
+            "compute-sanitizer is not in PATH or /usr/local/cuda: it comes with the CUDA toolkit");
         return AK_OK;
     }
     AK_TRY(ak_program_find(program, err));
