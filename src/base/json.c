@@ -194,6 +194,20 @@ ak_status ak_json_object_or_null(json_t **out, const json_t *object, const char 
     return *out == NULL || json_is_object(*out) ? AK_OK : mistyped(where, key, "an object", err);
 }
 
+ak_status ak_json_array(json_t **out, const json_t *object, const char *key, const char *where,
+                        ak_error *err)
+{
+    AK_DO(ak_json_array_or_null(out, object, key, where, err));
+    return *out == NULL ? missing(where, key, err) : AK_OK;
+}
+
+ak_status ak_json_object(json_t **out, const json_t *object, const char *key, const char *where,
+                         ak_error *err)
+{
+    AK_DO(ak_json_object_or_null(out, object, key, where, err));
+    return *out == NULL ? missing(where, key, err) : AK_OK;
+}
+
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
                        ak_error *err)
 {

@@ -166,10 +166,7 @@ static ak_status read_kernels(ak_import *import, const char *text, size_t length
     AK_DO(ak_json_parse(&file, text, length, path, err));
     ak_status status = AK_OK;
     AK_TRY(ak_json_object_or_null(&metadata, file, "metadata", path, err));
-    AK_TRY(ak_json_array_or_null(&kernels, file, "kernels", path, err));
-    if (kernels == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"kernels\" is missing", path));
-    }
+    AK_TRY(ak_json_array(&kernels, file, "kernels", path, err));
     AK_TRY(ak_import_each(import, kernels,
                           &(ak_entries){path, "kernel", read_entry, metadata, true}, err));
 out:

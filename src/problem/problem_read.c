@@ -73,10 +73,7 @@ ak_status ak_problem_read_name(const char **out, const json_t *json, bool unique
 ak_status ak_problem_read_array(json_t **out, size_t *count, const char *key, size_t max,
                                 ak_problem_reader *r)
 {
-    AK_DO(ak_json_array_or_null(out, r->json, key, r->path, r->err));
-    if (*out == NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->path, key);
-    }
+    AK_DO(ak_json_array(out, r->json, key, r->path, r->err));
     *count = json_array_size(*out);
     if (*count > max) {
         return ak_fail(r->err, AK_LIMIT, "%s: \"%s\" has %zu entries; at most %zu are possible",
