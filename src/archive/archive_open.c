@@ -25,7 +25,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/utf8.h"
 
 #define BUSY_TIMEOUT_MS 10000
 /* Larger archives are not checked as a whole when they are opened, because that takes 1 ms per MiB;
@@ -256,9 +255,7 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
     AK_DO(check_version(&version, archive, err));
     AK_DO(check_pages(archive, err));
     if (sqlite3_db_readonly(archive->db, "main") == 1) {
-        return ak_fail(err, AK_IO,
-                       "%s is not writable; check its permissions or give another "
-                       "path",
+        return ak_fail(err, AK_IO, "%s is not writable; check its permissions or give another path",
                        archive->path);
     }
     if (version < AK_SCHEMA_VERSION) {
@@ -353,8 +350,7 @@ static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error 
     return (code & 0xff) == SQLITE_NOTADB
                ? ak_fail(err, AK_CORRUPT, "%s is not an archive (not a SQLite file)", archive->path)
                : ak_fail(err, AK_IO,
-                         "%s: cannot be read (%s); copy it%s to a place that is "
-                         "writable",
+                         "%s: cannot be read (%s); copy it%s to a place that is writable",
                          archive->path, sqlite3_errstr(code),
                          log_waits ? " and the -wal file beside it" : "");
 }

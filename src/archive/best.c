@@ -147,8 +147,7 @@ json_t *ak_result_at_size(const json_t *result, const char *size)
 {
     size_t i;
     const json_t *one, *configs = json_object_get(result, "configs");
-    json_array_foreach(json_object_get(result, "sizes"), i, one)
-    {
+    json_array_foreach(json_object_get(result, "sizes"), i, one) {
         const char *name = ak_json_text_or_null(one, "size");
         json_int_t which = json_integer_value(json_object_get(one, "winner"));
         json_t *config = json_array_get(configs, (size_t)which);
@@ -296,8 +295,7 @@ static ak_status note_measured(finishes *f, const json_t *result, ak_error *err)
 {
     size_t i;
     const json_t *one;
-    json_array_foreach(json_object_get(result, "contestants"), i, one)
-    {
+    json_array_foreach(json_object_get(result, "contestants"), i, one) {
         const char *config = ak_json_text_or_null(one, "config");
         if (config != NULL && ak_json_positive_at(one, "ms") > 0) {
             AK_DO(ak_map_put(f->measured, config, i, err));
@@ -372,8 +370,7 @@ static const char *default_of(const finish *one)
 {
     size_t i;
     const json_t *candidate;
-    json_array_foreach(json_object_get(one->result, "contestants"), i, candidate)
-    {
+    json_array_foreach(json_object_get(one->result, "contestants"), i, candidate) {
         const ak_speed speed = ak_speed_read(json_object_get(candidate, "over_default"));
         if (speed.low == 1 && speed.high == 1) {
             return ak_json_text_or_null(candidate, "config");

@@ -174,8 +174,7 @@ ak_status ak_config_text_from_json(char **out, const json_t *object, const json_
                    ? ak_fail(err, AK_INVALID, "%s: a parameter name is not a string", where)
                    : print_pair(&text, name, json_object_get(object, name), where, err));
     }
-    json_object_foreach((json_t *)(uintptr_t)(order == NULL ? object : NULL), name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)(order == NULL ? object : NULL), name, value) {
         AK_TRY(print_pair(&text, name, value, where, err));
     }
     status = ak_buf_take(out, &text, err);
@@ -206,8 +205,7 @@ ak_status ak_config_text_in_result(json_t *result, ak_error *err)
     size_t i;
     json_t *candidate;
     ak_status status = config_to_text(json_object_get(result, "best"), err);
-    json_array_foreach(json_object_get(result, "contestants"), i, candidate)
-    {
+    json_array_foreach(json_object_get(result, "contestants"), i, candidate) {
         status = status == AK_OK ? config_to_text(candidate, err) : status;
     }
     return status;

@@ -7,7 +7,6 @@
 #define AK_ARCHIVE_CONFIG_TEXT_H
 
 #include "archive/archive.h"
-#include "base/json.h"
 
 /* Converts a text to an object in the same order. A value may hold commas if what follows them does
    not look like another NAME=. */

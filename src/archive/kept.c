@@ -3,8 +3,6 @@
    of the code that was judged, where only the check of the finish knows it. */
 #include "archive/archive.h"
 
-#include <string.h>
-
 #include "archive/field.h"
 #include "archive/store.h"
 #include "base/alloc.h"

@@ -175,8 +175,7 @@ static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there,
     }
     return ak_store_change(
         m->archive,
-        "UPDATE runs SET started = ?2, strategy = ?3, options = ?4, "
-        "imported = 0 WHERE id = ?1",
+        "UPDATE runs SET started = ?2, strategy = ?3, options = ?4, imported = 0 WHERE id = ?1",
         (const char *const[]){here->id, there->started, there->strategy, there->options_json}, 4,
         err);
 }
@@ -264,8 +263,7 @@ static int64_t trial_here(const merge *m, int64_t id)
 
 static const char same_trial_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND run IS "
-    "?3 "
-    "AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
+    "?3 AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
 
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {
@@ -359,8 +357,7 @@ static bool translate(json_t *value, const merge *m, int depth)
     size_t i;
     bool good = depth < JSON_DEPTH;
     if (json_is_object(value)) {
-        json_object_foreach(value, key, part)
-        {
+        json_object_foreach(value, key, part) {
             const merged_run *run =
                 strcmp(key, "run") == 0 ? find_run(m, json_string_value(part)) : NULL;
             int64_t trial = strcmp(key, "trial") == 0 && json_is_integer(part)
@@ -371,8 +368,7 @@ static bool translate(json_t *value, const merge *m, int depth)
                    translate(part, m, depth + 1);
         }
     } else if (json_is_array(value)) {
-        json_array_foreach(value, i, part)
-        {
+        json_array_foreach(value, i, part) {
             good = good && translate(part, m, depth + 1);
         }
     }

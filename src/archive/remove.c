@@ -12,8 +12,6 @@
  */
 #include "archive/archive.h"
 
-#include <string.h>
-
 #include "archive/field.h"
 #include "archive/overview.h"
 #include "archive/store.h"

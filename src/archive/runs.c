@@ -315,8 +315,7 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     AK_TRY(status);
     if (!found) {
         AK_TRY(id == NULL ? ak_fail(err, AK_NOT_FOUND,
-                                    "%s holds no runs yet; make one with "
-                                    "`autokernel tune KERNEL`",
+                                    "%s holds no runs yet; make one with `autokernel tune KERNEL`",
                                     archive->path)
                           : no_such_run(archive, id, err));
     }

@@ -162,8 +162,7 @@ const char ak_schema_sql[] =
 
                 /* Indices by task (most selective columns first), by run and by configuration. */
                 "CREATE INDEX trials_by_task ON trials (kernel, device, size, dtype, choices, "
-                "implementation, "
-                "environment);\n"
+                "implementation, environment);\n"
                 "CREATE INDEX trials_by_run ON trials (run);\n"
                 "CREATE INDEX trials_by_config ON trials (config);\n"
                 "CREATE INDEX runs_by_task ON runs (kernel, device, size, dtype, choices);\n" CALLS

@@ -61,8 +61,7 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     case SQLITE_LOCKED:
         return ak_fail(
             err, AK_TIMED_OUT,
-            "%s: %s: another program has kept it locked for %.3g s; try again when it has "
-            "ended",
+            "%s: %s: another program has kept it locked for %.3g s; try again when it has ended",
             path, what, archive->busy_ms / 1e3);
     case SQLITE_READONLY:
     case SQLITE_PERM:

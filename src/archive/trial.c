@@ -7,7 +7,6 @@
  */
 #include "archive/archive.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -348,9 +347,8 @@ static ak_status get_status(ak_trial_status *out, const json_t *value, const cha
     }
     if (!ak_trial_status_parse(out, json_string_value(value))) {
         return ak_fail(err, AK_INVALID,
-                       "%s: \"status\" is \"%s\", which is not one of: ok, "
-                       "invalid, compile_error, launch_error, wrong_result, crashed, timed_out, "
-                       "out_of_memory, rejected",
+                       "%s: \"status\" is \"%s\", which is not one of: ok, invalid, compile_error, "
+                       "launch_error, wrong_result, crashed, timed_out, out_of_memory, rejected",
                        where, json_string_value(value));
     }
     return AK_OK;
@@ -430,9 +428,7 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
     AK_DO(only_known(object, where, err));
     if (present(object, "status") == NULL || present(object, "config") == NULL) {
         return ak_fail(err, AK_INVALID,
-                       "%s: a trial needs at least \"kernel\", \"config\" and "
-                       "\"status\"",
-                       where);
+                       "%s: a trial needs at least \"kernel\", \"config\" and \"status\"", where);
     }
     ak_trial trial = {0};
     ak_status status = AK_OK;

@@ -159,11 +159,9 @@ static ak_status look_around(const ak_proc_result *run, const ak_compile_job *jo
         return fail_folder(job->folder, err);
     }
     if (line != NULL) {
-        return ak_fail(err, AK_IO,
-                       "%s failed: %.*s; free space in %.120s or set TMPDIR to "
-                       "another folder",
-                       who, (int)(strcspn(line, "\n") < 160 ? strcspn(line, "\n") : 160), line,
-                       job->folder);
+        return ak_fail(
+            err, AK_IO, "%s failed: %.*s; free space in %.120s or set TMPDIR to another folder",
+            who, (int)(strcspn(line, "\n") < 160 ? strcspn(line, "\n") : 160), line, job->folder);
     }
     return run->exit_code == 127 ? ak_fail(err, AK_IO, "%s could not be started", who) : AK_OK;
 }

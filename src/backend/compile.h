@@ -13,7 +13,6 @@
 #define AK_BACKEND_COMPILE_H
 
 #include "backend/backend.h"
-#include "base/fs.h"
 #include "base/hash.h"
 #include "base/proc.h"
 

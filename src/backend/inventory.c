@@ -87,8 +87,7 @@ ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const
     size_t i;
     json_t *one;
     AK_DO(ak_inventory_get(&all, inventory, err));
-    json_array_foreach(json_object_get(all, "devices"), i, one)
-    {
+    json_array_foreach(json_object_get(all, "devices"), i, one) {
         if (ak_json_text_is(one, "device", device)) {
             *out = one;
             return AK_OK;
@@ -104,8 +103,7 @@ ak_status ak_inventory_facts(ak_scope *out, ak_inventory *inventory, const char 
     const char *key;
     json_t *value;
     AK_DO(ak_inventory_device(&found, inventory, device, err));
-    json_object_foreach((json_t *)(uintptr_t)found, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)found, key, value) {
         if (json_is_integer(value)) {
             AK_DO(ak_scope_set_int(out, key, json_integer_value(value), err));
         }

@@ -7,7 +7,6 @@
 #define AK_BASE_ASCII_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 static inline bool ak_ascii_is_digit(char c)
 {

@@ -199,13 +199,26 @@ ak_status ak_json_object_or_null(json_t **out, const json_t *object, const char 
     return *out == NULL || json_is_object(*out) ? AK_OK : mistyped(where, key, "an object", err);
 }
 
+ak_status ak_json_array(json_t **out, const json_t *object, const char *key, const char *where,
+                        ak_error *err)
+{
+    AK_DO(ak_json_array_or_null(out, object, key, where, err));
+    return *out == NULL ? missing(where, key, err) : AK_OK;
+}
+
+ak_status ak_json_object(json_t **out, const json_t *object, const char *key, const char *where,
+                         ak_error *err)
+{
+    AK_DO(ak_json_object_or_null(out, object, key, where, err));
+    return *out == NULL ? missing(where, key, err) : AK_OK;
+}
+
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
                        ak_error *err)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         if (!ak_text_is_one_of(key, keys)) {
             const char *near = ak_text_meant(key, keys);
             return near == NULL
@@ -222,8 +235,7 @@ ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const c
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         const char *near = ak_text_nearest(key, keys);
         if (near != NULL && strcmp(near, key) != 0) {
             return ak_fail(err, AK_INVALID, "%s: unknown key \"%.60s\"; did you mean \"%s\"?",
@@ -288,8 +300,7 @@ static void print_object(ak_buf *out, const json_t *object, bool indented, size_
     const char *key, *comma = "";
     json_t *item;
     ak_buf_putc(out, '{');
-    json_object_foreach((json_t *)(uintptr_t)object, key, item)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, item) {
         ak_buf_puts(out, comma);
         new_line(out, indented, depth + 1);
         ak_json_quote(out, key, strlen(key));

@@ -42,6 +42,10 @@ ak_status ak_json_real_or(double *out, const json_t *object, const char *key, do
                           const char *where, ak_error *err);
 ak_status ak_json_bool_or(bool *out, const json_t *object, const char *key, bool fallback,
                           const char *where, ak_error *err);
+ak_status ak_json_array(json_t **out, const json_t *object, const char *key, const char *where,
+                        ak_error *err);
+ak_status ak_json_object(json_t **out, const json_t *object, const char *key, const char *where,
+                         ak_error *err);
 /* Give NULL if the member is missing, and fail on a wrong type. The result is borrowed. */
 ak_status ak_json_array_or_null(json_t **out, const json_t *object, const char *key,
                                 const char *where, ak_error *err);

@@ -343,9 +343,8 @@ static ak_status check_reference(const selftest *t, ak_error *err)
     if (!result.ok) {
         return ak_fail(
             err, AK_INVALID,
-            "%s: the tolerance of %s (relative %.3g, rms %.3g) refuses the reference "
-            "itself, rounded to %s: %s[%zu] is %.9g instead of %.9g; widen \"tolerance\" "
-            "in problem.json",
+            "%s: the tolerance of %s (relative %.3g, rms %.3g) refuses the reference itself, "
+            "rounded to %s: %s[%zu] is %.9g instead of %.9g; widen \"tolerance\" in problem.json",
             t->problem, t->argument, t->with->relative, t->with->rms, ak_dtype_text(t->with->dtype),
             t->argument, result.first, result.got, result.want);
     }

@@ -450,14 +450,13 @@ const ak_command ak_cmd_bench = {
                AK_O(QUIET) | AK_O(HELP),
     .about =
         "Checks and measures each --config, or the default configuration without any; with "
-        "--sizes, at each size. A file that 'autokernel export' wrote, or a trial ('#5'), "
-        "also gives the size, type and options of the problem if they are not given here. If "
-        "several implementations exist, the one with the best archived result is used. A "
-        "configuration that is not valid at one of several sizes is not measured there, and "
-        "its row says why.\n\n"
-        "The results are archived. --baselines adds an interleaved comparison with the "
-        "libraries; --libraries, --protocol and --time say how it is made. It is not archived, "
-        "because its ratios hold only within it.",
+        "--sizes, at each size. A file that 'autokernel export' wrote, or a trial ('#5'), also "
+        "gives the size, type and options of the problem if they are not given here. If several "
+        "implementations exist, the one with the best archived result is used. A configuration "
+        "that is not valid at one of several sizes is not measured there, and its row says why.\n\n"
+        "The results are archived. --baselines adds an interleaved comparison with the libraries; "
+        "--libraries, --protocol and --time say how it is made. It is not archived, because its "
+        "ratios hold only within it.",
     .examples = "  autokernel bench matmul --size 64\n"
                 "  autokernel bench matmul --size 64 --config default --config KC=128 --baselines\n"
                 "  autokernel bench matmul --sizes '64;96;128' --config KC=128\n"

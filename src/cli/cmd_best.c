@@ -81,7 +81,8 @@ static ak_status print_table(const ak_trial *list, size_t count, size_t all,
         AK_TRY(ak_say_environment(selection->archive, &list[i], err));
     }
     ak_selection_say_hidden(selection);
-    AK_TRY(ak_say_changed(selection->archive, list, count, args, false, err));
+    const ak_outdated_to to = ak_outdated_on(args, false);
+    AK_TRY(ak_say_changed(selection->archive, list, count, &to, err));
 out:
     print_next(list, all, args);
     return status;

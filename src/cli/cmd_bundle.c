@@ -7,7 +7,6 @@
 #include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 
@@ -340,13 +339,11 @@ const ak_command ak_cmd_bundle = {
     .about =
         "show checks every checksum and prints contents, guards and evidence; --json prints "
         "bundle.json. Both warn of a bundle that is called like a built-in kernel but holds "
-        "another "
-        "problem.\n\n"
+        "another problem.\n\n"
         "verify runs the code again, confined as in a trial. It compares the results with the "
-        "reference among its "
-        "sources, at the measured sizes and the edge-case ones, and measures the times. The "
-        "exit code is 1 if a result is wrong, or if the code is slower than its recorded time by "
-        "more than --max-slowdown.",
+        "reference among its sources, at the measured sizes and the edge-case ones, and measures "
+        "the times. The exit code is 1 if a result is wrong, or if the code is slower than its "
+        "recorded time by more than --max-slowdown.",
     .examples = "  autokernel bundle show matmul_f32.akb\n"
                 "  autokernel bundle verify matmul_f32.akb --max-slowdown 10%\n",
     .run = run,

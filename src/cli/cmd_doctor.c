@@ -42,8 +42,7 @@ static void show(char *out, size_t bytes, const json_t *value)
             used = strlen(out);
         }
     } else if (json_is_array(value)) {
-        json_array_foreach(value, i, member)
-        {
+        json_array_foreach(value, i, member) {
             (void)snprintf(out + used, bytes - used, "%s", used == 0 ? "" : " ");
             used = strlen(out);
             show(out + used, bytes - used, member);
@@ -66,8 +65,7 @@ static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows
 {
     size_t count = 0, i;
     json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         void *iterator = json_object_iter(row);
         for (; iterator != NULL; iterator = json_object_iter_next(row, iterator)) {
             const char *key = json_object_iter_key(iterator);
@@ -98,8 +96,7 @@ static void print_rows(const char *title, const json_t *rows)
     }
     table.columns = count;
     json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         for (size_t c = 0; c < count; c++) {
             char text[CELL_BYTES];
             show(text, sizeof text, json_object_get(row, columns[c]));
@@ -134,8 +131,7 @@ static json_t *settings_made(const json_t *settings)
 {
     json_t *made = json_array(), *row;
     size_t i;
-    json_array_foreach(settings, i, row)
-    {
+    json_array_foreach(settings, i, row) {
         if (says(json_object_get(row, "value"))) {
             (void)json_array_append(made, row);
         }
@@ -173,8 +169,7 @@ static void join(char out[CELL_BYTES], const json_t *rows, const char *member, c
     size_t i;
     json_t *row;
     out[0] = 0;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         const char *text = ak_json_text_or_null(row, member);
         size_t used = strlen(out);
         /* "copy" is no library but autokernel's own baseline for memory-bound kernels */
@@ -208,8 +203,7 @@ static bool judge_devices(json_t *list, const json_t *findings, const char *what
     char text[CELL_BYTES] = "";
     size_t i, used = 0;
     json_t *device;
-    json_array_foreach(json_object_get(findings, "devices"), i, device)
-    {
+    json_array_foreach(json_object_get(findings, "devices"), i, device) {
         const char *name = ak_json_text_at(device, "device");
         if (strncmp(name, prefix, strlen(prefix)) == 0 && used + 2 < sizeof text) {
             (void)snprintf(text + used, sizeof text - used, "%s%s", used == 0 ? "" : ", ", name);
@@ -249,8 +243,7 @@ static bool judge_llm(json_t *list, const json_t *findings)
     char keyed[CELL_BYTES] = "", text[2 * CELL_BYTES];
     size_t i;
     json_t *row;
-    json_array_foreach(json_object_get(findings, "providers"), i, row)
-    {
+    json_array_foreach(json_object_get(findings, "providers"), i, row) {
         size_t used = strlen(keyed);
         if (ak_json_text_is(row, "key", "set")) {
             (void)snprintf(keyed + used, sizeof keyed - used, "%s%s", used == 0 ? "" : ", ",
@@ -314,13 +307,11 @@ static json_t *packages_of(const json_t *findings)
     good = good && (strstr(compilers, "gcc") != NULL || add_packages(list, "apt-get install gcc"));
     good =
         good && (strstr(compilers, "clang") != NULL || add_packages(list, "apt-get install clang"));
-    json_array_foreach(json_object_get(findings, "libraries"), i, row)
-    {
+    json_array_foreach(json_object_get(findings, "libraries"), i, row) {
         good = good && (json_is_true(json_object_get(row, "installed")) ||
                         add_packages(list, ak_json_text_at(row, "note")));
     }
-    json_array_foreach(json_object_get(findings, "verdict"), i, row)
-    {
+    json_array_foreach(json_object_get(findings, "verdict"), i, row) {
         good = good && (json_is_true(json_object_get(row, "works")) ||
                         add_packages(list, ak_json_text_at(row, "text")));
     }
@@ -345,8 +336,7 @@ static void print_verdict(const json_t *findings)
     json_t *row;
     print_title("verdict");
     ak_table_begin(&table, "", "", "", NULL);
-    json_array_foreach(json_object_get(findings, "verdict"), i, row)
-    {
+    json_array_foreach(json_object_get(findings, "verdict"), i, row) {
         ak_table_cell(&table, "%s", json_is_true(json_object_get(row, "works")) ? "yes" : "no");
         ak_table_cell(&table, "%s", ak_json_text_at(row, "what"));
         ak_table_cell(&table, "%s", ak_json_text_at(row, "text"));
@@ -365,8 +355,7 @@ static bool can_run(const json_t *findings)
 {
     size_t i;
     const json_t *row;
-    json_array_foreach(json_object_get(findings, "verdict"), i, row)
-    {
+    json_array_foreach(json_object_get(findings, "verdict"), i, row) {
         if (strncmp(ak_json_text_at(row, "what"), "kernels for", strlen("kernels for")) == 0 &&
             json_is_true(json_object_get(row, "works"))) {
             return true;
@@ -380,8 +369,7 @@ static void print(json_t *findings)
     const char *key;
     json_t *value;
     char text[8 * CELL_BYTES];
-    json_object_foreach(findings, key, value)
-    {
+    json_object_foreach(findings, key, value) {
         bool table = json_is_array(value) && json_is_object(json_array_get(value, 0));
         show(text, sizeof text, value);
         if (!table && !json_is_object(value) && says(value) && strcmp(key, "install") != 0 &&
@@ -389,8 +377,7 @@ static void print(json_t *findings)
             ak_out("%s: %s\n", key, text);
         }
     }
-    json_object_foreach(findings, key, value)
-    {
+    json_object_foreach(findings, key, value) {
         bool table = json_is_array(value) && json_is_object(json_array_get(value, 0));
         if (strcmp(key, "settings") == 0) {
             print_settings(value);
@@ -402,8 +389,7 @@ static void print(json_t *findings)
     }
     print_verdict(findings);
     size_t i;
-    json_array_foreach(json_object_get(findings, "warnings"), i, value)
-    {
+    json_array_foreach(json_object_get(findings, "warnings"), i, value) {
         ak_out("warning: %s\n", json_string_value(value));
     }
     ak_out("\n");

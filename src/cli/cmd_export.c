@@ -31,8 +31,7 @@ static void add_first_size(ak_buf *command, const char *path)
         return;
     }
     json_t *first = json_array_get(json_object_get(document, "sizes"), 0);
-    json_object_foreach(json_object_get(first, "size"), name, value)
-    {
+    json_object_foreach(json_object_get(first, "size"), name, value) {
         ak_buf_print(command, "%s%s=%lld", before, name, (long long)json_integer_value(value));
         before = ",";
     }
@@ -135,7 +134,7 @@ static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter
 /* Warns if the kernel has changed since the run whose table is exported. The filter may also match
    trials of other runs, so only the trials of that run are examined. */
 static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter *filter,
-                                   const ak_args *args, ak_error *err)
+                                   const ak_outdated_to *to, ak_error *err)
 {
     char *text = NULL;
     json_t *table = NULL;
@@ -143,7 +142,7 @@ static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter 
     status = ak_archive_export_text(&text, archive, filter, "dispatch", err);
     AK_TRY(ak_out_parse(&table, status, &text, "dispatch table", err));
     const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
-    status = ak_say_changed_matching(archive, &of_run, args, true, err);
+    status = ak_say_changed_matching(archive, &of_run, to, err);
 out:
     json_decref(table);
     return status;
@@ -196,6 +195,7 @@ static int export_bundle(const char *format, const ak_args *args)
                                  .note = say_note,
                                  .before = look_at_target,
                                  .context = &e};
+    const ak_outdated_to to = ak_outdated_on(args, true);
     int code = AK_EXIT_FAILED;
     ak_status status = AK_OK;
     AK_TRY(ak_made(e.notes, &err));
@@ -210,8 +210,8 @@ static int export_bundle(const char *format, const ak_args *args)
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, e.notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
-    AK_TRY(request.table ? say_table_changed(selection.archive, &filter, args, &err)
-                         : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
+    AK_TRY(request.table ? say_table_changed(selection.archive, &filter, &to, &err)
+                         : ak_say_changed_matching(selection.archive, &shipped, &to, &err));
 out:
     if (status != AK_OK) {
         code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
@@ -235,6 +235,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     ak_task *task = NULL;
     ak_trial best = {0};
     char *text = NULL;
+    const ak_outdated_to to = ak_outdated_on(args, true);
     int code = AK_EXIT_DONE;
     ak_status status = AK_OK;
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
@@ -255,9 +256,9 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_say_environment(selection.archive, &best, &err));
     }
-    AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, args, true, &err)
-           : table ? say_table_changed(selection.archive, &filter, args, &err)
-                   : ak_say_changed_matching(selection.archive, &filter, args, true, &err));
+    AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, &err)
+           : table ? say_table_changed(selection.archive, &filter, &to, &err)
+                   : ak_say_changed_matching(selection.archive, &filter, &to, &err));
     if (to_file) {
         suggest(args, selection.place, format, path);
     }
@@ -322,14 +323,12 @@ const ak_command ak_cmd_export = {
     .about = "Writes one of these formats: best (the default, to best_config.json), dispatch (the "
              "choice of 'tune --sizes', to dispatch.json), csv, json, kernels, kernel-tuner, t4, "
              "t1 (the space of a task, for other tuners) and triton (a list of triton.Config). The "
-             "last seven go to standard output "
-             "unless --output names a file. Without --format, a name in .csv or .akb (bundle) "
-             "chooses the format.\n\n"
-             "A file is written whole or not at all. One that exists and that export did not "
-             "write for this kernel is replaced only with --force. A kernel that has changed "
-             "since it was measured is named in a warning. If the archive has several sizes or "
-             "types and no option "
-             "selects one, best takes the size and type that 'autokernel tune KERNEL' "
+             "last seven go to standard output unless --output names a file. Without --format, a "
+             "name in .csv or .akb (bundle) chooses the format.\n\n"
+             "A file is written whole or not at all. One that exists and that export did not write "
+             "for this kernel is replaced only with --force. A kernel that has changed since it "
+             "was measured is named in a warning. If the archive has several sizes or types and no "
+             "option selects one, best takes the size and type that 'autokernel tune KERNEL' "
              "tunes.\n\n"
              "bundle compiles the winner, the trial that --config '#5' names or, with --table, the "
              "choice of 'tune --sizes', and writes KERNEL_TYPE.akb: one file that runs without "

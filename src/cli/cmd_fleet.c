@@ -2,7 +2,6 @@
    size on its own node. */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/options.h"
@@ -43,8 +42,7 @@ static void print_status(const json_t *list)
     const json_t *one;
     ak_table_begin(&table, ">worker", "host", "device", "state", ">start", ">message", ">cores",
                    ">compilers", "build", "files", "reason", NULL);
-    json_array_foreach((json_t *)(uintptr_t)list, i, one)
-    {
+    json_array_foreach((json_t *)(uintptr_t)list, i, one) {
         const json_t *shared = json_object_get(one, "shared");
         cell_whole(&table, one, "worker");
         ak_table_cell(&table, "%s", or_dash(ak_json_text_at(one, "host")));
@@ -84,8 +82,7 @@ static int run_status(const ak_args *args)
     status = ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
                              args->text[AK_OPTION_DEVICE], &ak_interrupted, &err);
     AK_TRY(ak_out_parse(&list, status, &text, "fleet", &err));
-    json_array_foreach(list, i, one)
-    {
+    json_array_foreach(list, i, one) {
         ready += ak_json_text_is(one, "state", "ready") ? 1 : 0;
     }
     if (!ak_args_has(args, AK_OPTION_JSON)) {

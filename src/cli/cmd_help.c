@@ -4,8 +4,6 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include <string.h>
-
 static bool print_json(const ak_command *only)
 {
     json_t *list = json_array();

@@ -89,7 +89,8 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
         ak_out("the latest %zu of %zu; --limit shows more\n", r->count, r->matched);
     }
     ak_selection_say_hidden(selection);
-    ak_status status = ak_say_changed(selection->archive, r->trials, r->count, args, false, err);
+    const ak_outdated_to to = ak_outdated_on(args, false);
+    ak_status status = ak_say_changed(selection->archive, r->trials, r->count, &to, err);
     const char *run = args->text[AK_OPTION_RUN];
     ak_next_on_shown(run == NULL ? "best" : "best --run", run,
                      "the fastest of each kernel and size", args);
@@ -247,8 +248,7 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
     ak_table table;
     ak_table_begin(&table, "run", "time (UTC)", "kernel", "device", "size", "strategy",
                    ">evaluations", ">best ms", NULL);
-    json_array_foreach(runs, i, run)
-    {
+    json_array_foreach(runs, i, run) {
         add_run(&table, run);
     }
     ak_table_print(&table);

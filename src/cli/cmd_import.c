@@ -91,14 +91,13 @@ const ak_command ak_cmd_import = {
     .options = AK_O(FORMAT) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
     .about =
         "Reads one of the formats csv, json, kernels, kernel-tuner and t4; the file may be "
-        "compressed with gzip. Its contents decide on the format, unless --format names one. "
-        "All trials of a file are added or none; trials that the archive already has are "
-        "skipped. A trial of a Kernel Tuner cache has the median of its \"times\", where "
-        "'simulate' "
-        "takes the cache's mean \"time\": the two may name different bests.\n\n"
+        "compressed with gzip. Its contents decide on the format, unless --format names one. All "
+        "trials of a file are added or none; trials that the archive already has are skipped. A "
+        "trial of a Kernel Tuner cache has the median of its \"times\", where 'simulate' takes the "
+        "cache's mean \"time\": the two may name different bests.\n\n"
         "A file may also be another archive, as the jobs of a cluster leave them. Then its runs, "
-        "environments, sources and conversations are added too. Adding it again adds only what "
-        "has come since.",
+        "environments, sources and conversations are added too. Adding it again adds only what has "
+        "come since.",
     .examples = "  autokernel export matmul --format csv --output matmul.csv\n"
                 "  autokernel import matmul.csv --archive copy.db\n"
                 "  autokernel export matmul --format json --output matmul.json\n"

@@ -1,7 +1,6 @@
 /* cmd_list.c: lists what this build offers, or the parameters and conditions of one kernel. */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -48,8 +47,7 @@ static void join(char *out, size_t bytes, const json_t *names)
     size_t i;
     json_t *name;
     out[0] = 0;
-    json_array_foreach(names, i, name)
-    {
+    json_array_foreach(names, i, name) {
         size_t used = strlen(out);
         (void)snprintf(out + used, bytes - used, "%s%s", i == 0 ? "" : " ",
                        json_string_value(name));
@@ -63,8 +61,7 @@ static void print_section(const char *title, const json_t *rows)
     ak_table_begin(&table, title, kernels ? "implementations" : "", "", NULL);
     size_t i;
     json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         char names[256];
         join(names, sizeof names, json_object_get(row, "implementations"));
         const char *description = ak_json_text_or_null(row, "description");

@@ -1,7 +1,6 @@
 /* cmd_llm.c: tests the configured language model with a question for one word, or shows the
    conversations of a run (llm_show.c). */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/utf8.h"

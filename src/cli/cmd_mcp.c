@@ -1,6 +1,5 @@
 /* cmd_mcp.c: starts the server of the Model Context Protocol, for coding agents (mcp.h). */
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"

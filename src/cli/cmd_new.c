@@ -6,7 +6,6 @@
 #include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/task_args.h"
 
 #define OPERAND_BYTES (4 * AK_PATH_MAX)
 

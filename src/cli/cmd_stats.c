@@ -1,7 +1,6 @@
 /* cmd_stats.c: shows how the archive's trials ended, and where their time went. */
 #include <string.h>
 
-#include "base/fs.h"
 #include "base/number.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"

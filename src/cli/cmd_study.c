@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/device_name.h"
 #include "cli/keep_study.h"
 #include "cli/like_args.h"
@@ -42,12 +41,10 @@ static void print_csv(const json_t *study)
     const json_t *arm, *step;
     size_t a, i;
     ak_out("arm,axis,at,quality,low,high\n");
-    json_array_foreach(json_object_get(study, "arms"), a, arm)
-    {
+    json_array_foreach(json_object_get(study, "arms"), a, arm) {
         for (size_t axis = 0; axis < AXES; axis++) {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axes[axis]);
-            json_array_foreach(curve, i, step)
-            {
+            json_array_foreach(curve, i, step) {
                 /* An arm with hyper-parameters may contain commas, so it is quoted. */
                 ak_out("\"%s\",%s,%.6g,%.6g,", ak_json_text_at(arm, "arm"), axes[axis],
                        ak_json_number_at(step, "at"), ak_json_number_at(step, "quality"));
@@ -84,8 +81,7 @@ static void print_arms(const json_t *study)
     ak_table_begin(&table, "arm", ">runs", ">quality", "95 % interval", ">as deployed", ">reached",
                    ">evaluations", ">failed", ">seconds", ">questions", ">tokens", ">$ a run",
                    NULL);
-    json_array_foreach(json_object_get(study, "arms"), a, arm)
-    {
+    json_array_foreach(json_object_get(study, "arms"), a, arm) {
         const json_t *curves = json_object_get(arm, "quality");
         const json_t *last = last_of(json_object_get(curves, "evaluations"));
         ak_table_cell(&table, "%s", ak_json_text_at(arm, "arm"));
@@ -121,8 +117,7 @@ static void print_axis(const json_t *study, const char *axis)
     char names[AK_COLUMNS_MAX][40];
     size_t a, i, columns = 1;
     const json_t *arms = json_object_get(study, "arms");
-    json_array_foreach(arms, a, arm)
-    {
+    json_array_foreach(arms, a, arm) {
         const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
         if (json_array_size(curve) > json_array_size(longest)) {
             longest = curve;
@@ -144,12 +139,10 @@ static void print_axis(const json_t *study, const char *axis)
                    headers[1], headers[2], headers[3], headers[4], headers[5], headers[6],
                    headers[7], headers[8], headers[9], headers[10], headers[11], headers[12],
                    headers[13], headers[14], headers[15], NULL);
-    json_array_foreach(longest, i, step)
-    {
+    json_array_foreach(longest, i, step) {
         size_t column = 1;
         ak_table_cell(&table, "%.4g", ak_json_number_at(step, "at"));
-        json_array_foreach(arms, a, arm)
-        {
+        json_array_foreach(arms, a, arm) {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
             const json_t *at = json_array_get(curve, i);
             if (at != NULL && column < columns && !json_is_number(json_object_get(at, "low"))) {
@@ -212,15 +205,13 @@ static void print_text(const json_t *study)
         ak_out("of so few seeds the intervals say little, and one run has none: use --seeds 10 or "
                "more\n");
     }
-    json_array_foreach(json_object_get(study, "arms"), a, arm)
-    {
+    json_array_foreach(json_object_get(study, "arms"), a, arm) {
         print_left_out(arm);
     }
     for (size_t axis = 0; axis < AXES; axis++) {
         print_axis(study, axes[axis]);
     }
-    json_array_foreach(json_object_get(study, "warnings"), a, warning)
-    {
+    json_array_foreach(json_object_get(study, "warnings"), a, warning) {
         ak_out("warning: %s\n", json_string_value(warning));
     }
 }

@@ -12,7 +12,6 @@
 #include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/table.h"
 #include "cli/task_args.h"
 #include "cli/tune_sizes.h"
 #include "cli/wide.h"
@@ -142,7 +141,7 @@ static void print_next(const ak_task *task, const ak_archive *archive, const ak_
         return;
     }
     if (strcmp(result->stopped_by, "cancelled") == 0) {
-        ak_next_resume("tune", args);
+        ak_next_resume(args);
     }
     ak_next_on_task("export", "write best_config.json", args, task, true);
     ak_next_on_archive("report", result->run, "what happened in this run", args);
@@ -330,7 +329,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     } else if (!result.found) {
         const bool left = !json && ak_next_import(archive, args);
         if (strcmp(result.stopped_by, "cancelled") == 0 && !json && !left) {
-            ak_next_resume("tune", args);
+            ak_next_resume(args);
         }
         code = nothing_found(&result, &progress, args);
     } else {
@@ -381,39 +380,33 @@ const ak_command ak_cmd_tune = {
                AK_O(FINISH_TIME) | AK_O(RESUME) | AK_O(SANITIZE) | AK_O(LIKE) | AK_O(EVENTS) |
                AK_O(FORCE) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about =
-        "Tries configurations: compiles each, checks its results, times it and archives the "
-        "trial. The finish measures the best few again, interleaved with the installed vendor "
+        "Tries configurations: compiles each, checks its results, times it and archives the trial. "
+        "The finish measures the best few again, interleaved with the installed vendor "
         "libraries.\n\n"
         "Exit code 0 says that a verified best was found and archived, even after Ctrl-C. Ctrl-C "
-        "ends "
-        "the "
-        "search early and keeps every trial; a second Ctrl-C ends the process at once. "
+        "ends the search early and keeps every trial; a second Ctrl-C ends the process at once. "
         "SIGTERM and the end of the terminal (SIGHUP) end the search, too; nohup keeps it going. "
-        "The "
-        "same command with --resume continues.\n\n"
-        "--time is a limit for the whole command: the choice of the implementation, the "
-        "libraries, the search and the finish. The search ends so early that the finish is "
-        "expected to end in time. What has begun is completed: a trial, and the finish, which may "
-        "take longer on a busy machine. The default is always tried.\n\n"
-        "--config names configurations to try right after the default: written by hand, read "
-        "from a file, or taken from a trial.\n\n"
+        "The same command with --resume continues.\n\n"
+        "--time is a limit for the whole command: the choice of the implementation, the libraries, "
+        "the search and the finish. The search ends so early that the finish is expected to end in "
+        "time. What has begun is completed: a trial, and the finish, which may take longer on a "
+        "busy machine. The default is always tried.\n\n"
+        "--config names configurations to try right after the default: written by hand, read from "
+        "a file, or taken from a trial.\n\n"
         "--llm names a language model that proposes configurations: alone (--strategy llm or "
-        "llm-oneshot), or as the start of a search (hybrid, the default with --llm). If the "
-        "model fails, portfolio carries on.\n\n"
-        "--like names recordings of the same kernel at other sizes, dtypes or on other "
-        "devices. Their best configurations are tried first, as long as that pays. Without "
-        "--like the archive is used in the same way; --like none turns this off.\n\n"
-        "--device sim:FILE replaces the device by a recording (see 'autokernel simulate "
-        "--help'). Nothing is run; the clock advances by the recorded times, and the same "
-        "seed gives the same trials. Into a new archive it also writes the same bytes, as events, "
-        "JSON "
-        "and export; in an archive that has this run already, the run and its trials get new ids. "
-        "KERNEL is the recorded kernel, or the file "
-        "itself with --device sim.\n\n"
+        "llm-oneshot), or as the start of a search (hybrid, the default with --llm). If the model "
+        "fails, portfolio carries on.\n\n"
+        "--like names recordings of the same kernel at other sizes, dtypes or on other devices. "
+        "Their best configurations are tried first, as long as that pays. Without --like the "
+        "archive is used in the same way; --like none turns this off.\n\n"
+        "--device sim:FILE replaces the device by a recording (see 'autokernel simulate --help'). "
+        "Nothing is run; the clock advances by the recorded times, and the same seed gives the "
+        "same trials. Into a new archive it also writes the same bytes, as events, JSON and "
+        "export; in an archive that has this run already, the run and its trials get new ids. "
+        "KERNEL is the recorded kernel, or the file itself with --device sim.\n\n"
         "--sizes tunes each size, measures the best configurations of each size at every size, and "
-        "chooses the --dispatch K configurations that lose least against tuning each size. "
-        "--evals and --time then apply to all sizes together (default: 60 evaluations for "
-        "each size).",
+        "chooses the --dispatch K configurations that lose least against tuning each size. --evals "
+        "and --time then apply to all sizes together (default: 60 evaluations for each size).",
     .examples = "  autokernel tune matmul\n"
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"

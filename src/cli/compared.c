@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/value_json.h"
 #include "cli/roofline_cell.h"
-#include "cli/task_args.h"
 
 /* A line explains a speed that differs from the ratio of two medians by more than this fraction. */
 #define PAIRED_APART 0.02

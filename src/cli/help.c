@@ -57,8 +57,7 @@ void ak_help_overview(void)
     ak_table_print(&table);
     print_prose("\nKERNEL is the name of a built-in kernel ('autokernel list') or a path: a kernel "
                 "folder or a space file in the T1 format. 'autokernel COMMAND --help' explains a "
-                "command and shows "
-                "examples.\n\n"
+                "command and shows examples.\n\n"
                 "Exit codes: 0 done, 1 failed, 2 wrong usage or input (damaged files too).\n\n"
                 "Options marked * may also be set by AUTOKERNEL_NAME in the environment, in "
                 "autokernel.json here or in the user's config.json; 'autokernel doctor' shows "

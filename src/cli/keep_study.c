@@ -8,7 +8,6 @@
 #include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/task_args.h"
 
 #define COMMAND_BYTES_MAX (64u << 10)
 

@@ -3,7 +3,6 @@
 #ifndef AK_CLI_KEEP_STUDY_H
 #define AK_CLI_KEEP_STUDY_H
 
-#include "base/json.h"
 #include "cli/command.h"
 
 /* Returns whether the operand is a file with a recording, not one with a kernel in the T1 format.

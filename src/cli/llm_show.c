@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
@@ -55,8 +54,7 @@ static void print_proposals(const json_t *call)
     size_t i;
     ak_table_begin(&table, "proposal", ">parent", ">predicted", "verdict", "outcome", "_hypothesis",
                    NULL);
-    json_array_foreach(list, i, proposal)
-    {
+    json_array_foreach(list, i, proposal) {
         char outcome[200];
         show_outcome(outcome, sizeof outcome, proposal);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "changes"));
@@ -153,16 +151,14 @@ static void print_conversation(const json_t *conversation)
 {
     const json_t *calls = json_object_get(conversation, "calls"), *call;
     size_t i, asked = 0;
-    json_array_foreach(calls, i, call)
-    {
+    json_array_foreach(calls, i, call) {
         asked += json_is_true(json_object_get(call, "asked"));
     }
     ak_out("run %s: %s %s on %s, strategy %s, %zu question%s to a language model\n",
            ak_json_text_at(conversation, "run"), ak_json_text_at(conversation, "kernel"),
            ak_json_text_at(conversation, "size"), ak_json_text_at(conversation, "device"),
            ak_json_text_at(conversation, "strategy"), asked, ak_plural(asked));
-    json_array_foreach(calls, i, call)
-    {
+    json_array_foreach(calls, i, call) {
         print_call(call, i == 0);
     }
 }
@@ -220,12 +216,10 @@ static void print_proposers(const json_t *list)
     ak_table table;
     ak_table_begin(&table, "proposed by", "model", ">trials", ">ok", ">best speed", "95 % interval",
                    "failed", NULL);
-    json_array_foreach(list, i, row)
-    {
+    json_array_foreach(list, i, row) {
         char share[AK_NUMBER_BYTES], speed[AK_NUMBER_BYTES];
         ak_buf failed = AK_BUF(1024);
-        json_object_foreach((json_t *)(uintptr_t)json_object_get(row, "failed"), status, count)
-        {
+        json_object_foreach((json_t *)(uintptr_t)json_object_get(row, "failed"), status, count) {
             ak_buf_print(&failed, "%s%lld %s", failed.length == 0 ? "" : ", ",
                          (long long)json_integer_value(count), status);
         }
@@ -247,8 +241,7 @@ static void print_generations(const json_t *list)
     size_t i;
     ak_table table;
     ak_table_begin(&table, ">generation", ">trials", ">ok", ">best so far", NULL);
-    json_array_foreach(list, i, row)
-    {
+    json_array_foreach(list, i, row) {
         char speed[AK_NUMBER_BYTES];
         ak_table_cell(&table, "%.0f", ak_json_number_at(row, "generation"));
         ak_table_cell(&table, "%.0f", ak_json_number_at(row, "trials"));
@@ -277,8 +270,7 @@ static void print_calibration(const json_t *calibration)
     }
     ak_out("\n");
     ak_table_begin(&table, "predicted", ">count", ">mean prediction", ">mean outcome", NULL);
-    json_array_foreach(json_object_get(calibration, "bins"), i, row)
-    {
+    json_array_foreach(json_object_get(calibration, "bins"), i, row) {
         if (json_is_number(json_object_get(row, "up_to"))) {
             ak_table_cell(&table, "up to %+.0f %%", ak_json_number_at(row, "up_to") * 100);
         } else {

@@ -2,7 +2,6 @@
    write to standard output. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +73,7 @@ static void warn_of_misspelled(const ak_command *command)
 {
     json_t *unknown = ak_settings_unknown(), *name;
     size_t i;
-    json_array_foreach(unknown, i, name)
-    {
+    json_array_foreach(unknown, i, name) {
         char meant[120];
         if (ak_settings_meant(meant, sizeof meant, json_string_value(name)) &&
             strcmp(command->name, "doctor") != 0) {

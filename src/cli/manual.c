@@ -79,8 +79,7 @@ static void write_man(ak_buf *out)
                  "\\- finds fast, correct configurations of compute kernels\n.SH SYNOPSIS\n"
                  ".B autokernel\n.I COMMAND\n[options]\n.SH COMMANDS\n",
                  ak_version());
-    EACH_COMMAND(c)
-    {
+    EACH_COMMAND(c) {
         ak_buf_print(out, ".SS autokernel %s %s\n", c->name, c->operands);
         put_paragraphs(out, c->about);
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
@@ -236,8 +235,7 @@ static void put_operands(ak_buf *out, const ak_command *command)
         }
         ak_buf_putc(out, ' ');
     } else if (strstr(form, "COMMAND") != NULL) {
-        EACH_COMMAND(c)
-        {
+        EACH_COMMAND(c) {
             put_name(out, c->name, c->summary);
         }
     } else if (strstr(form, "KERNEL") != NULL &&
@@ -257,8 +255,7 @@ static void write_bash(ak_buf *out)
              "    if [ \"$word\" = = ]; then word=; fi\n"
              "    COMPREPLY=()\n"
              "    case \"${COMP_WORDS[1]}\" in\n");
-    EACH_COMMAND(c)
-    {
+    EACH_COMMAND(c) {
         ak_buf_print(out, "        %s)\n            options=\"", c->name);
         put_options(out, c, false);
         ak_buf_puts(out, "\"\n            valued=\" ");
@@ -270,8 +267,7 @@ static void write_bash(ak_buf *out)
         ak_buf_puts(out, "            esac ;;\n");
     }
     ak_buf_puts(out, "    esac\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"");
-    EACH_COMMAND(c)
-    {
+    EACH_COMMAND(c) {
         ak_buf_print(out, "%s ", c->name);
     }
     ak_buf_puts(out, "\"\n"
@@ -287,15 +283,13 @@ static void write_zsh(ak_buf *out)
 {
     ak_buf_puts(out, "#compdef autokernel\nlocal -a commands options valued operands values\n"
                      "if (( CURRENT == 2 )); then\n    commands=(\n");
-    EACH_COMMAND(c)
-    {
+    EACH_COMMAND(c) {
         ak_buf_print(out, "        '%s:", c->name);
         ak_shell_within(out, c->summary);
         ak_buf_puts(out, "'\n");
     }
     ak_buf_puts(out, "    )\n    _describe command commands\n    return\nfi\ncase $words[2] in\n");
-    EACH_COMMAND(c)
-    {
+    EACH_COMMAND(c) {
         ak_buf_print(out, "%s)\n    options=(", c->name);
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
             if (takes(c, i)) {
@@ -327,8 +321,7 @@ static void write_fish(ak_buf *out)
                      "    set -l words (commandline -opc)\n"
                      "    test \"$words[2]\" = $argv[1]\n"
                      "    and test (count $argv) -eq 1 -o (count $words) -eq 2\nend\n");
-    EACH_COMMAND(c)
-    {
+    EACH_COMMAND(c) {
         ak_buf_print(out, "complete -c autokernel -n __fish_use_subcommand -f -a %s -d '", c->name);
         ak_shell_within(out, c->summary);
         ak_buf_puts(out, "'\n");

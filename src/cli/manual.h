@@ -3,7 +3,6 @@
 #define AK_CLI_MANUAL_H
 
 #include "base/buf.h"
-#include "cli/command.h"
 
 typedef struct ak_manual {
     const char *name; /* name of the format: "man", "bash", "zsh", "fish" */

@@ -27,11 +27,9 @@ static const char instructions[] =
     "against a reference in double precision and times them. Begin with list_kernels and "
     "describe_space. Propose configurations with measure, a few at a time: those that are invalid "
     "or fail come back with the reason. The intervals say what is noise. Before you call one "
-    "faster, "
-    "let compare measure both interleaved and read the verdict. Everything that was measured stays "
-    "in the archive (history, best). Whoever started this server set how many configurations may "
-    "be "
-    "measured and for how long; results say what is left.";
+    "faster, let compare measure both interleaved and read the verdict. Everything that was "
+    "measured stays in the archive (history, best). Whoever started this server set how many "
+    "configurations may be measured and for how long; results say what is left.";
 
 /* A method. It returns AK_RPC_OK and its result, or the code of an error. */
 typedef ak_rpc_code (*method_run)(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
@@ -349,8 +347,7 @@ static json_t *answer_batch(ak_mcp *mcp, const json_t *batch)
 {
     json_t *replies = json_array(), *each;
     size_t i;
-    json_array_foreach(batch, i, each)
-    {
+    json_array_foreach(batch, i, each) {
         ak_mcp_link_begin(mcp->link, json_object_get(each, "id"));
         json_t *reply = answer_one(mcp, each);
         if (reply != NULL) {

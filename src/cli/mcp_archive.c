@@ -65,8 +65,7 @@ static void describe_trials(ak_buf *out, const json_t *trials)
 {
     const json_t *each;
     size_t i;
-    json_array_foreach(trials, i, each)
-    {
+    json_array_foreach(trials, i, each) {
         char ms[AK_NUMBER_BYTES];
         const char *reason = ak_json_text_at(each, "reason");
         ak_buf_print(out, "#%lld %s %s ms; %s; %s%s%s\n",
@@ -126,7 +125,8 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
     ak_status status = AK_OK;
     AK_TRY(select_trials(&selection, call, err));
     AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
-    AK_TRY(ak_list_changed(changed, call->mcp->archive, list, count, operand_of(call), err));
+    const ak_outdated_to to = {.operand = operand_of(call), .list = changed};
+    AK_TRY(ak_say_changed(call->mcp->archive, list, count, &to, err));
     for (size_t i = 0; i < count; i++) {
         json_t *one = ak_mcp_trial_json(&list[i]), *finish = NULL;
         AK_TRY(ak_stored(ak_json_append(trials, one), err));
@@ -172,8 +172,7 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
         status = ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err);
         AK_TRY(ak_out_parse(&runs, status, &list, "runs", err));
     }
-    json_array_foreach(runs, i, each)
-    {
+    json_array_foreach(runs, i, each) {
         const char *kernel = ak_json_text_at(each, "kernel");
         const bool imported = json_is_true(json_object_get(each, "imported"));
         if (AK_FIND(mcp->kernels, mcp->kernel_count, name, kernel) == mcp->kernel_count) {
@@ -223,6 +222,7 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
                               const ak_mcp_call *call, ak_error *err)
 {
     ak_archive *archive = call->mcp->archive;
+    const ak_outdated_to to = {.operand = operand_of(call), .list = changed};
     selected selection = {0};
     ak_args args;
     ak_task *task = NULL;
@@ -241,9 +241,9 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
         AK_TRY(ak_archive_export(archive, filter, format, path, err));
         if (strcmp(format, "best") == 0) {
             AK_TRY(ak_trials_best(&list, &count, archive, filter, err));
-            AK_TRY(ak_list_changed(changed, archive, list, count, operand_of(call), err));
+            AK_TRY(ak_say_changed(archive, list, count, &to, err));
         } else {
-            AK_TRY(ak_list_changed_matching(changed, archive, filter, operand_of(call), err));
+            AK_TRY(ak_say_changed_matching(archive, filter, &to, err));
         }
     }
 out:

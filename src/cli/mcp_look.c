@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/value_json.h"
 #include "cli/mcp.h"
 
 ak_status ak_mcp_open(ak_mcp_opened *out, const ak_mcp *mcp, const char *operand, ak_error *err)
@@ -109,8 +108,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     const size_t parameters = ak_space_parameter_count(ak_task_space(task));
     const uint64_t count = ak_space_count(ak_task_space(task));
     ak_buf_print(&call->text,
-                 "%s %s%s%s on %s (implementation %s): %zu parameter%s, %s valid "
-                 "configuration%s\n",
+                 "%s %s%s%s on %s (implementation %s): %zu parameter%s, %s valid configuration%s\n",
                  ak_problem_name(ak_task_problem(task)), ak_task_size(task),
                  ak_task_dtype(task)[0] == 0 ? "" : " ", ak_task_dtype(task), ak_task_device(task),
                  ak_task_implementation(task), parameters, ak_plural(parameters),

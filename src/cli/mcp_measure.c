@@ -133,8 +133,7 @@ static ak_status measure_all(measuring *m, ak_error *err)
     const ak_mcp *mcp = m->call->mcp;
     size_t i, count = json_array_size(configs);
     ak_status status = AK_OK;
-    json_array_foreach(configs, i, each)
-    {
+    json_array_foreach(configs, i, each) {
         ak_config config;
         ak_error why = AK_ERROR_INIT;
         char text[80];

@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/utf8.h"
-
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static void give_line(ak_rpc_lines *lines, ak_rpc_line_visitor visit, void *context)

@@ -32,8 +32,7 @@ static ak_status check_type(const json_t *schema, const json_t *value, const cha
     if (json_is_string(type)) {
         return ak_fail(err, AK_INVALID, "%s must be of type %s", where, json_string_value(type));
     }
-    json_array_foreach(type, i, each)
-    {
+    json_array_foreach(type, i, each) {
         size_t used = strlen(names);
         if (is_type(value, json_string_value(each))) {
             return AK_OK;
@@ -51,8 +50,7 @@ static ak_status check_word(const json_t *words, const json_t *value, const char
     const json_t *each;
     char hint[WHERE_MAX], all[WHERE_MAX] = "it can be ";
     size_t i;
-    json_array_foreach(words, i, each)
-    {
+    json_array_foreach(words, i, each) {
         size_t used = strlen(all);
         if (json_equal(each, value)) {
             return AK_OK;
@@ -112,15 +110,13 @@ static ak_status check_members(const json_t *schema, const json_t *value, const 
          at = json_object_iter_next((json_t *)properties, at)) {
         names[count++] = json_object_iter_key(at);
     }
-    json_array_foreach(required, i, each)
-    {
+    json_array_foreach(required, i, each) {
         if (json_object_get(value, json_string_value(each)) == NULL) {
             return ak_fail(err, AK_INVALID, "%s: \"%s\" is missing", where,
                            json_string_value(each));
         }
     }
-    json_object_foreach((json_t *)value, key, member)
-    {
+    json_object_foreach((json_t *)value, key, member) {
         const json_t *inside = json_object_get(properties, key);
         inside = inside == NULL && json_is_object(others) ? others : inside;
         if (inside == NULL) {
@@ -142,8 +138,7 @@ ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *wh
     AK_DO(check_type(schema, value, where, err));
     AK_DO(check_bounds(schema, value, where, err));
     AK_DO(json_is_object(value) ? check_members(schema, value, where, err) : AK_OK);
-    json_array_foreach(value, i, each)
-    {
+    json_array_foreach(value, i, each) {
         (void)snprintf(inner, sizeof inner, "%.150s[%zu]", where, i);
         AK_DO(items == NULL ? AK_OK : ak_mcp_check(items, each, inner, err));
     }

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "cli/mcp.h"
-#include "cli/options.h"
 #include "cli/roofline_cell.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -58,14 +57,12 @@ const ak_mcp_tool ak_mcp_tools[] = {
      true, true, "", "",
      "\"task\": " OBJECT ", " WARNINGS ", \"facts\": " OBJECT ", \"parameters\": " OBJECTS
      ", \"conditions\": " OBJECTS ", \"default\": " OBJECT
-     ", \"cartesian\": {\"type\": \"number\"}, \"valid\": "
-     "{\"type\": \"number\"}",
+     ", \"cartesian\": {\"type\": \"number\"}, \"valid\": {\"type\": \"number\"}",
      ak_mcp_describe_space},
     {"facts", "Facts of a configuration",
      "Before anything is measured: is this configuration valid (if not, why), what is its "
-     "canonical "
-     "text, which compiler and options does it come to, how many threads and bytes of workspace "
-     "does it take, and what follows from it by the kernel's own formulas.",
+     "canonical text, which compiler and options does it come to, how many threads and bytes of "
+     "workspace does it take, and what follows from it by the kernel's own formulas.",
      true, true, "\"config\": " CONFIG, "\"config\"",
      "\"valid\": {\"type\": \"boolean\"}, \"reason\": {\"type\": [\"string\", \"null\"]}, "
      "\"facts\": {\"type\": [\"object\", \"null\"]}",
@@ -83,8 +80,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      ak_mcp_measure},
     {"compare", "Compare configurations",
      "Measures configurations, and with \"baselines\" the vendor libraries, interleaved in one "
-     "run, "
-     "which is the only fair way to say that one is faster. The verdict of each beside the "
+     "run, which is the only fair way to say that one is faster. The verdict of each beside the "
      "reference is faster, slower, tie or undecided. Nothing is archived: ratios hold within one "
      "comparison.",
      true, false,
@@ -161,8 +157,7 @@ static json_t *output_schema(const ak_mcp_tool *tool)
     ak_buf_print(&text, "{\"type\": \"object\", \"properties\": {%s}}", tool->output);
     json_t *schema = parse(&text), *required = json_array();
     ak_buf_free(&text);
-    json_object_foreach(json_object_get(schema, "properties"), key, each)
-    {
+    json_object_foreach(json_object_get(schema, "properties"), key, each) {
         ak_json_add(&required, json_string(key));
     }
     bool good = ak_json_set(schema, "required", required);
@@ -245,8 +240,7 @@ ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
     if (json_is_string(value)) {
         ak_buf_puts(&text, json_string_value(value));
     }
-    json_object_foreach((json_t *)value, key, each)
-    {
+    json_object_foreach((json_t *)value, key, each) {
         ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", key);
         if (json_is_string(each)) {
             ak_buf_puts(&text, json_string_value(each));

@@ -79,10 +79,10 @@ bool ak_next_import(const ak_archive *archive, const ak_args *args)
     return left != NULL;
 }
 
-void ak_next_resume(const char *verb, const ak_args *args)
+void ak_next_resume(const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
-    ak_buf_puts(&command, verb);
+    ak_buf_puts(&command, "tune");
     for (int i = 0; i < args->word_count; i++) {
         if (strcmp(args->words[i], "--resume") != 0) {
             ak_buf_putc(&command, ' ');

@@ -52,13 +52,6 @@ static bool note_trial(void *context, const ak_trial *trial)
     return s->status == AK_OK;
 }
 
-/* How and where the sentences are printed. */
-typedef struct listener {
-    const char *operand; /* the kernel as the command line names it; NULL: it names none */
-    bool warning;        /* they are warnings, on standard error */
-    json_t *list;        /* they are added here and not printed; NULL: they are printed */
-} listener;
-
 static void ignore_file(void *context, const char *name, const char *data, size_t length)
 {
     (void)context;
@@ -68,7 +61,7 @@ static void ignore_file(void *context, const char *name, const char *data, size_
 }
 
 static ak_status say_one(const state *one, ak_archive *archive, size_t all, const char *place,
-                         const listener *to, ak_error *err)
+                         const ak_outdated_to *to, ak_error *err)
 {
     ak_buf text = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_print(&text, "kernel %s has changed since ", one->latest.kernel);
@@ -106,7 +99,7 @@ static ak_status say_one(const state *one, ak_archive *archive, size_t all, cons
 }
 
 /* Says a sentence for each state that is not the kernel's present one, and frees the states. */
-static ak_status say_states(states *s, ak_archive *archive, const listener *to, ak_error *err)
+static ak_status say_states(states *s, ak_archive *archive, const ak_outdated_to *to, ak_error *err)
 {
     ak_status status = s->status;
     for (size_t i = 0; i < s->count && status == AK_OK; i++) {
@@ -123,8 +116,14 @@ static ak_status say_states(states *s, ak_archive *archive, const listener *to, 
     return status;
 }
 
-static ak_status say_list(ak_archive *archive, const ak_trial *list, size_t count,
-                          const listener *to, ak_error *err)
+ak_outdated_to ak_outdated_on(const ak_args *args, bool warning)
+{
+    return (ak_outdated_to){.operand = args->operand_count > 0 ? args->operand[0] : NULL,
+                            .warning = warning};
+}
+
+ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count,
+                         const ak_outdated_to *to, ak_error *err)
 {
     states s = {.status = AK_OK, .err = err};
     for (size_t i = 0; i < count && s.status == AK_OK; i++) {
@@ -133,46 +132,11 @@ static ak_status say_list(ak_archive *archive, const ak_trial *list, size_t coun
     return say_states(&s, archive, to, err);
 }
 
-static ak_status say_matching(ak_archive *archive, const ak_archive_filter *filter,
-                              const listener *to, ak_error *err)
+ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *filter,
+                                  const ak_outdated_to *to, ak_error *err)
 {
     states s = {.status = AK_OK, .err = err};
     ak_status status = ak_archive_each(archive, filter, note_trial, &s, err);
     s.status = s.status == AK_OK ? status : s.status;
     return say_states(&s, archive, to, err);
-}
-
-static listener of_command(const ak_args *args, bool warning)
-{
-    return (listener){.operand = args->operand_count > 0 ? args->operand[0] : NULL,
-                      .warning = warning};
-}
-
-ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count,
-                         const ak_args *args, bool warning, ak_error *err)
-{
-    const listener to = of_command(args, warning);
-    return say_list(archive, list, count, &to, err);
-}
-
-ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *filter,
-                                  const ak_args *args, bool warning, ak_error *err)
-{
-    const listener to = of_command(args, warning);
-    return say_matching(archive, filter, &to, err);
-}
-
-ak_status ak_list_changed(json_t *out, ak_archive *archive, const ak_trial *list, size_t count,
-                          const char *operand, ak_error *err)
-{
-    const listener to = {.operand = operand, .list = out};
-    return say_list(archive, list, count, &to, err);
-}
-
-ak_status ak_list_changed_matching(json_t *out, ak_archive *archive,
-                                   const ak_archive_filter *filter, const char *operand,
-                                   ak_error *err)
-{
-    const listener to = {.operand = operand, .list = out};
-    return say_matching(archive, filter, &to, err);
 }

@@ -4,19 +4,22 @@
 
 #include "cli/task_args.h"
 
-/* Prints a sentence for each kernel, and each environment, in which trials of the list measured an
-   earlier version: on standard output or, with `warning`, as a warning on standard error. */
+/* Where the sentences go. */
+typedef struct ak_outdated_to {
+    const char *operand; /* the kernel is looked for here first; NULL: no operand names it */
+    bool warning;        /* they are warnings, on standard error, and not standard output */
+    json_t *list;        /* unless NULL, they are added here and not printed, in words for an MCP
+                            client, which has tools and no command line */
+} ak_outdated_to;
+/* Prints them for the kernel of a command line. */
+ak_outdated_to ak_outdated_on(const ak_args *args, bool warning);
+
+/* Says a sentence for each kernel, and each environment, in which trials of the list measured an
+   earlier version. */
 ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count,
-                         const ak_args *args, bool warning, ak_error *err);
-/* Does the same as ak_say_changed for all trials that match the filter. */
+                         const ak_outdated_to *to, ak_error *err);
+/* Does the same for all trials that match the filter. */
 ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *filter,
-                                  const ak_args *args, bool warning, ak_error *err);
-/* Append the sentences of ak_say_changed or ak_say_changed_matching to a list, in words for an MCP
-   client, which has tools and no command line. The kernel is looked for at `operand` first. */
-ak_status ak_list_changed(json_t *out, ak_archive *archive, const ak_trial *list, size_t count,
-                          const char *operand, ak_error *err);
-ak_status ak_list_changed_matching(json_t *out, ak_archive *archive,
-                                   const ak_archive_filter *filter, const char *operand,
-                                   ak_error *err);
+                                  const ak_outdated_to *to, ak_error *err);
 
 #endif

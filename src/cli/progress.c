@@ -443,8 +443,7 @@ static void on_llm(ak_progress *p, const json_t *event)
 {
     const json_t *proposals = json_object_get(event, "proposals"), *proposal;
     size_t i, taken = 0;
-    json_array_foreach(proposals, i, proposal)
-    {
+    json_array_foreach(proposals, i, proposal) {
         const char *verdict = ak_json_text_at(proposal, "verdict");
         taken += strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0;
     }

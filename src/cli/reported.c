@@ -5,7 +5,6 @@
 
 #include "base/charset.h"
 #include "base/fs.h"
-#include "base/plain.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/target.h"

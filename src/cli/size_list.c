@@ -31,11 +31,10 @@ static ak_status split(ak_size_list *list, const char *origin, ak_error *err)
         }
         list->items[list->count++] = item;
     }
-    return list->count > 0 ? AK_OK
-                           : ak_fail(err, AK_INVALID,
-                                     "%.200s: no size is given; one is written "
-                                     "as M=64,N=64,K=64",
-                                     origin);
+    return list->count > 0
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%.200s: no size is given; one is written as M=64,N=64,K=64", origin);
 }
 
 ak_status ak_size_list_read(ak_size_list *out, const char *text, ak_error *err)

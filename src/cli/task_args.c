@@ -31,8 +31,7 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
     const char *name;
     ak_status status = AK_OK;
     AK_TRY(ak_json_object_or_null(&object, file->document, key, file->path, err));
-    json_object_foreach(object, name, value)
-    {
+    json_object_foreach(object, name, value) {
         if (!json_is_number(value) && !json_is_string(value)) {
             AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
                            file->path, key, name));
@@ -128,8 +127,7 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
     }
     if (file->path[0] == 0) {
         return ak_fail(err, AK_INVALID,
-                       "--config @ needs the name of a file, such as "
-                       "--config @best_config.json");
+                       "--config @ needs the name of a file, such as --config @best_config.json");
     }
     ak_status status = AK_OK;
     AK_TRY(ak_json_read(&file->document, file->path, err));

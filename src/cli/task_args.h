@@ -9,7 +9,6 @@
 #ifndef AK_CLI_TASK_ARGS_H
 #define AK_CLI_TASK_ARGS_H
 
-#include "base/buf.h"
 #include "cli/command.h"
 #include "cli/output.h"
 
@@ -78,8 +77,8 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
 /* Suggests importing the file with the results that the archive could not take. Returns false, and
    prints nothing, if there is none. */
 bool ak_next_import(const ak_archive *archive, const ak_args *args);
-/* Suggests the present command line with --resume added. */
-void ak_next_resume(const char *verb, const ak_args *args);
+/* Suggests the present command line of `tune` with --resume added. */
+void ak_next_resume(const ak_args *args);
 /* Suggests a command on the same archive: `words` and, unless it is NULL, `name`, which is quoted.
  */
 void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args);

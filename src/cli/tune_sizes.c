@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/shell.h"
@@ -344,7 +343,7 @@ out:
     if ((status == AK_CANCELLED ||
          (result.stopped_by != NULL && strcmp(result.stopped_by, "cancelled") == 0)) &&
         (archive == NULL || ak_archive_left(archive) == NULL)) {
-        ak_next_resume("tune", args);
+        ak_next_resume(args);
     }
     const bool left = archive != NULL && ak_archive_left(archive) != NULL;
     ak_sizes_result_clear(&result);

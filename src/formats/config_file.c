@@ -50,10 +50,7 @@ static ak_status kind_of(const char **out, const json_t *file, const char *path,
 static ak_status read_one(char **out, const json_t *file, const char *path, ak_error *err)
 {
     json_t *config = NULL;
-    AK_DO(ak_json_object_or_null(&config, file, "config", path, err));
-    if (config == NULL) {
-        return ak_fail(err, AK_INVALID, "%s: \"config\" is missing", path);
-    }
+    AK_DO(ak_json_object(&config, file, "config", path, err));
     return ak_config_text_from_json(out, config, NULL, path, err);
 }
 
@@ -98,8 +95,7 @@ static ak_status measure(double *out, const json_t *wanted, const json_t *size, 
     const char *name;
     json_t *value;
     *out = 0;
-    json_object_foreach((json_t *)(uintptr_t)wanted, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)wanted, name, value) {
         int64_t here;
         AK_DO(ak_json_int(&here, size, name, place, err));
         if (here < 1) {
@@ -116,11 +112,8 @@ static ak_status read_entry(entry *out, const json_t *object, const json_t *want
 {
     json_t *size = NULL;
     int64_t config = 0;
-    AK_DO(json_is_object(object) ? ak_json_object_or_null(&size, object, "size", place, err)
+    AK_DO(json_is_object(object) ? ak_json_object(&size, object, "size", place, err)
                                  : ak_fail(err, AK_INVALID, "%s must be an object", place));
-    if (size == NULL) {
-        return ak_fail(err, AK_INVALID, "%s: \"size\" is missing", place);
-    }
     AK_DO(ak_json_int(&config, object, "config", place, err));
     if (config < 0 || (uint64_t)config >= config_count) {
         return ak_fail(err, AK_INVALID, "%s: there is no configuration %lld", place,

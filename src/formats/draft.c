@@ -137,8 +137,7 @@ static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error 
     const char *name;
     json_t *value;
     ak_status status = AK_OK;
-    json_object_foreach((json_t *)(uintptr_t)config, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
         if (status == AK_OK) {
             status = ak_draft_parameter_add(draft, name, NULL, err);
         }
@@ -322,8 +321,7 @@ static bool gives_default(const json_t *definition)
 {
     size_t i;
     const json_t *parameter;
-    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter)
-    {
+    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter) {
         if (json_object_get(parameter, "Default") != NULL) {
             return true;
         }

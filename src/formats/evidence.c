@@ -18,8 +18,7 @@ const json_t *ak_format_best_entry(const json_t *result, const char *config)
     if (!ak_json_text_is(json_object_get(result, "best"), "config", ak_or_empty(config))) {
         return NULL;
     }
-    json_array_foreach(json_object_get(result, "contestants"), i, one)
-    {
+    json_array_foreach(json_object_get(result, "contestants"), i, one) {
         if (ak_json_text_is(one, "config", ak_or_empty(config))) {
             return one;
         }

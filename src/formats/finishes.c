@@ -30,8 +30,7 @@ static const json_t *winner_among(const json_t *candidates, double ms)
 {
     size_t i;
     json_t *one;
-    json_array_foreach(candidates, i, one)
-    {
+    json_array_foreach(candidates, i, one) {
         if (ak_json_positive_at(one, "ms") == ms) {
             return one;
         }
@@ -178,8 +177,7 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
     if (trial->run == NULL || trial->status != AK_TRIAL_OK) {
         return AK_OK;
     }
-    json_array_foreach(json_object_get(finishes, key), i, one)
-    {
+    json_array_foreach(json_object_get(finishes, key), i, one) {
         if (ak_json_text_is(one, "run", trial->run)) {
             json_t *own = json_copy(one);
             (void)json_object_del(own, "run");
@@ -265,8 +263,7 @@ ak_status ak_finishes_import(ak_archive *archive, const ak_trial *trial, const j
     if (trial->run != NULL && ak_json_number_at(own, "ms") > 0) {
         AK_DO(store(archive, trial->run, trial, own, err));
     }
-    json_array_foreach(json_object_get(entry, "finishes"), i, one)
-    {
+    json_array_foreach(json_object_get(entry, "finishes"), i, one) {
         if (ak_json_number_at(one, "ms") > 0) {
             AK_DO(import_later(archive, trial, one, where, err));
         }

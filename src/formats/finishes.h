@@ -11,7 +11,6 @@
 #define AK_FORMATS_FINISHES_H
 
 #include "archive/archive.h"
-#include "base/json.h"
 
 /* Makes an object of what the finishes of all runs of an archive found. The key is the id of the
    winner's trial, the value a list as described above, with the trial's own run in it. */

@@ -60,8 +60,7 @@ ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
     const char *name;
     json_t *value;
     AK_TRY(ak_made(scope, err));
-    json_object_foreach(draft->facts, name, value)
-    {
+    json_object_foreach(draft->facts, name, value) {
         if (!json_is_integer(value) || !ak_expr_is_name(name)) {
             AK_TRY(ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
                            draft->where, name));
@@ -97,8 +96,7 @@ static bool is_parameter(const json_t *definition, const char *name)
 {
     size_t i;
     const json_t *parameter;
-    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter)
-    {
+    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter) {
         const char *own = ak_json_text_or_null(parameter, "Name");
         if (own != NULL && strcmp(own, name) == 0) {
             return true;
@@ -135,16 +133,14 @@ static bool is_closed(const json_t *definition)
 {
     size_t i;
     const json_t *entry;
-    json_array_foreach(json_object_get(definition, "TuningParameters"), i, entry)
-    {
+    json_array_foreach(json_object_get(definition, "TuningParameters"), i, entry) {
         if (!is_text(entry) &&
             (!reads_parameters_only(definition, json_object_get(entry, "Values")) ||
              !reads_parameters_only(definition, json_object_get(entry, "Default")))) {
             return false;
         }
     }
-    json_array_foreach(json_object_get(definition, "Conditions"), i, entry)
-    {
+    json_array_foreach(json_object_get(definition, "Conditions"), i, entry) {
         if (!reads_parameters_only(definition, json_object_get(entry, "Expression"))) {
             return false;
         }
@@ -178,8 +174,7 @@ static json_t *default_of(const json_t *parameter, const json_t *values, const a
     size_t i;
     json_t *value, *nearest = NULL;
     double wish = computed ? (double)number : json_number_value(given), least = HUGE_VAL;
-    json_array_foreach((json_t *)(uintptr_t)values, i, value)
-    {
+    json_array_foreach((json_t *)(uintptr_t)values, i, value) {
         double apart = fabs(json_number_value(value) - wish);
         if (!computed && json_equal(value, given)) {
             return value;
@@ -232,8 +227,7 @@ static void forget_default(json_t *parameters)
 {
     size_t i;
     json_t *parameter;
-    json_array_foreach(parameters, i, parameter)
-    {
+    json_array_foreach(parameters, i, parameter) {
         (void)json_object_del(parameter, "Default");
     }
 }
@@ -248,8 +242,7 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     bool lost = false;
     ak_status status = AK_OK;
     AK_TRY(ak_stored(list != NULL && conditions != NULL, err));
-    json_array_foreach(parameters, i, entry)
-    {
+    json_array_foreach(parameters, i, entry) {
         AK_TRY(fit_parameter(list, &lost, f, entry, err));
     }
     if (lost) {
@@ -261,8 +254,7 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
                            draft->where, f->where, draft->parameters[p].name));
         }
     }
-    json_array_foreach(json_object_get(definition, "Conditions"), i, entry)
-    {
+    json_array_foreach(json_object_get(definition, "Conditions"), i, entry) {
         if (reads_parameters_only(definition, json_object_get(entry, "Expression")) &&
             json_array_append(conditions, (json_t *)(uintptr_t)entry) != 0) {
             AK_TRY(ak_fail_memory(err));

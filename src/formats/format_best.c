@@ -6,7 +6,6 @@
 #include "formats/format.h"
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "base/clock.h"
 
 static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best, ak_error *err)

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/csv.h"
 #include "base/utf8.h"

@@ -50,8 +50,7 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
         " WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR implementation = ?2) "
         "AND (?3 IS NULL OR device = ?3) AND (?4 IS NULL OR dtype = ?4) "
         "AND (?5 IS NULL OR choices = ?5) AND (?6 IS NULL OR environment IN " AK_STORE_ENVIRONMENTS(
-            "?6") ") "
-                  "AND (?7 IS NULL OR id = ?7) AND (coalesce(?3, ?6, ?7) IS NOT NULL OR "
+            "?6") ") AND (?7 IS NULL OR id = ?7) AND (coalesce(?3, ?6, ?7) IS NOT NULL OR "
                   "NOT " AK_STORE_SIMULATED
                   ") AND result IS NOT NULL ORDER BY made DESC, number DESC",
         texts, 7, err);
@@ -193,8 +192,7 @@ ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
     filter = filter == NULL ? &everything : filter;
     if (filter->size != NULL) {
         return ak_fail(err, AK_INVALID,
-                       "a dispatch table is for all sizes of its run: leave the "
-                       "size out");
+                       "a dispatch table is for all sizes of its run: leave the size out");
     }
     ak_status status = AK_OK;
     AK_TRY(find_source(&from, archive, filter, err));

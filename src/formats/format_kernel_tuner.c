@@ -51,8 +51,7 @@ static json_t *problem_size(const char *size)
     const char *key;
     json_t *value;
     bool good = true;
-    json_object_foreach(object, key, value)
-    {
+    json_object_foreach(object, key, value) {
         good = good && json_array_append(array, value) == 0;
     }
     json_decref(object);
@@ -67,8 +66,7 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
     const char *name;
     json_t *value;
     bool same = first || json_object_size(config) == json_object_size(writer->params);
-    json_object_foreach((json_t *)(uintptr_t)config, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
         json_t *list = json_object_get(writer->params, name);
         if (list == NULL && first) {
             list = json_array();
@@ -151,11 +149,11 @@ out:
     return status;
 }
 
-static void print_member(ak_buf *out, const char *name, const json_t *value, const char *end)
+static void print_member(ak_buf *out, const char *name, const json_t *value)
 {
-    ak_buf_print(out, "\"%s\": ", name);
+    ak_json_quote(out, name, strlen(name));
+    ak_buf_puts(out, ": ");
     ak_json_print(out, value, false);
-    ak_buf_puts(out, end);
 }
 
 /* Sorts a list of numbers, because readers expect near values to be neighbours and the list is in
@@ -206,57 +204,41 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
                              ak_error *err)
 {
     const ak_trial *first = &writer->first;
-    char name_of_device[AK_KERNEL_TUNER_NAME_BYTES];
+    char name_of_device[AK_KERNEL_TUNER_NAME_BYTES], objective[AK_OBJECTIVE_NAME_BYTES];
     bool on_host = strcmp(first->device, "host") == 0;
     ak_kernel_tuner_processor(name_of_device);
     json_t *environment = environment_of(archive, first);
-    const char *named = ak_json_text_at(environment, "name");
-    json_t *device = json_string(on_host ? name_of_device : named[0] != 0 ? named : first->device);
-    json_t *kernel = json_string(first->kernel);
-    json_t *size = problem_size(first->size), *keys = json_array(), *own = json_object();
-    char objective_name[AK_OBJECTIVE_NAME_BYTES];
-    json_t *objective = json_pack("[s]", objective_of(objective_name, writer));
-    const char *name;
-    json_t *value;
-    bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL &&
-                objective != NULL && ak_format_set_texts(own, first, own_texts) &&
+    const char *named = ak_json_text_at(environment, "name"), *name, *separator = "\n";
+    json_t *keys = json_array(), *own = json_object(), *value;
+    bool good = ak_format_set_texts(own, first, own_texts) &&
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
-    json_object_foreach(writer->params, name, value)
-    {
+    json_object_foreach(writer->params, name, value) {
         good = good && sort_numbers(value) && ak_json_append(keys, json_string(name));
     }
+    json_t *head =
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:O, s:[s]}", "device_name",
+                  on_host         ? name_of_device
+                  : named[0] != 0 ? named
+                                  : first->device,
+                  "kernel_name", first->kernel, "problem_size", problem_size(first->size), OWN, own,
+                  "tune_params_keys", keys, "tune_params", writer->params, "objective",
+                  objective_of(objective, writer));
+    good = good && head != NULL;
     if (good) {
         ak_buf_puts(out, "{\n");
-        print_member(out, "device_name", device, ",\n");
-        print_member(out, "kernel_name", kernel, ",\n");
-        print_member(out, "problem_size", size, ",\n");
-        print_member(out, OWN, own, ",\n");
-        print_member(out, "tune_params_keys", keys, ",\n");
-        print_member(out, "tune_params", writer->params, ",\n");
-        print_member(out, "objective", objective, ",\n");
+        json_object_foreach(head, name, value) {
+            print_member(out, name, value);
+            ak_buf_puts(out, ",\n");
+        }
         ak_buf_puts(out, "\"cache\": {");
-        const char *separator = "\n";
-        json_object_foreach(writer->cache, name, value)
-        {
-            json_t *key = json_string(name);
-            good = good && key != NULL;
+        json_object_foreach(writer->cache, name, value) {
             ak_buf_puts(out, separator);
-            if (key != NULL) {
-                ak_json_print(out, key, false);
-            }
-            ak_buf_puts(out, ": ");
-            ak_json_print(out, value, false);
+            print_member(out, name, value);
             separator = ",\n";
-            json_decref(key);
         }
         ak_buf_puts(out, "}\n}\n");
     }
-    json_decref(device);
-    json_decref(kernel);
-    json_decref(size);
-    json_decref(keys);
-    json_decref(own);
-    json_decref(objective);
+    json_decref(head);
     json_decref(environment);
     return ak_stored(good, err);
 }
@@ -408,8 +390,7 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     json_t *entry;
     AK_DO(ak_kernel_tuner_parse(&file, ak_import_left_out(import), text, length, path, err));
     AK_TRY(take_head(&task, &order, &cache, file, path, err));
-    json_object_foreach((json_t *)(uintptr_t)cache, key, entry)
-    {
+    json_object_foreach((json_t *)(uintptr_t)cache, key, entry) {
         char where[512];
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
         AK_TRY(read_entry(&trial, &task, order, entry, where, err));

@@ -35,8 +35,7 @@ static json_t *entry_of(json_t *trial, json_t *config)
     }
     const char *key;
     json_t *value;
-    json_object_foreach(trial, key, value)
-    {
+    json_object_foreach(trial, key, value) {
         bool taken = strcmp(key, "kernel") == 0 || json_object_get(entry, key) != NULL;
         good = good && (taken || json_object_set(entry, key, value) == 0);
     }
@@ -167,10 +166,7 @@ static ak_status read_kernels(ak_import *import, const char *text, size_t length
     AK_DO(ak_json_parse(&file, text, length, path, err));
     ak_status status = AK_OK;
     AK_TRY(ak_json_object_or_null(&metadata, file, "metadata", path, err));
-    AK_TRY(ak_json_array_or_null(&kernels, file, "kernels", path, err));
-    if (kernels == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"kernels\" is missing", path));
-    }
+    AK_TRY(ak_json_array(&kernels, file, "kernels", path, err));
     AK_TRY(ak_import_each(import, kernels,
                           &(ak_entries){path, "kernel", read_entry, metadata, true}, err));
 out:

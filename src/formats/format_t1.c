@@ -44,8 +44,7 @@ static const char *let_of(const ak_task *task, const char *name)
 {
     const json_t *let = json_object_get(task->implementation->launch, "Let"), *one;
     size_t i;
-    json_array_foreach(let, i, one)
-    {
+    json_array_foreach(let, i, one) {
         if (ak_json_text_is(one, "Name", name)) {
             return ak_json_text_or_null(one, "Value");
         }
@@ -163,8 +162,7 @@ static bool add_condition(json_t *list, const ak_task *task, size_t index)
     json_t *text = read == NULL || source == NULL ? NULL : resolved(read, source, task);
     bool good = names != NULL && text != NULL && object != NULL;
     const char *name;
-    json_object_foreach(read, name, value)
-    {
+    json_object_foreach(read, name, value) {
         good = good && ak_json_append(names, json_string(name));
     }
     bool wanted = json_object_size(read) > 0;

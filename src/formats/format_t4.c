@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
-#include "base/fs.h"
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 
@@ -220,10 +218,7 @@ static ak_status read_result(ak_trial *trial, const json_t *result, const void *
     const t4_head *head = context;
     AK_DO(json_is_object(result) ? ak_trial_copy(trial, &head->task, err)
                                  : ak_fail(err, AK_INVALID, "%s must be an object", where));
-    AK_DO(ak_json_object_or_null(&config, result, "configuration", where, err));
-    if (config == NULL) {
-        return ak_fail(err, AK_INVALID, "%s: \"configuration\" is missing", where);
-    }
+    AK_DO(ak_json_object(&config, result, "configuration", where, err));
     AK_DO(ak_config_text_from_json(&trial->config, config, NULL, where, err));
     AK_DO(take_status(trial, result, where, err));
     AK_DO(take_time(trial, result, head->unit_ms, where, err));

@@ -64,8 +64,7 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
     bool first = true;
     AK_DO(ak_config_text_to_json(&values, config, "configuration", err));
     ak_buf_puts(out, "triton.Config({");
-    json_object_foreach(values, name, value)
-    {
+    json_object_foreach(values, name, value) {
         if (!AK_HAS_TEXT(options, AK_COUNT(options), name)) {
             ak_buf_puts(out, first ? "" : ", ");
             ak_code_string(out, name);
@@ -111,8 +110,7 @@ static ak_status put_key(ak_buf *out, const ak_trial *trial, ak_error *err)
     const char *name;
     AK_DO(ak_config_text_to_json(&sizes, trial->size, "size", err));
     ak_buf_puts(out, "(");
-    json_object_foreach(sizes, name, value)
-    {
+    json_object_foreach(sizes, name, value) {
         ak_json_print(out, value, false);
         ak_buf_puts(out, ", ");
     }

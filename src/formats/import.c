@@ -262,8 +262,7 @@ static ak_status recognise(const ak_format_ops **out, const char *text, size_t l
     return *out != NULL ? AK_OK
                         : ak_fail(err, AK_INVALID,
                                   "%s holds no trials: it is neither an export of autokernel "
-                                  "(json, kernels) nor a "
-                                  "cache of Kernel Tuner nor T4 results",
+                                  "(json, kernels) nor a cache of Kernel Tuner nor T4 results",
                                   path);
 }
 

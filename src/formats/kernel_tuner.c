@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/proc.h"
 #include "base/text.h"
 
@@ -72,8 +71,8 @@ ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, co
 /* ---- cache files ----------------------------------------------------------------------------- */
 
 /* Appends `braces` to the first `length` bytes of the text and parses that. */
-static ak_status parse_closed(json_t **out, const char *text, size_t length, const char *braces,
-                              const char *path, ak_error *err)
+static bool parse_closed(json_t **out, const char *text, size_t length, const char *braces,
+                         const char *path)
 {
     while (length > 0 && strchr(" \t\r\n,", text[length - 1]) != NULL) {
         length--;
@@ -81,12 +80,10 @@ static ak_status parse_closed(json_t **out, const char *text, size_t length, con
     ak_buf closed = AK_BUF(AK_JSON_BYTES_MAX);
     ak_buf_append(&closed, text, length);
     ak_buf_puts(&closed, braces);
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&closed, err));
-    AK_TRY(ak_python_json_parse(out, closed.data, closed.length, path, err));
-out:
+    bool good = ak_buf_status(&closed, NULL) == AK_OK &&
+                ak_python_json_parse(out, closed.data, closed.length, path, NULL) == AK_OK;
     ak_buf_free(&closed);
-    return status;
+    return good;
 }
 
 /* Returns the length of the text up to the end of its last whole entry: of the last brace that
@@ -124,11 +121,10 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char **left_out, const char 
     if (status != AK_INVALID) {
         return status;
     }
-    if (parse_closed(out, text, length, "}", path, NULL) == AK_OK ||
-        parse_closed(out, text, length, "}}", path, NULL) == AK_OK) {
+    if (parse_closed(out, text, length, "}", path) || parse_closed(out, text, length, "}}", path)) {
         return AK_OK;
     }
-    if (parse_closed(out, text, whole_entries(text, length), "}}", path, NULL) != AK_OK) {
+    if (!parse_closed(out, text, whole_entries(text, length), "}}", path)) {
         return status;
     }
     *left_out = "the cache of Kernel Tuner ends in the middle of an entry, which is left out";
@@ -176,8 +172,7 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
     if (commas + 1 != json_array_size(order)) {
         return AK_OK; /* a value may have a comma of its own */
     }
-    json_array_foreach(order, i, name)
-    {
+    json_array_foreach(order, i, name) {
         char part[128], *text = NULL;
         const char *word = json_string_value(name);
         const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
@@ -241,8 +236,7 @@ ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const j
     json_t *value;
     *out = AK_TRIAL_OK;
     *name = NULL;
-    json_object_foreach((json_t *)(uintptr_t)entry, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)entry, key, value) {
         if (find_fault(out, json_string_value(value))) {
             *name = json_string_value(value);
             return AK_OK;

@@ -147,8 +147,7 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
     const char *key;
     json_t *entry;
     AK_DO(take_head(draft, file, err));
-    json_object_foreach(json_object_get(file, "cache"), key, entry)
-    {
+    json_object_foreach(json_object_get(file, "cache"), key, entry) {
         char where[512];
         ak_record record = {.seconds = ak_draft_sum(entry, stages) / 1000.0};
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", draft->where, key);

@@ -51,10 +51,7 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
     json_t *list = NULL, *config = json_object();
     ak_status status = AK_OK;
     AK_TRY(config == NULL ? ak_fail_memory(err)
-                          : ak_json_array_or_null(&list, result, "Configuration", where, err));
-    if (list == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"Configuration\" is missing", where));
-    }
+                          : ak_json_array(&list, result, "Configuration", where, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
         const char *name = ak_json_text_or_null(pair, "Name");

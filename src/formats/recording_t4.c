@@ -67,8 +67,7 @@ ak_status ak_t4_check_time(double ms, const json_t *runtimes, double unit_ms, co
     double least = 0, most = 0;
     size_t i;
     json_t *one;
-    json_array_foreach(runtimes, i, one)
-    {
+    json_array_foreach(runtimes, i, one) {
         const double runtime = json_number_value(one) * unit_ms;
         least = i == 0 || runtime < least ? runtime : least;
         most = runtime > most ? runtime : most;
@@ -196,10 +195,7 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
         AK_DO(json_is_object(result) ? ak_t4_status(&record.status, result, where, err)
                                      : ak_fail(err, AK_INVALID, "%s must be an object", where));
-        AK_DO(ak_json_object_or_null(&config, result, "configuration", where, err));
-        if (config == NULL) {
-            return ak_fail(err, AK_INVALID, "%s: \"configuration\" is missing", where);
-        }
+        AK_DO(ak_json_object(&config, result, "configuration", where, err));
         AK_DO(take_seconds(&record, result, unit_ms, where, err));
         AK_DO(take_value(&record, draft, result, unit_ms, where, err));
         AK_DO(ak_draft_add(draft, config, &record, where, err));

@@ -10,7 +10,6 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
-#include "base/alloc.h"
 #include "base/clock.h"
 
 /* A plain triple loop over 4096^3 in double takes a minute or two. */

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "llm/extract.h"
 
 static const struct {

@@ -124,8 +124,7 @@ static void reply(ak_reply *out, const json_t *body)
 {
     size_t i;
     json_t *part;
-    json_array_foreach(json_object_get(body, "content"), i, part)
-    {
+    json_array_foreach(json_object_get(body, "content"), i, part) {
         ak_append_at(&out->text, part, "text");
         ak_append_at(&out->reasoning, part, "thinking");
     }

@@ -290,8 +290,7 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
         return ak_fail(err, AK_LIMIT, "%s: \"Facts\" has more than %d entries",
                        task->implementation->where, AK_FACTS_MAX);
     }
-    json_array_foreach(list, i, entry)
-    {
+    json_array_foreach(list, i, entry) {
         char where[256];
         const char *expression = NULL;
         ak_derived *derived = &brief->derived[brief->derived_count];
@@ -366,8 +365,7 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
     ak_buf text = AK_BUF(LINE_MAX_BYTES);
     const char *name = ak_json_text_at(environment, "name"), *key;
     json_t *value;
-    json_object_foreach(json_object_get(environment, "compilers"), key, value)
-    {
+    json_object_foreach(json_object_get(environment, "compilers"), key, value) {
         put_version(&text, key, json_is_string(value) ? json_string_value(value) : "");
     }
     for (size_t i = 0; i < AK_COUNT(versions); i++) {

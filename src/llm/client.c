@@ -253,8 +253,7 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
         double seconds = times[i].given == 0 ? times[i].fallback : times[i].given;
         if (!(seconds > 0) || !(seconds <= SECONDS_MAX)) {
             return ak_fail(err, AK_INVALID,
-                           "a time limit of a language model must be above 0 s and at "
-                           "most a day");
+                           "a time limit of a language model must be above 0 s and at most a day");
         }
         *times[i].out = (int64_t)(seconds * (double)AK_SECOND_NS);
     }

@@ -28,8 +28,7 @@ static json_t *wanted_in(json_t *value, const char *name)
     const char *key;
     json_t *member;
     if (found == NULL) {
-        json_object_foreach(value, key, member)
-        {
+        json_object_foreach(value, key, member) {
             found = found == NULL ? json_object_get(member, name) : found;
         }
     }

@@ -1,8 +1,6 @@
 /* llm_check.c: implements ak_llm_check, which asks one small question to show whether model, key
    and address work together. */
 
-#include "base/alloc.h"
-#include "llm/answer.h"
 #include "llm/client.h"
 
 /* Enough for a model that thinks before it answers. */

@@ -46,21 +46,17 @@ static void read_output(ak_reply *out, const json_t *response, bool with_text)
 {
     size_t i, j;
     json_t *item, *part;
-    json_array_foreach(json_object_get(response, "output"), i, item)
-    {
+    json_array_foreach(json_object_get(response, "output"), i, item) {
         if (ak_json_text_is(item, "type", "reasoning") && with_text) {
-            json_array_foreach(json_object_get(item, "summary"), j, part)
-            {
+            json_array_foreach(json_object_get(item, "summary"), j, part) {
                 ak_append_at(&out->reasoning, part, "text");
             }
-            json_array_foreach(json_object_get(item, "content"), j, part)
-            {
+            json_array_foreach(json_object_get(item, "content"), j, part) {
                 ak_append_at(&out->reasoning, part, "text");
             }
             continue;
         }
-        json_array_foreach(json_object_get(item, "content"), j, part)
-        {
+        json_array_foreach(json_object_get(item, "content"), j, part) {
             bool refusal = ak_json_text_is(part, "type", "refusal");
             if (refusal) {
                 out->finish = AK_LLM_FINISH_REFUSAL;

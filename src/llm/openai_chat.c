@@ -51,8 +51,7 @@ static void read_message(ak_reply *out, const json_t *message)
     json_t *part;
     const json_t *content = json_object_get(message, "content");
     if (json_is_array(content)) {
-        json_array_foreach(content, i, part)
-        {
+        json_array_foreach(content, i, part) {
             ak_append_at(&out->text, part, "text");
         }
     } else {

@@ -78,8 +78,7 @@ static ak_status find_in_file(ak_price *out, const char *name, const char *path,
                        "\"output\": 10}}",
                        path));
     }
-    json_object_foreach(document, key, entry)
-    {
+    json_object_foreach(document, key, entry) {
         char where[AK_LLM_NAME_MAX + 512];
         ak_price price;
         (void)snprintf(where, sizeof where, "%.400s: \"%.100s\"", path, key);

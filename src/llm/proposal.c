@@ -201,8 +201,7 @@ static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_spa
 {
     const char *name;
     json_t *wish;
-    json_object_foreach((json_t *)(uintptr_t)changes, name, wish)
-    {
+    json_object_foreach((json_t *)(uintptr_t)changes, name, wish) {
         size_t p;
         if (json_is_null(wish)) {
             continue;
@@ -224,8 +223,7 @@ static void describe(ak_suggestion *out, const json_t *changes)
     ak_buf text = AK_BUF(65536);
     const char *name;
     json_t *wish;
-    json_object_foreach((json_t *)(uintptr_t)changes, name, wish)
-    {
+    json_object_foreach((json_t *)(uintptr_t)changes, name, wish) {
         if (!json_is_null(wish) && text.length < AK_PROMPT_TEXT_MAX) {
             char value[VALUE_BYTES];
             wish_text(value, wish);

@@ -26,8 +26,7 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
     size_t i;
     if (json_is_array(schema)) {
         json_t *list = json_array();
-        json_array_foreach(schema, i, member)
-        {
+        json_array_foreach(schema, i, member) {
             ak_json_add(&list, copy(member, keywords, false));
         }
         return list;
@@ -36,8 +35,7 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
         return json_deep_copy(schema);
     }
     json_t *object = json_object();
-    json_object_foreach((json_t *)(uintptr_t)schema, key, member)
-    {
+    json_object_foreach((json_t *)(uintptr_t)schema, key, member) {
         if (!map && ak_text_is_one_of(key, keywords)) {
             continue;
         }
@@ -61,8 +59,7 @@ static bool is_listed(const json_t *list, const char *text)
 {
     json_t *entry;
     size_t i;
-    json_array_foreach(list, i, entry)
-    {
+    json_array_foreach(list, i, entry) {
         if (json_is_string(entry) && strcmp(json_string_value(entry), text) == 0) {
             return true;
         }
@@ -74,8 +71,7 @@ static bool all_required(const json_t *properties, const json_t *required)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)properties, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)properties, key, value) {
         if (!is_listed(required, key)) {
             return false;
         }
@@ -103,29 +99,25 @@ static bool strict_form(json_t *schema)
     json_t *required = json_object_get(schema, "required");
     size_t i;
     bool good = true;
-    json_array_foreach(schema, i, member)
-    {
+    json_array_foreach(schema, i, member) {
         good = good && strict_form(member);
     }
     if (json_is_object(properties) && required == NULL) {
         required = json_array();
         good = ak_json_set(schema, "required", required);
     }
-    json_object_foreach(properties, key, member)
-    {
+    json_object_foreach(properties, key, member) {
         if (good && !is_listed(required, key)) {
             good = allow_null(member) && ak_json_append(required, json_string(key));
         }
     }
-    json_object_foreach(schema, key, member)
-    {
+    json_object_foreach(schema, key, member) {
         const char *name;
         json_t *named;
         if (good && !ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps)) {
             good = strict_form(member);
         }
-        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named)
-        {
+        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named) {
             good = good && strict_form(named);
         }
     }
@@ -152,8 +144,7 @@ bool ak_schema_strict(const json_t *schema)
     json_t *member;
     size_t i;
     if (json_is_array(schema)) {
-        json_array_foreach(schema, i, member)
-        {
+        json_array_foreach(schema, i, member) {
             if (!ak_schema_strict(member)) {
                 return false;
             }
@@ -166,16 +157,14 @@ bool ak_schema_strict(const json_t *schema)
          !all_required(properties, json_object_get(schema, "required")))) {
         return false;
     }
-    json_object_foreach((json_t *)(uintptr_t)schema, key, member)
-    {
+    json_object_foreach((json_t *)(uintptr_t)schema, key, member) {
         const char *name;
         json_t *named;
         if (!ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps) &&
             !ak_schema_strict(member)) {
             return false;
         }
-        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named)
-        {
+        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named) {
             if (!ak_schema_strict(named)) {
                 return false;
             }

@@ -6,7 +6,6 @@
 #define AK_MEASURE_PLACEMENT_H
 
 #include "autokernel/autokernel.h"
-#include "base/json.h"
 #include "measure/roofline.h"
 #include "problem/task.h"
 

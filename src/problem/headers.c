@@ -58,8 +58,7 @@ static void add_options(search *s, const json_t *value)
     for (size_t i = 0; i < json_array_size(value); i++) {
         add_options(s, json_array_get(value, i));
     }
-    json_object_foreach((json_t *)(uintptr_t)value, key, member)
-    {
+    json_object_foreach((json_t *)(uintptr_t)value, key, member) {
         add_options(s, member);
     }
 }

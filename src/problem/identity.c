@@ -51,8 +51,7 @@ static json_t *copy_object(canon *c, const json_t *object, const char *place, in
     json_t *out = json_object(), *value;
     size_t count = 0;
     c->lost = c->lost || keys == NULL || out == NULL;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         if (!c->lost) {
             keys[count++] = key;
         }

@@ -173,8 +173,7 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
     json_t *defines, *value;
     const char *where = implementation->where, *name, *text;
     AK_DO(ak_json_object_or_null(&defines, kernel, "Defines", where, err));
-    json_object_foreach(defines, name, value)
-    {
+    json_object_foreach(defines, name, value) {
         if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {
             return ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is not a name", where, name);
         }
@@ -385,10 +384,7 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                                .dtypes = ~0u};
     AK_DO(ak_problem_text(&implementation->name, problem, file->name, err));
     AK_DO(ak_problem_text(&implementation->backend, problem, backend_of(file->backend), err));
-    AK_DO(ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err));
-    if (space == NULL) {
-        return ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing", where);
-    }
+    AK_DO(ak_json_object(&space, definition, "ConfigurationSpace", where, err));
     AK_DO(ak_json_object_or_null(&kernel, definition, "KernelSpecification", where, err));
     if (kernel == NULL && files != NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"KernelSpecification\" is missing", where);

@@ -292,8 +292,7 @@ static void describe_unread(ak_buf *text, const ak_implementation_spec *implemen
     }
     if (count > 0) {
         ak_buf_print(text,
-                     " of %s: the arguments are those of problem.json, a launch is "
-                     "\"Launch\"\n",
+                     " of %s: the arguments are those of problem.json, a launch is \"Launch\"\n",
                      implementation->where);
     }
 }

@@ -31,8 +31,7 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
         if (values[i] == NULL || !ak_problem_is_word(values[i])) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: value %zu must be a string of letters, digits and _; an option "
-                           "that is a number has \"type\": \"int\" or \"real\" and no "
-                           "\"values\"",
+                           "that is a number has \"type\": \"int\" or \"real\" and no \"values\"",
                            r->where, i + 1);
         }
         if (AK_HAS_TEXT(values, i, values[i])) {

@@ -135,10 +135,9 @@ out:
 static ak_status refuse_file(const char *name, ak_error *err)
 {
     return ak_fail(err, AK_INVALID,
-                   "%.200s is not a kernel; a kernel is a folder with problem.json and a "
-                   "space file, which 'autokernel new kernel NAME' begins "
-                   "(docs/howto-kernel.md), a T1 file (.json), a Triton file (.py) or, with "
-                   "--device sim, a recording",
+                   "%.200s is not a kernel; a kernel is a folder with problem.json and a space "
+                   "file, which 'autokernel new kernel NAME' begins (docs/howto-kernel.md), a T1 "
+                   "file (.json), a Triton file (.py) or, with --device sim, a recording",
                    name);
 }
 

@@ -24,8 +24,7 @@ static ak_status refuse_edge_key(const ak_problem_reader *r)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)r->json, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)r->json, key, value) {
         if (strncmp(key, "edge", 4) == 0) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: unknown key \"%.60s\"; the list of edge-case sizes is \"awkward\"",
@@ -74,10 +73,7 @@ ak_status ak_problem_read_name(const char **out, const json_t *json, bool unique
 ak_status ak_problem_read_array(json_t **out, size_t *count, const char *key, size_t max,
                                 ak_problem_reader *r)
 {
-    AK_DO(ak_json_array_or_null(out, r->json, key, r->path, r->err));
-    if (*out == NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->path, key);
-    }
+    AK_DO(ak_json_array(out, r->json, key, r->path, r->err));
     *count = json_array_size(*out);
     if (*count > max) {
         return ak_fail(r->err, AK_LIMIT, "%s: \"%s\" has %zu entries; at most %zu are possible",
@@ -252,8 +248,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
     }
     const char *name;
     json_t *value;
-    json_object_foreach(all, name, value)
-    {
+    json_object_foreach(all, name, value) {
         ak_dtype dtype;
         if (!ak_dtype_parse(&dtype, name) ||
             !(ak_problem_has_dtype(problem, dtype) || may_write(problem, dtype))) {

@@ -83,8 +83,7 @@ static ak_status find_file(ak_kernel_files *files, json_t *kernel, const char *p
         return ak_stored(ak_json_set_text(kernel, "KernelFile", above), err);
     }
     return ak_fail(err, AK_NOT_FOUND,
-                   "%s: its KernelFile \"%.100s\" is neither in its folder nor "
-                   "in the one above",
+                   "%s: its KernelFile \"%.100s\" is neither in its folder nor in the one above",
                    path, file);
 }
 
@@ -98,8 +97,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
     ak_buf text = AK_BUF(4096);
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)document, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)document, key, value) {
         if (strcmp(key, read[0]) != 0 && strcmp(key, read[1]) != 0) {
             ak_buf_print(&text, "%s%.60s", text.length == 0 ? "" : ", ", key);
         }

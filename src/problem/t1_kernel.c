@@ -90,8 +90,7 @@ static bool is_parameter(const converter *c, const char *name)
 {
     size_t i;
     json_t *parameter;
-    json_array_foreach((json_t *)(uintptr_t)c->tuned, i, parameter)
-    {
+    json_array_foreach((json_t *)(uintptr_t)c->tuned, i, parameter) {
         if (ak_json_text_is(parameter, "Name", name)) {
             return true;
         }
@@ -311,9 +310,8 @@ static ak_status check_launch(converter *c)
     return ak_text_is_one_of(type, kinds)
                ? AK_OK
                : ak_fail(c->err, AK_INVALID,
-                         "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA "
-                         "or OpenCL",
-                         c->where, type);
+                         "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA or OpenCL", c->where,
+                         type);
 }
 
 /* ---- launch -------------------------------------------------------------------------------- */
@@ -509,8 +507,7 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
     AK_TRY(json_is_object(json_object_get(document, "ConfigurationSpace"))
                ? AK_OK
                : ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where));
-    json_object_foreach((json_t *)(uintptr_t)c.kernel, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)c.kernel, key, value) {
         if (!ak_text_is_one_of(key, known) ||
             (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
             const char *near = ak_text_meant(key, known);

@@ -72,9 +72,7 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
     }
     ak_status status =
         found ? AK_OK
-              : ak_fail(err, AK_INVALID,
-                        "%s: implementation %s has no dtype %s; it "
-                        "has %s",
+              : ak_fail(err, AK_INVALID, "%s: implementation %s has no dtype %s; it has %s",
                         problem->name, implementation->name, ak_dtype_text(task->dtype), list.data);
     ak_buf_free(&list);
     AK_DO(status);

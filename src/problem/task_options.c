@@ -27,8 +27,7 @@ static ak_status add_defines(ak_options *out, const ak_task *task, const ak_conf
     ak_scope *scope = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_task_scope(&scope, task, &task->shape, config, err));
-    json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text)
-    {
+    json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text) {
         char line[160];
         int64_t value = 0;
         AK_TRY(ak_expr_int(&value, json_string_value(text), scope, implementation->where, err));

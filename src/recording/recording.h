@@ -14,7 +14,6 @@
 #ifndef AK_RECORDING_RECORDING_H
 #define AK_RECORDING_RECORDING_H
 
-#include "base/json.h"
 #include "space/space.h"
 
 /* The recorded result of one configuration. */

@@ -9,7 +9,6 @@
 #define AK_REPORT_APART_H
 
 #include "base/value_json.h"
-#include "measure/contest.h"
 
 /* The best of a run. The interval is 0, 0 if there is none, as of recorded times. */
 typedef struct ak_apart {

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "archive/archive.h"
-#include "base/alloc.h"
 #include "report/gather.h"
 #include "report/outcome.h"
 
@@ -56,8 +55,7 @@ static json_t *proposals_of(const conversation *c, const ak_call *call)
         json_decref(list);
         return json_array();
     }
-    json_array_foreach(list, i, proposal)
-    {
+    json_array_foreach(list, i, proposal) {
         good = good && (!json_is_object(proposal) || add_outcome(proposal, c));
     }
     return ak_json_whole(list, good);

@@ -69,8 +69,7 @@ static const json_t *winner_of(const json_t *finish)
     size_t i;
     const json_t *one;
     ak_finish_order order;
-    json_array_foreach(finish, i, one)
-    {
+    json_array_foreach(finish, i, one) {
         if (ak_json_text_is(one, "name", "tuned")) {
             return one;
         }
@@ -172,8 +171,7 @@ static void say_speeds(speaker *s)
     const json_t *best = winner_of(finish), *one;
     size_t i;
     print_default(&text, best, s->model);
-    json_array_foreach(finish, i, one)
-    {
+    json_array_foreach(finish, i, one) {
         bool library = !json_is_string(json_object_get(one, "config"));
         if (best == NULL || !library || !(ak_json_number_at(one, "ms") > 0)) {
             continue;
@@ -198,8 +196,7 @@ static void say_doubts(ak_buf *out, const json_t *result, const json_t *best, co
     if (over_default.ratio > 0 && over_default.verdict == AK_SPEED_UNDECIDED) {
         print_speed(out, &over_default, the_default, "", objective);
     }
-    json_array_foreach(json_object_get(result, "contestants"), i, one)
-    {
+    json_array_foreach(json_object_get(result, "contestants"), i, one) {
         if (json_is_string(json_object_get(one, "config")) || !(ak_json_number_at(one, "ms") > 0)) {
             continue;
         }

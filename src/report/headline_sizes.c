@@ -14,8 +14,7 @@ ak_sizes_lost ak_sizes_lost_of(const json_t *result)
     double logs = 0;
     size_t i, decided = 0;
     const json_t *one;
-    json_array_foreach(json_object_get(result, "sizes"), i, one)
-    {
+    json_array_foreach(json_object_get(result, "sizes"), i, one) {
         const char *verdict = ak_json_text_at(one, "loss_verdict");
         double loss = ak_json_positive_at(one, "loss");
         if (strcmp(verdict, "undecided") == 0) {
@@ -120,8 +119,7 @@ void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
     const char *library = timed ? "fastest" : "best";
     size_t i;
     const json_t *one;
-    json_array_foreach(json_object_get(result, "sizes"), i, one)
-    {
+    json_array_foreach(json_object_get(result, "sizes"), i, one) {
         add_size(&b, one);
     }
     if (b.decided > b.ties) {

@@ -15,7 +15,6 @@
 #ifndef AK_REPORT_IMPORTANCE_H
 #define AK_REPORT_IMPORTANCE_H
 
-#include "base/json.h"
 #include "report/region.h"
 
 #define AK_IMPORTANCE_TRIALS_MIN 20

@@ -76,8 +76,7 @@ static ak_status read_config(reader *r, const char *config, ak_error *err)
     if (status != AK_OK) {
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    json_object_foreach(object, name, value)
-    {
+    json_object_foreach(object, name, value) {
         size_t column, at = AK_MATRIX_NONE;
         AK_TRY(find_column(&column, r, name, err));
         if (column == AK_MATRIX_NONE || r->matrix->columns == NULL) {

@@ -31,8 +31,7 @@ static bool find(ak_outcome *out, const json_t *list, const ak_trial *trial, con
 {
     size_t i;
     const json_t *one;
-    json_array_foreach(list, i, one)
-    {
+    json_array_foreach(list, i, one) {
         double ms = ak_json_number_at(one, "ms"), cost = ak_json_number_at(one, "cost");
         if (!(cost > 0 || ms > 0) || trial->config == NULL ||
             !same_config(json_object_get(one, "config"), trial->config)) {

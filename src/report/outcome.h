@@ -10,7 +10,6 @@
 #ifndef AK_REPORT_OUTCOME_H
 #define AK_REPORT_OUTCOME_H
 
-#include "archive/archive.h"
 #include "base/json.h"
 
 /* A cost (a time, unless the objective is another) or a ratio of speeds with its interval; 0: not

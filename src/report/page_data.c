@@ -132,8 +132,7 @@ static json_t *talk_json(const json_t *conversation)
     ak_map *at = ak_map_new();
     bool good = talk != NULL && texts != NULL && at != NULL;
     for (size_t k = 0; good && k < AK_COUNT(keys); k++) {
-        json_array_foreach(json_object_get(talk, "calls"), i, call)
-        {
+        json_array_foreach(json_object_get(talk, "calls"), i, call) {
             const char *text = ak_json_text_or_null(call, keys[k]);
             good = good && ak_json_set(call, keys[k], keep_text(texts, at, &bytes, text));
         }

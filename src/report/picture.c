@@ -122,8 +122,7 @@ static void print_legend(ak_buf *out, const ak_report_model *model)
     if (model->ok_count > 0) {
         ak_buf_puts(out, "   . configurations");
     }
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one)
-    {
+    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
         if (is_library(one)) {
             ak_buf_print(out, "\n%c %.50s, %s TFLOP/s", sign_of(library),
                          ak_json_text_at(one, "name"),
@@ -209,8 +208,7 @@ void ak_picture_roofline(ak_buf *out, const ak_report_model *model)
     put(&p, roof->intensity, model->best.tflops, '*');
     size_t i, library = 0;
     const json_t *one;
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one)
-    {
+    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
         if (is_library(one)) {
             put_beside(&p, roof->intensity, ak_json_number_at(one, "tflops"), sign_of(library++));
         }

@@ -205,8 +205,7 @@ static json_t *list_of(const ak_report_model *model, const char *key, json_type 
 {
     json_t *list = json_array(), *one;
     size_t i;
-    json_array_foreach(json_object_get(model->result, key), i, one)
-    {
+    json_array_foreach(json_object_get(model->result, key), i, one) {
         if (json_typeof(one) == type) {
             ak_json_add(&list, json_deep_copy(one));
         }

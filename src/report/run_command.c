@@ -38,8 +38,7 @@ static void list_option(ak_buf *out, const char *flag, const json_t *list)
 {
     size_t i;
     const json_t *value;
-    json_array_foreach(list, i, value)
-    {
+    json_array_foreach(list, i, value) {
         option(out, flag, json_string_value(value));
     }
 }

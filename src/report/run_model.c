@@ -184,15 +184,14 @@ double ak_report_rest(const ak_report_model *model)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Finds the index of the group that two texts name, and whether it is new. */
-static ak_status find_group(size_t *index, bool *fresh, ak_map *groups, const char *a,
-                            const char *b, ak_error *err)
+/* Finds the index of the group that two texts name. A new group comes behind the others. */
+static ak_status find_group(size_t *index, ak_map *groups, const char *a, const char *b,
+                            ak_error *err)
 {
     ak_buf key = AK_BUF(1 << 20);
     ak_buf_print(&key, "%s\n%s", a, b);
     ak_status status = ak_buf_status(&key, err);
-    *fresh = status == AK_OK && !ak_map_get(index, groups, key.data);
-    if (*fresh) {
+    if (status == AK_OK && !ak_map_get(index, groups, key.data)) {
         *index = ak_map_count(groups);
         status = ak_map_put(groups, key.data, *index, err);
     }
@@ -213,14 +212,13 @@ static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error
         const ak_trial *trial = &model->trials[i];
         const char *reason = ak_or_empty(trial->reason);
         size_t at;
-        bool fresh;
         if (trial->status == AK_TRIAL_OK) {
             continue;
         }
-        AK_DO(find_group(&at, &fresh, groups, ak_trial_status_text(trial->status), reason, err));
-        if (fresh) {
-            model->failures[at] = (ak_report_failure){trial->status, reason, trial->config, 0};
-            model->failure_count++;
+        AK_DO(find_group(&at, groups, ak_trial_status_text(trial->status), reason, err));
+        if (at == model->failure_count) {
+            model->failures[model->failure_count++] =
+                (ak_report_failure){trial->status, reason, trial->config, 0};
         }
         model->failures[at].count++;
     }
@@ -238,13 +236,11 @@ static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error 
         const char *strategy = ak_or_empty(trial->strategy);
         const char *name = ak_or_empty(trial->model);
         size_t at;
-        bool fresh;
-        AK_DO(find_group(&at, &fresh, groups, strategy, name, err));
+        AK_DO(find_group(&at, groups, strategy, name, err));
         ak_report_author *author = &model->authors[at];
-        if (fresh) {
-            *author = (ak_report_author){.strategy = strategy, .model = name};
-            model->author_count++;
-        }
+        author->strategy = strategy;
+        author->model = name;
+        model->author_count = ak_map_count(groups);
         author->proposed++;
         if (trial->status == AK_TRIAL_OK) {
             author->ok++;
@@ -262,16 +258,14 @@ static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error 
         const ak_trial *trial = &model->trials[i];
         const char *uuid = ak_or_empty(trial->device_uuid);
         size_t at;
-        bool fresh;
         if (trial->measured_on == NULL) {
             continue; /* the trial reached no device, or another program did not record it */
         }
-        AK_DO(find_group(&at, &fresh, groups, trial->measured_on, uuid, err));
+        AK_DO(find_group(&at, groups, trial->measured_on, uuid, err));
         ak_report_device *device = &model->devices[at];
-        if (fresh) {
-            *device = (ak_report_device){.name = trial->measured_on, .uuid = uuid};
-            model->device_count++;
-        }
+        device->name = trial->measured_on;
+        device->uuid = uuid;
+        model->device_count = ak_map_count(groups);
         device->trials++;
         device->mhz += trial->sm_clock_mhz;
         device->clocked += trial->sm_clock_mhz > 0 ? 1 : 0;
@@ -426,8 +420,7 @@ static void find_default(ak_report_model *model)
 {
     size_t i;
     const json_t *one;
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one)
-    {
+    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
         if (ak_json_text_is(one, "name", "default")) {
             model->default_config = ak_json_text_or_null(one, "config");
         }

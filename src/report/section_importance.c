@@ -1,7 +1,6 @@
 /* section_importance.c: adds parameter importance, and which values were tried. */
 #include "report/section_builder.h"
 
-#include "base/alloc.h"
 #include "base/number.h"
 
 static void add_shares(ak_section_builder *b, const ak_importance *importance)

@@ -22,8 +22,7 @@ static void flatten(ak_section_builder *b, const char *prefix, const json_t *val
     json_t *item;
     char label[256];
     if (json_is_object(value)) {
-        json_object_foreach((json_t *)(uintptr_t)value, key, item)
-        {
+        json_object_foreach((json_t *)(uintptr_t)value, key, item) {
             (void)snprintf(label, sizeof label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
             flatten(b, label, item);
         }

@@ -238,8 +238,7 @@ static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
     ak_buf others = AK_BUF(4096);
     const char *key;
     json_t *value;
-    json_object_foreach(v->list[at].environment, key, value)
-    {
+    json_object_foreach(v->list[at].environment, key, value) {
         const json_t *was = json_object_get(v->list[at - 1].environment, key);
         if (strcmp(key, "source") != 0 && (was == NULL || !json_equal(was, value))) {
             ak_buf_print(&others, "%s%.100s", others.length == 0 ? "" : ", ", key);

@@ -272,12 +272,10 @@ static void add_configuration(ak_section_builder *b, const ak_versus *v)
     }
     if (b->status == AK_OK) {
         begin(b, "Where the best configurations differ", "parameter", false);
-        json_object_foreach(x, name, value)
-        {
+        json_object_foreach(x, name, value) {
             differing(b, name, value, json_object_get(y, name), ak_value_print);
         }
-        json_object_foreach(y, name, value)
-        {
+        json_object_foreach(y, name, value) {
             if (json_object_get(x, name) == NULL) {
                 differing(b, name, NULL, value, ak_value_print);
             }
@@ -298,14 +296,12 @@ static void add_differences(ak_section_builder *b, const char *prefix, const jso
     json_t *item;
     if (json_is_object(of_a) && json_is_object(of_b)) {
         ak_buf label = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
-        json_object_foreach((json_t *)(uintptr_t)of_a, key, item)
-        {
+        json_object_foreach((json_t *)(uintptr_t)of_a, key, item) {
             ak_buf_clear(&label);
             ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
             add_differences(b, label.data, item, json_object_get(of_b, key));
         }
-        json_object_foreach((json_t *)(uintptr_t)of_b, key, item)
-        {
+        json_object_foreach((json_t *)(uintptr_t)of_b, key, item) {
             if (json_object_get(of_a, key) == NULL) {
                 ak_buf_clear(&label);
                 ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);

@@ -11,8 +11,6 @@
 #ifndef AK_SERVE_GATE_H
 #define AK_SERVE_GATE_H
 
-#include "base/status.h"
-
 /* The parts of a request that decide; NULL: the request has none. */
 typedef struct ak_gate_request {
     const char *method, *host, *origin, *site, *mode; /* site, mode: the Sec-Fetch headers */

@@ -17,8 +17,6 @@
 #ifndef AK_SERVE_SERVER_H
 #define AK_SERVE_SERVER_H
 
-#include "base/status.h"
-
 /* Limit on dismissed connections that are not closed yet (guests.h). */
 #define AK_SERVE_LEAVING_MAX 64
 /* Seconds without a byte after which a connection ends. */

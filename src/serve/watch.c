@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/map.h"
-#include "base/number.h"
 #include "serve/shown.h"
 
 /* A run records its process just after it begins. If the record is still missing after this many
@@ -488,8 +487,7 @@ json_t *ak_watch_studies(const ak_watch *w, const char *since)
     json_t *list = json_array(), *one;
     size_t i;
     bool good = true;
-    json_array_foreach(w->studies, i, one)
-    {
+    json_array_foreach(w->studies, i, one) {
         bool fresh = all || ak_json_number_at(one, "id") > (double)from.study;
         good = good && (!fresh || json_array_append(list, one) == 0);
     }

@@ -5,7 +5,6 @@
 
 #include "runtime/ak_runtime.h"
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "formats/format.h"
 #include "space/portable.h"
 

@@ -1,7 +1,6 @@
 /* ship.c: makes bundles and writes them. */
 #include "ship/bundle.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

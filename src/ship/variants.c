@@ -286,8 +286,7 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
         AK_DO(ak_stored(ak_json_set(b->needs, "tiles", json_true()), err));
     }
     json_t *all = json_object_get(b->needs, "cpu_features");
-    json_array_foreach(json_object_get(needs, "cpu_features"), i, feature)
-    {
+    json_array_foreach(json_object_get(needs, "cpu_features"), i, feature) {
         bool known = false;
         for (size_t k = 0; k < json_array_size(all); k++) {
             known = known || json_equal(json_array_get(all, k), feature);

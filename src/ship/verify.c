@@ -220,8 +220,7 @@ static void name_difference(ak_buf *out, const char *key, const json_t *have, co
     ak_buf_print(out, "%s%s", out->length == 0 ? "" : " ", key);
     if (json_is_object(have) && json_is_object(want)) {
         json_t *part;
-        json_object_foreach((json_t *)(uintptr_t)want, key, part)
-        {
+        json_object_foreach((json_t *)(uintptr_t)want, key, part) {
             if (!json_equal(json_object_get(have, key), part)) {
                 name_difference(out, key, json_object_get(have, key), part);
                 return;
@@ -252,8 +251,7 @@ static ak_status own_interface(const verifying *v, const ak_task *task, const js
     if (json_array_size(v->rows) == 0) {
         AK_TRY(ak_bundle_interface(&interface, task, err));
     }
-    json_object_foreach(interface, key, value)
-    {
+    json_object_foreach(interface, key, value) {
         if (other == NULL && !json_equal(json_object_get(v->file, key), value)) {
             other = key;
             name_difference(&what, key, json_object_get(v->file, key), value);

@@ -3,7 +3,6 @@
 #include "space/space_family.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -90,8 +89,7 @@ static ak_status read_choices(family *f, const json_t *object)
     const char *name;
     json_t *json, *item;
     size_t i, p;
-    json_object_foreach((json_t *)(uintptr_t)object, name, json)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, name, json) {
         if (!ak_space_parameter_find(&p, f->space, name)) {
             return ak_fail(f->err, AK_INVALID, "%s: there is no parameter \"%.60s\"", f->where,
                            name);
@@ -104,8 +102,7 @@ static ak_status read_choices(family *f, const json_t *object)
         choice *c = &f->choices[p];
         AK_DO(AK_ARENA_NEW(c->items, f->arena, count, f->err));
         c->count = count; /* from here on `clear` frees the expressions */
-        json_array_foreach(json, i, item)
-        {
+        json_array_foreach(json, i, item) {
             AK_DO(read_alternative(&c->items[i], f, item, p));
         }
     }
@@ -120,8 +117,7 @@ static ak_status read_limits(family *f, const json_t *array)
         return ak_fail(f->err, AK_LIMIT, "%s: \"Where\" has more than %d expressions", f->where,
                        WHERE_MAX);
     }
-    json_array_foreach(array, i, item)
-    {
+    json_array_foreach(array, i, item) {
         if (!json_is_string(item)) {
             return ak_fail(f->err, AK_INVALID, "%s: \"Where\" is a list of expressions", f->where);
         }

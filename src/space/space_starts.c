@@ -58,8 +58,7 @@ static ak_status distance_of(double *out, const json_t *at, const ak_scope *cons
     const char *name;
     json_t *size;
     *out = 0.0;
-    json_object_foreach((json_t *)(uintptr_t)at, name, size)
-    {
+    json_object_foreach((json_t *)(uintptr_t)at, name, size) {
         ak_value value;
         if (!json_is_number(size) || !(json_number_value(size) > 0)) {
             return ak_fail(err, AK_INVALID, "%s: \"%.60s\" must be a number above 0", where, name);
@@ -120,8 +119,7 @@ static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const r
     json_t *value, *family = json_object();
     char text[AK_VALUE_TEXT_MAX + 3];
     bool good = family != NULL;
-    json_object_foreach((json_t *)(uintptr_t)json, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)json, name, value) {
         if (good && !ak_space_fixes(r->spec->fix, name)) {
             /* a text, which a family needs as a quoted literal */
             const char *word = json_string_value(value);
@@ -153,8 +151,7 @@ static ak_status read_config(ak_config *out, bool *usable, const json_t *json, c
     json_t *value;
     *out = space->fallback;
     *usable = true;
-    json_object_foreach((json_t *)(uintptr_t)json, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)json, name, value) {
         size_t p = 0, v = 0;
         if (!ak_space_parameter_find(&p, space, name)) {
             return ak_fail(err, AK_INVALID, "%s: there is no parameter \"%.60s\"", where, name);

@@ -71,8 +71,7 @@ static ak_status check_option_names(const json_t *options, const ak_parameter_bo
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)options, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)options, key, value) {
         if (strcmp(key, "true") != 0 && strcmp(key, "false") != 0 &&
             !AK_HAS_TEXT(body->text, count, key)) {
             return ak_fail(r->err, AK_INVALID,
@@ -168,9 +167,8 @@ static ak_status check_compilers(const ak_parameter *parameter, ak_space_reader 
         if (!may_name(name)) {
             return ak_fail(
                 r->err, AK_INVALID,
-                "%s: a kernel's file must not have \"%.80s\" run: name a compiler as "
-                "PATH has it (gcc, clang-17), or set AUTOKERNEL_COMPILERS=%.80s to allow "
-                "this one",
+                "%s: a kernel's file must not have \"%.80s\" run: name a compiler as PATH has it "
+                "(gcc, clang-17), or set AUTOKERNEL_COMPILERS=%.80s to allow this one",
                 r->where, name, name);
         }
     }

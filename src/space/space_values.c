@@ -204,8 +204,7 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
     } else {
         return ak_fail(r->err, AK_INVALID,
                        list == NULL ? "%s: \"Values\" is missing"
-                                    : "%s: Values must be a list or an "
-                                      "expression that gives one",
+                                    : "%s: Values must be a list or an expression that gives one",
                        r->where);
     }
     if (count == 0) {

@@ -21,7 +21,6 @@
 #ifndef AK_STRATEGY_LIKE_H
 #define AK_STRATEGY_LIKE_H
 
-#include "base/json.h"
 #include "space/space.h"
 
 #define AK_LIKE_CANDIDATES_MAX 64

@@ -66,8 +66,7 @@ static ak_status copy_data(const char *folder, const char *file, const json_t *p
     size_t i;
     json_t *argument;
     ak_status status = AK_OK;
-    json_array_foreach(json_object_get(problem, "arguments"), i, argument)
-    {
+    json_array_foreach(json_object_get(problem, "arguments"), i, argument) {
         const char *fill = ak_json_text_at(argument, "fill");
         char name[AK_PATH_MAX];
         if (status == AK_OK && strncmp(fill, "file(", 5) == 0) {
@@ -171,8 +170,7 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     if (!ak_fs_is_file(path)) {
         return AK_OK; /* the header is installed, or the compiler will miss it */
     }
-    json_array_foreach(all->names, known, one)
-    {
+    json_array_foreach(all->names, known, one) {
         *taken = *taken || strcmp(json_string_value(one), name) == 0;
     }
     if (*taken) {

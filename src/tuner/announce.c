@@ -128,8 +128,7 @@ static void warn_of_setting(ak_tuning *r)
     if (r->options->llm != NULL && r->ops->await == NULL) {
         char text[160];
         (void)snprintf(text, sizeof text,
-                       "the strategy %s asks no language model; the configured one is not "
-                       "used",
+                       "the strategy %s asks no language model; the configured one is not used",
                        r->ops->name);
         ak_tuning_warn(r, text);
     }

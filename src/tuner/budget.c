@@ -1,8 +1,6 @@
 /* budget.c: decides when a search ends and how much of a time budget the finish needs. */
 #include "tuner/run.h"
 
-#include <string.h>
-
 #define CANDIDATES_DEFAULT 3
 /* Unless its strategy is thorough, a run has converged when the evaluations since the last gain are
    at least PATIENCE and at least half of all. */

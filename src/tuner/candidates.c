@@ -1,6 +1,5 @@
 /* candidates.c: chooses the configurations that take part in the finish: the fastest of the search
    that pass every check, and the default. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
    watch a run; what must not be lost is in the archive. */
 #include "tuner/event.h"
 
-#include "base/alloc.h"
 #include "base/clock.h"
 
 #define EVENT_BYTES_MAX (1u << 20)

@@ -1,6 +1,5 @@
 /* facts.c: describes, before anything is compiled, what is known of a task and of a
    configuration. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/value_json.h"

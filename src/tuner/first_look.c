@@ -1,7 +1,6 @@
 /* first_look.c: measures the libraries briefly before the search, so that the progress of the
    search can be compared with them and the search can stop at a target. The reported figures of the
    libraries come from the finish. */
-#include <string.h>
 
 #include "tuner/run.h"
 

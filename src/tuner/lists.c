@@ -1,7 +1,6 @@
 /* lists.c: implements ak_list and ak_doctor, which say what this build and this machine offer. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/script.h"
 #include "base/alloc.h"
@@ -9,7 +8,6 @@
 #include "llm/llm.h"
 #include "measure/pressure.h"
 #include "strategy/strategy.h"
-#include "tuner/session.h"
 #include "tuner/warning.h"
 
 /* Lists what only a worker knows, such as devices and libraries: the tuner itself loads no driver
@@ -21,8 +19,7 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
     AK_DO(ak_pool_probe(&probe, false, err));
     size_t i;
     json_t *entry;
-    json_array_foreach(json_object_get(probe, key), i, entry)
-    {
+    json_array_foreach(json_object_get(probe, key), i, entry) {
         const char *name = ak_json_text_or_null(entry, name_key);
         const char *text = ak_json_text_or_null(entry, text_key);
         const char *note = ak_json_text_or_null(entry, "note");

@@ -3,7 +3,6 @@
 #ifndef AK_TUNER_RESULT_H
 #define AK_TUNER_RESULT_H
 
-#include "base/json.h"
 #include "problem/task.h"
 
 /* Returns a speed with its interval and verdict. Returns JSON's null if it was not measured, and

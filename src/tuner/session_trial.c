@@ -1,7 +1,6 @@
 /* session_trial.c: completes trials from results of the pool, and checks configurations; see
    session.h. */
 #include <assert.h>
-#include <string.h>
 
 #include "archive/field.h"
 #include "base/alloc.h"

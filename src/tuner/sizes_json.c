@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "tuner/result.h"
 
 static json_t *index_of(size_t index)

@@ -73,8 +73,7 @@ ak_status ak_skeleton_folder(const char *path, ak_error *err)
     if (!is_identifier(name)) {
         return ak_fail(err, AK_INVALID,
                        "\"%.100s\": a kernel's name has only letters, digits and _, does not start "
-                       "with a digit "
-                       "and has at most %d characters",
+                       "with a digit and has at most %d characters",
                        name, NAME_MAX_LETTERS);
     }
     if (ak_problem_is_builtin(name)) {

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/number.h"
-#include "measure/verdict.h"
 
 #define SUMMARY_MAX 600
 /* Longest version of a library that the line shows; a longer one is shown only in the table. */

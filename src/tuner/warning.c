@@ -115,8 +115,7 @@ static ak_status warn_of_conditions(ak_warnings *out, const ak_compared *list, s
     }
     if (other != NULL) {
         AK_DO(add(out, err,
-                  "the clock was held back for different reasons: %.60s for %.80s, "
-                  "%.60s for %.80s",
+                  "the clock was held back for different reasons: %.60s for %.80s, %.60s for %.80s",
                   first->throttle, first->name, other->throttle, other->name));
     }
     return AK_OK;
@@ -294,9 +293,8 @@ ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before
     }
     return add(
         out, err,
-        "the best took %.4g ms in the finish and %.4g ms in the search: the machine was busy, "
-        "and another configuration may be faster; run it again with --resume when it is "
-        "idle",
+        "the best took %.4g ms in the finish and %.4g ms in the search: the machine was busy, and "
+        "another configuration may be faster; run it again with --resume when it is idle",
         best->median_ms, before_ms);
 }
 

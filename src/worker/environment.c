@@ -86,8 +86,7 @@ static bool differs_below(char *out, size_t bytes, const char *path, const json_
     if (json_is_object(there) && json_is_object(here)) {
         const json_t *sides[] = {here, there};
         for (size_t i = 0; i < 2; i++) {
-            json_object_foreach((json_t *)(uintptr_t)sides[i], key, value)
-            {
+            json_object_foreach((json_t *)(uintptr_t)sides[i], key, value) {
                 (void)snprintf(name, sizeof name, "%.60s%s%.50s", path, *path == 0 ? "" : ".", key);
                 if (differs_below(out, bytes, name, json_object_get(there, key),
                                   json_object_get(here, key))) {

@@ -3,7 +3,6 @@
 #ifndef AK_WORKER_ENVIRONMENT_H
 #define AK_WORKER_ENVIRONMENT_H
 
-#include "base/json.h"
 #include "problem/task.h"
 
 /* Computes the facts of the environment, which the caller owns: those of the backend, the versions

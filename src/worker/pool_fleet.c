@@ -84,8 +84,7 @@ void ak_pool_mind_deadline(ak_pool *pool)
     }
     if (!any) {
         (void)ak_fail(&why, AK_UNAVAILABLE,
-                      "no worker is ready, and the time of the run is over: "
-                      "%s",
+                      "no worker is ready, and the time of the run is over: %s",
                       pool->gone[0] != 0      ? pool->gone
                       : pool->launcher.queues ? "they still wait in the queue"
                                               : "none has opened the task yet");

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/text.h"
 
 /* Limits for a tree of processes: its depth, and the bytes of the list of one process's children. A

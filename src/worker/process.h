@@ -2,7 +2,6 @@
 #ifndef AK_WORKER_PROCESS_H
 #define AK_WORKER_PROCESS_H
 
-#include "base/fs.h"
 #include "base/proc.h"
 
 /* Kills a child, its children and theirs, whatever groups they are in, and reaps the child. */

@@ -42,9 +42,9 @@ typedef struct near {
     const char *sweep[AK_WORDS_MAX + 1]; /* runs after an unclean end; may be empty */
 } near;
 
-static void fail(near *n, bool lost, bool final, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static void fail(near *n, bool lost, bool final, const char *format, ...)
+static void fail(near *n, bool final, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void fail(near *n, bool final, const char *format, ...)
 {
     ak_buf text = AK_BUF(WHY_BYTES - 1);
     va_list args;
@@ -52,7 +52,7 @@ static void fail(near *n, bool lost, bool final, const char *format, ...)
     ak_buf_vprint(&text, format, args);
     va_end(args);
     ak_plain_copy(n->why, sizeof n->why, text.length == 0 ? "it ended" : text.data);
-    n->lost = lost;
+    n->lost = true;
     n->final = final;
     ak_buf_free(&text);
 }
@@ -99,15 +99,15 @@ static void judge_hello(near *n, const json_t *hello)
     ak_relay_build(build);
     ak_plain_copy(n->host, sizeof n->host, host);
     if (protocol != AK_RELAY_PROTOCOL) {
-        fail(n, true, true,
+        fail(n, true,
              "%s: speaks protocol %d, and this program speaks %d: install the same "
              "autokernel there",
              n->host, protocol, AK_RELAY_PROTOCOL);
     } else if (strcmp(version, AK_VERSION) != 0) {
-        fail(n, true, true, "%s: has autokernel %.20s, and here is %s: install the same there",
-             n->host, version, AK_VERSION);
+        fail(n, true, "%s: has autokernel %.20s, and here is %s: install the same there", n->host,
+             version, AK_VERSION);
     } else if (strcmp(there, build) != 0) {
-        fail(n, true, true,
+        fail(n, true,
              "%s: has another build of autokernel (%.8s) than this one (%.8s): "
              "install the same there",
              n->host, there, build);
@@ -121,7 +121,7 @@ static void take_hello(near *n, const ak_buf *line)
         !ak_json_text_is(hello, "hello", "autokernel")) {
         char banner[BANNER_MAX + 1];
         ak_plain_copy(banner, sizeof banner, line->data);
-        fail(n, true, true,
+        fail(n, true,
              "%s printed \"%s\" where the worker should say hello: keep login messages off "
              "standard output",
              n->name, banner);
@@ -177,13 +177,13 @@ static void explain_end(near *n)
     n->unclean = is_unclean(how);
     last_words(words, n);
     if (n->node.broken) {
-        fail(n, true, false, "%s: sent a line longer than %u bytes", n->greeted ? n->host : n->name,
+        fail(n, false, "%s: sent a line longer than %u bytes", n->greeted ? n->host : n->name,
              AK_LINE_MAX);
     } else if (n->greeted) {
-        fail(n, true, false, "%s: the connection ended (%s)%s%s", n->host, how,
-             words[0] == 0 ? "" : ": ", words);
+        fail(n, false, "%s: the connection ended (%s)%s%s", n->host, how, words[0] == 0 ? "" : ": ",
+             words);
     } else {
-        fail(n, true, false, "%s ended before the worker said hello (%s)%s%s", n->name, how,
+        fail(n, false, "%s ended before the worker said hello (%s)%s%s", n->name, how,
              words[0] == 0 ? "; is autokernel there?" : ": ", words);
     }
 }
@@ -195,14 +195,14 @@ static void watch(near *n)
         if (!n->queues && now - n->begun > AK_RELAY_HELLO * n->beat_ns) {
             char words[WORDS_MAX + 1];
             last_words(words, n);
-            fail(n, true, false, "%s: no worker said hello within %lld s%s%s", n->name,
+            fail(n, false, "%s: no worker said hello within %lld s%s%s", n->name,
                  (long long)(AK_RELAY_HELLO * n->beat_ns / AK_SECOND_NS), words[0] == 0 ? "" : ": ",
                  words);
         }
         return;
     }
     if (now - n->node.heard > AK_RELAY_MISSED * n->beat_ns) {
-        fail(n, true, false, "%s: nothing was heard of it for %lld ms", n->host,
+        fail(n, false, "%s: nothing was heard of it for %lld ms", n->host,
              (long long)(AK_RELAY_MISSED * n->beat_ns / AK_MS_NS));
     } else if (now - n->beaten >= n->beat_ns) {
         n->beaten = now;
@@ -262,7 +262,7 @@ int ak_relay_near(int argc, char **argv)
     ak_relay_open(&n.node, -1, -1);
     ak_proc_spec spec = {.argv = (const char *const *)words, .stdio = true, .passes = everything};
     if (ak_proc_start(&n.proc, &spec, &err) != AK_OK) {
-        fail(&n, true, true, "%s", err.text);
+        fail(&n, true, "%s", err.text);
         n.deaf = true;
     } else {
         ak_relay_close(&n.node);

@@ -196,10 +196,7 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     if (w->task != NULL) {
         return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
     }
-    AK_DO(ak_json_object_or_null(&object, request, "task", WHERE, err));
-    if (object == NULL) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"task\" is missing");
-    }
+    AK_DO(ak_json_object(&object, request, "task", WHERE, err));
     AK_DO(ak_json_string(&folder, request, "folder", WHERE, err));
     AK_DO(ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns", LAUNCH_TIMEOUT_NS,
                          WHERE, err));

@@ -361,8 +361,7 @@ static bool has_values(const ak_space *space, const ak_config *config, const jso
     text[0] = ',';
     (void)ak_config_format(text + 1, sizeof text - 2, space, config);
     (void)strcat(text, ",");
-    json_object_foreach((json_t *)(uintptr_t)wanted, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)wanted, name, value) {
         (void)snprintf(part, sizeof part, ",%s=%lld,", name, (long long)json_integer_value(value));
         if (strstr(text, part) == NULL) {
             return false;
@@ -438,8 +437,7 @@ static void text_of(char *text, size_t size, const json_t *config)
     const char *name;
     json_t *value;
     size_t used = 0;
-    json_object_foreach((json_t *)(uintptr_t)config, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
         used += (size_t)snprintf(text + used, size - used, "%s%s=%lld", used > 0 ? "," : "", name,
                                  (long long)json_integer_value(value));
         assert_true(used < size);

@@ -168,8 +168,7 @@ static void spoil(json_t *root, json_t *value, void (*use)(json_t *root, void *c
     size_t index;
     if (json_is_object(value)) {
         json_t *copy = json_copy(value);
-        json_object_foreach(copy, key, member)
-        {
+        json_object_foreach(copy, key, member) {
             for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
                 (void)json_object_set_new(value, key, json_loads(wrong[i], JSON_DECODE_ANY, NULL));
                 use(root, context);
@@ -179,8 +178,7 @@ static void spoil(json_t *root, json_t *value, void (*use)(json_t *root, void *c
         }
         json_decref(copy);
     } else if (json_is_array(value)) {
-        json_array_foreach(value, index, member)
-        {
+        json_array_foreach(value, index, member) {
             spoil(root, member, use, context);
         }
     }

@@ -722,8 +722,7 @@ static void test_flood(void **state)
     assert_in_range(json_array_size(r->proposals), 30, 256);
     size_t repeated = 0, i;
     json_t *p;
-    json_array_foreach(r->proposals, i, p)
-    {
+    json_array_foreach(r->proposals, i, p) {
         repeated += strcmp(json_string_value(json_object_get(p, "verdict")), "repeated") == 0;
     }
     assert_true(repeated > 0);

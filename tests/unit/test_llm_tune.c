@@ -308,8 +308,7 @@ static void test_closed_loop(void **state)
     json_t *conversation = json_loads(text, 0, NULL), *call;
     ak_text_free(text);
     size_t g;
-    json_array_foreach(json_object_get(conversation, "calls"), g, call)
-    {
+    json_array_foreach(json_object_get(conversation, "calls"), g, call) {
         json_t *first = json_array_get(json_object_get(call, "proposals"), 0);
         json_t *outcome = json_object_get(first, "outcome");
         assert_in_range(g, 0, 3);

@@ -768,8 +768,7 @@ static void the_machine_is_described(void **state)
         }
         size_t i;
         const json_t *device = NULL, *one;
-        json_array_foreach(json_object_get(probe, "devices"), i, one)
-        {
+        json_array_foreach(json_object_get(probe, "devices"), i, one) {
             bool host = strcmp(json_string_value(json_object_get(one, "device")), "host") == 0;
             device = host ? one : device;
         }

@@ -253,8 +253,7 @@ static void test_table(void **state)
     (void)state;
     ak_error err = AK_ERROR_INIT;
     size_t count = 0;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         const ak_strategy_ops *found = NULL;
         assert_int_equal(ak_strategy_find(&found, ops->name, &err), AK_OK);
         assert_ptr_equal(found, ops);
@@ -266,8 +265,7 @@ static void test_table(void **state)
     assert_int_equal(ak_strategy_find(&none, "magic", &err), AK_NOT_FOUND);
     assert_null(none);
     assert_non_null(strstr(err.text, "magic"));
-    EACH_STRATEGY(known)
-    {
+    EACH_STRATEGY(known) {
         assert_non_null(strstr(err.text, known->name));
     }
 }
@@ -275,8 +273,7 @@ static void test_table(void **state)
 static void test_hypers_are_told(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         size_t count = ak_strategy_hyper_count(ops);
         assert_true(count <= AK_HYPERS_MAX);
         char all[AK_STRATEGY_TEXT_MAX];
@@ -309,8 +306,7 @@ static void test_hypers_are_told(void **state)
 static void test_hypers_at_their_limits(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         for (size_t i = 0; i < 2 * ak_strategy_hyper_count(ops); i++) {
             ak_strategy_choice choice;
             assert_int_equal(ak_strategy_choose(&choice, ops->name, NULL), AK_OK);
@@ -379,8 +375,7 @@ static void test_covers_a_small_space(void **state)
 {
     (void)state;
     static const size_t sizes[] = {1, 7, BATCH_MAX};
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         for (size_t i = 0; i < 3; i++) {
             run_fresh(&first, ops, small, 1, smooth, sizes[i], 0, RUN_MAX);
             assert_int_equal(first.count, ak_space_count(small));
@@ -391,8 +386,7 @@ static void test_covers_a_small_space(void **state)
 static void test_ends_for_ever(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         ak_strategy_context context = context_of(small, 1);
         ak_strategy *strategy = open_strategy(ops, &context);
         run(&first, strategy, small, smooth, 10, 0, RUN_MAX);
@@ -405,8 +399,7 @@ static void test_ends_for_ever(void **state)
 static void test_single_configuration(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         run_fresh(&first, ops, single, 3, smooth, 5, 0, RUN_MAX);
         assert_int_equal(first.count, 1);
     }
@@ -415,8 +408,7 @@ static void test_single_configuration(void **state)
 static void test_everything_fails(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         run_fresh(&first, ops, small, 2, failure, 4, 0, RUN_MAX);
         assert_int_equal(first.count, ak_space_count(small));
         run_fresh(&first, ops, large, 2, failure, 1, 0, 150);
@@ -427,8 +419,7 @@ static void test_everything_fails(void **state)
 static void test_some_fail(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         run_fresh(&first, ops, small, 2, patchy, 3, 0, RUN_MAX);
         assert_int_equal(first.count, ak_space_count(small));
     }
@@ -437,8 +428,7 @@ static void test_some_fail(void **state)
 static void test_late_and_out_of_order(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         run_fresh(&first, ops, small, 5, patchy, 3, 11, RUN_MAX);
         assert_int_equal(first.count, ak_space_count(small));
         run_fresh(&first, ops, large, 5, smooth, 7, 20, 80);
@@ -450,8 +440,7 @@ static void test_late_and_out_of_order(void **state)
 static void test_no_answers(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         ak_strategy_context context = context_of(small, 1);
         ak_strategy *strategy = open_strategy(ops, &context);
         ak_set *seen = ak_set_new();
@@ -474,8 +463,7 @@ static void test_no_answers(void **state)
 static void test_nothing_asked(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         ak_strategy_context context = context_of(small, 1);
         ak_strategy *strategy = open_strategy(ops, &context);
         assert_int_equal(propose(strategy, small, 0), 0);
@@ -489,8 +477,7 @@ static void test_nothing_asked(void **state)
 static void test_seeded(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         run_fresh(&first, ops, large, 77, patchy, 4, 0, 60);
         run_fresh(&second, ops, large, 77, patchy, 4, 0, 60);
         assert_int_equal(first.count, second.count);
@@ -513,8 +500,7 @@ static void test_seeded(void **state)
 static void test_resumed(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         ak_strategy_context context = context_of(small, 9);
         ak_strategy *strategy = open_strategy(ops, &context);
         ak_set *resumed = ak_set_new();
@@ -540,8 +526,7 @@ static void test_resumed(void **state)
 static void test_strangers(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         ak_strategy_context context = context_of(small, 4);
         ak_strategy *strategy = open_strategy(ops, &context);
         run(&first, strategy, small, patchy, 2, 0, 10);
@@ -574,8 +559,7 @@ static void test_strangers(void **state)
 static void test_no_memory(void **state)
 {
     (void)state;
-    EACH_STRATEGY(ops)
-    {
+    EACH_STRATEGY(ops) {
         bool failed = true;
         for (size_t nth = 1; failed && nth < 2000; nth++) {
             ak_strategy_context context = context_of(small, 1);

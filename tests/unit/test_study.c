@@ -54,8 +54,7 @@ static const json_t *arm_of(const json_t *result, const char *name)
 {
     const json_t *arm;
     size_t i;
-    json_array_foreach(json_object_get(result, "arms"), i, arm)
-    {
+    json_array_foreach(json_object_get(result, "arms"), i, arm) {
         if (strcmp(json_string_value(json_object_get(arm, "arm")), name) == 0) {
             return arm;
         }
@@ -76,8 +75,7 @@ static void check_curve(const json_t *arm, const char *axis)
     const json_t *step;
     size_t i;
     double before = 0;
-    json_array_foreach(json_object_get(json_object_get(arm, "quality"), axis), i, step)
-    {
+    json_array_foreach(json_object_get(json_object_get(arm, "quality"), axis), i, step) {
         double quality = number_of(step, "quality");
         assert_true(quality >= before - 1e-12 && quality <= 1 + 1e-12);
         assert_true(number_of(step, "low") <= quality + 1e-12);
@@ -97,8 +95,7 @@ static void test_classical(void **state)
     assert_string_equal(json_string_value(json_object_get(result, "reference_is")), "optimum");
     const json_t *arm;
     size_t i;
-    json_array_foreach(json_object_get(result, "arms"), i, arm)
-    {
+    json_array_foreach(json_object_get(result, "arms"), i, arm) {
         check_curve(arm, "evaluations");
         check_curve(arm, "seconds");
         assert_null(json_object_get(json_object_get(arm, "quality"), "usd"));
@@ -144,10 +141,8 @@ static json_t *propose_all(const json_t *question)
     json_t *list = json_array(), *parameter, *value;
     const char *name;
     size_t i;
-    json_object_foreach(json_object_get(changes, "properties"), name, parameter)
-    {
-        json_array_foreach(json_object_get(parameter, "enum"), i, value)
-        {
+    json_object_foreach(json_object_get(changes, "properties"), name, parameter) {
+        json_array_foreach(json_object_get(parameter, "enum"), i, value) {
             (void)json_array_append_new(list, json_pack("{s:s,s:i,s:n,s:{s:O}}", "hypothesis",
                                                         "one of all", "expected_gain_pct", 5,
                                                         "parent", "changes", name, value));
@@ -234,8 +229,7 @@ static void test_recorded(void **state)
     assert_true(json_equal(replayed, again));
     const json_t *arm;
     size_t i;
-    json_array_foreach(json_object_get(live, "arms"), i, arm)
-    {
+    json_array_foreach(json_object_get(live, "arms"), i, arm) {
         const json_t *other = json_array_get(json_object_get(replayed, "arms"), i);
         assert_true(json_equal(json_object_get(json_object_get(arm, "quality"), "evaluations"),
                                json_object_get(json_object_get(other, "quality"), "evaluations")));

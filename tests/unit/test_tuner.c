@@ -670,10 +670,8 @@ static void change_kept_ceilings(const fixture *f, double factor)
     assert_int_equal(ak_fs_read(&text, &length, path, 1u << 20, NULL), AK_OK);
     assert_int_equal(ak_json_parse(&all, text, length, path, NULL), AK_OK);
     assert_int_equal(json_object_size(all), 1);
-    json_object_foreach(all, key, one)
-    {
-        json_object_foreach(one, name, figure)
-        {
+    json_object_foreach(all, key, one) {
+        json_object_foreach(one, name, figure) {
             assert_int_equal(json_real_set(figure, factor * json_number_value(figure)), 0);
         }
     }

@@ -215,8 +215,7 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
     if (!ak_cuda_expected() || ak_inventory_get(&found, &inventory, err) != AK_OK) {
         return AK_OK;
     }
-    json_array_foreach(json_object_get(found, "devices"), i, device)
-    {
+    json_array_foreach(json_object_get(found, "devices"), i, device) {
         char text[400];
         describe(text, sizeof text, device);
         visit(context, ak_json_text_or_null(device, "device"), text);
@@ -264,8 +263,7 @@ ak_status ak_cuda_describe(json_t *object, ak_error *err)
     } else {
         const char *key;
         json_t *value;
-        json_object_foreach((json_t *)(uintptr_t)all, key, value)
-        {
+        json_object_foreach((json_t *)(uintptr_t)all, key, value) {
             good = good && (strcmp(key, "devices") == 0 || json_object_set(state, key, value) == 0);
         }
     }

@@ -59,9 +59,8 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
         if (code == AK_CUDA_ERROR_NO_BINARY && own != NULL) {
             ak_outcome_refuse(
                 &runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
-                "the code is for %.40s (\"Architecture\" of the space file), and this "
-                "device has compute capability %lld: leave that out, or choose "
-                "another device",
+                "the code is for %.40s (\"Architecture\" of the space file), and this device has "
+                "compute capability %lld: leave that out, or choose another device",
                 own, (long long)ak_task_fact(runnable->task, "compute_capability"));
         } else {
             ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");

@@ -1,7 +1,6 @@
 /* cuda_rules.c: the rules for space files of the CUDA backend. */
 #include <string.h>
 
-#include "backend/compile.h"
 #include "backend/launch/launch.h"
 #include "backend/triton/triton.h"
 

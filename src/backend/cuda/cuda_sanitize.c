@@ -139,8 +139,7 @@ static ak_status open_task(ak_task **out, const json_t *file, const char *path, 
     AK_TRY(ak_json_object_or_null(&object, file, "task", path, err));
     AK_TRY(ak_json_object_or_null(&known, file, "facts", path, err));
     AK_TRY(ak_task_spec_from_json(&spec, object, err));
-    json_object_foreach(known, name, value)
-    {
+    json_object_foreach(known, name, value) {
         AK_TRY(ak_scope_set_int(facts, name, json_integer_value(value), err));
     }
     const ak_device_facts device = {
@@ -333,8 +332,7 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     if (!find_tool(tool)) {
         (void)snprintf(
             out->found, sizeof out->found,
-            "compute-sanitizer is not in PATH or /usr/local/cuda: it comes with the CUDA "
-            "toolkit");
+            "compute-sanitizer is not in PATH or /usr/local/cuda: it comes with the CUDA toolkit");
         return AK_OK;
     }
     AK_TRY(ak_program_find(program, err));

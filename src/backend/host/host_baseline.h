@@ -7,7 +7,6 @@
 #define AK_BACKEND_HOST_BASELINE_H
 
 #include "backend/host/ak_host.h"
-#include "base/status.h"
 #include "problem/problem.h"
 
 struct ak_runner_page;

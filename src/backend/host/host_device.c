@@ -13,7 +13,6 @@
 #include <cpuid.h>
 #endif
 
-#include "backend/compile.h"
 #include "backend/host/host.h"
 #include "base/alloc.h"
 #include "base/number.h"

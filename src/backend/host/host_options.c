@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "backend/compile.h"
 #include "backend/host/host.h"
 
 static const char *const listed[] = {

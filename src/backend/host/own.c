@@ -12,7 +12,6 @@
 
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_runner.h"
-#include "backend/compile.h"
 #include "backend/sandbox.h"
 #include "backend/script.h"
 #include "base/dl.h"

@@ -240,8 +240,7 @@ static ak_status check_map(const ak_launch_map *map, size_t strides, const char 
     if (map->offset % 16 != 0) {
         return ak_fail(
             r->err, AK_INVALID,
-            "%s: TensorMaps: %s: the offset %llu in the workspace is not a multiple of 16 "
-            "bytes",
+            "%s: TensorMaps: %s: the offset %llu in the workspace is not a multiple of 16 bytes",
             r->where, name, (unsigned long long)map->offset);
     }
     for (size_t i = 0; i < strides; i++) {

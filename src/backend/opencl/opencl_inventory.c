@@ -126,8 +126,7 @@ ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
     if (ak_inventory_get(&found, &inventory, err) != AK_OK) {
         return AK_OK;
     }
-    json_array_foreach(json_object_get(found, "devices"), i, device)
-    {
+    json_array_foreach(json_object_get(found, "devices"), i, device) {
         char text[2 * NAME_MAX_BYTES + 100];
         (void)snprintf(text, sizeof text, "%s, by %s; %lld compute units, %lld KiB of local memory",
                        ak_json_text_at(device, "name"), ak_json_text_at(device, "platform"),
@@ -173,8 +172,7 @@ ak_status ak_opencl_describe(json_t *object, ak_error *err)
     } else {
         size_t i;
         json_t *device;
-        json_array_foreach(json_object_get(all, "devices"), i, device)
-        {
+        json_array_foreach(json_object_get(all, "devices"), i, device) {
             char text[2 * NAME_MAX_BYTES + 32];
             (void)snprintf(text, sizeof text, "%s, driver %s", ak_json_text_at(device, "version"),
                            ak_json_text_at(device, "driver"));

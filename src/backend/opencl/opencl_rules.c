@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "backend/compile.h"
 #include "backend/launch/launch.h"
 #include "backend/opencl/opencl.h"
 

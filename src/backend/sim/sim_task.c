@@ -46,8 +46,7 @@ static size_t recorded_parameters(const ak_recording *recording,
     const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
     const json_t *list = json_object_get(space, "TuningParameters"), *parameter;
     size_t i, found, count = 0;
-    json_array_foreach(list, i, parameter)
-    {
+    json_array_foreach(list, i, parameter) {
         const char *name = ak_json_text_or_null(parameter, "Name");
         count += name != NULL && ak_space_parameter_find(&found, recording->space, name);
     }

@@ -119,8 +119,7 @@ static ak_status set_type(ak_pass *pass, const char *type, ak_error *err)
         return AK_OK;
     }
     return ak_fail(err, AK_INVALID,
-                   WHERE " has an argument of type %.20s, which is not what the "
-                         "Launch passes",
+                   WHERE " has an argument of type %.20s, which is not what the Launch passes",
                    type);
 }
 
