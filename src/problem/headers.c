@@ -11,8 +11,9 @@
 #define FOLDERS_MAX 32
 #define HEADERS_MAX 512 /* further ones do not count, nor do larger ones than HEADER_MAX */
 #define HEADER_MAX  (4u << 20)
-#define COMMENT_MAX 4096 /* else many open comments would take a time that grows with the square   \
-                          */
+#define COMMENT_MAX                                                                                \
+    4096 /* else many open comments would take a time that grows with the square                   \
+          */
 
 typedef char path[AK_PATH_MAX];
 
