@@ -447,11 +447,13 @@ static void on_llm(ak_progress *p, const json_t *event)
         const char *verdict = ak_json_text_at(proposal, "verdict");
         taken += strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0;
     }
-    char seconds[AK_NUMBER_BYTES];
+    const size_t count = json_array_size(proposals);
+    char seconds[AK_NUMBER_BYTES], made[64];
+    (void)snprintf(made, sizeof made, "%zu of %zu proposal%s taken", taken, count,
+                   ak_plural(count));
     if (ak_json_text_at(event, "error")[0] == 0) {
-        say(p, "%s, generation %.0f: %zu of %zu proposal%s taken, after %s",
-            ak_json_text_at(event, "model"), ak_json_number_at(event, "generation"), taken,
-            json_array_size(proposals), ak_plural(json_array_size(proposals)),
+        say(p, "%s, generation %.0f: %s, after %s", ak_json_text_at(event, "model"),
+            ak_json_number_at(event, "generation"), count > 0 ? made : "no proposals in the answer",
             ak_show_seconds(seconds, ak_json_number_at(event, "seconds")));
     }
 }

@@ -463,6 +463,17 @@ static bool expects_nothing(const ak_llm_answer *answer)
            json_array_size(answer->elements) == 0;
 }
 
+/* Lets the next prompt say that this answer had no list of proposals that can be read. */
+static void keep_unreadable(ak_advisor *a, const ak_llm_answer *answer)
+{
+    ak_suggestion *s = &a->refused[a->refused_count++];
+    *s = (ak_suggestion){.text = "the whole answer"};
+    (void)snprintf(s->note, sizeof s->note,
+                   "%s, so nothing of it was tried; answer with the object alone",
+                   answer->cut ? "it ended before its list of proposals could be read"
+                               : "it held no list of proposals that can be read");
+}
+
 static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_error *err)
 {
     json_t *list = NULL;
@@ -477,6 +488,9 @@ out:
     json_decref(list);
     if (status != AK_OK) {
         return status;
+    }
+    if (json_array_size(answer->elements) == 0 && !expects_nothing(answer)) {
+        keep_unreadable(a, answer);
     }
     if (a->used && expects_nothing(answer)) {
         a->state = AK_ADVICE_ENDED;

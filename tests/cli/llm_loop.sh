@@ -9,7 +9,7 @@ autokernel new kernel mine >/dev/null
 sed -i s/1048576/4096/ mine/problem.json # its default size
 echo "- a run"
 autokernel tune ./mine --strategy llm:fill=0 --generations 2 --batch 3 --evals 8 --llm replay:answers.jsonl 2>err >out
-grep -o "^replay, generation.*taken" err
+grep -oE "^replay, generation.*(taken|answer)" err
 grep -o "^[0-9]* configurations in\|; all proposals.*\|^replay: .*" out
 echo "- what was said"
 autokernel llm show | grep "^generation\|^run\|^prompt\|^reply\|longer turns\|between two\|off_grid"

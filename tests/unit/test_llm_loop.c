@@ -553,6 +553,8 @@ static void test_broken_off(void **state)
     assert_int_equal(r->model.questions, 3);
     assert_int_equal(r->notices, 1);
     assert_non_null(strstr(r->notice, "script:one gave no usable proposal 2 times in a row"));
+    const char *third = r->model.asked[2];
+    assert_non_null(strstr(third, "\"the whole answer\": \"it held no list of proposals"));
     close_run(r);
 }
 
