@@ -31,10 +31,11 @@
  *
  * Macros of the task (Defines in host.json): A_TRANSPOSED, B_TRANSPOSED; HAS_ALPHA, HAS_BETA:
  * whether the factors are other than 1 and 0; PREFETCH_C: whether a tile of C is asked for before
- * it is computed. Whoever includes this may define GEMM_EPILOGUE(value, bias) to what is to be
- * applied to each finished vec of C, GEMM_BIAS if it needs the bias, GEMM_RESIDUAL if a residual is
- * to be added to that, and GEMM_EPILOGUE_ROLLED if the expression is so long that it is better
- * applied in a loop than inline at every accumulator.
+ * it is computed; PREFETCH_PANEL: whether the next panel of B is, while this one is multiplied.
+ * Whoever includes this may define GEMM_EPILOGUE(value, bias) to what is to be applied to each
+ * finished vec of C, GEMM_BIAS if it needs the bias, GEMM_RESIDUAL if a residual is to be added to
+ * that, and GEMM_EPILOGUE_ROLLED if the expression is so long that it is better applied in a loop
+ * than inline at every accumulator.
  */
 #ifndef AK_GEMM_H
 #define AK_GEMM_H
@@ -543,14 +544,17 @@ AK_INLINE void gemm_one_tile(const gemm_block *w, int64_t tile, int64_t panel)
 }
 
 /* Asks for part `part` of `parts` of the rows of B that the first tile of the next panel will read:
-   of the next panel of this block or, after the last one, of the first panel of the next block of
-   depth. They are short pieces of rows far apart, which the processor does not foresee, so the
+   of the next panel of this block or, after the last one of the last rows, of the first panel of the
+   next block of depth. They are short pieces of rows far apart, which the processor does not foresee, so the
    first tile of each panel would wait for nearly all of them. */
 static __attribute__((unused)) void gemm_prefetch_panel(const gemm_block *w, int64_t panel,
                                                         int64_t part, int64_t parts)
 {
     const gemm *g = w->g;
     const int deeper = panel == w->panels->panels;
+    if (deeper && w->tile_end < w->row_tiles) {
+        return; /* the next rows begin with the first panel again, which has been read */
+    }
     const int64_t pc = deeper ? w->pc + w->depth : w->pc;
     const int64_t depth = g->k - pc < w->depth ? g->k - pc : w->depth;
     const int64_t begin = gemm_panel_begin(w->panels, deeper ? 0 : panel) * VL;

@@ -489,10 +489,11 @@ out:
     if (status != AK_OK) {
         return status;
     }
-    if (json_array_size(answer->elements) == 0 && !expects_nothing(answer)) {
+    const bool nothing = expects_nothing(answer);
+    if (json_array_size(answer->elements) == 0 && !nothing) {
         keep_unreadable(a, answer);
     }
-    if (a->used && expects_nothing(answer)) {
+    if (a->used && nothing) {
         a->state = AK_ADVICE_ENDED;
         a->ending = "satisfied";
         return AK_OK;
