@@ -31,7 +31,7 @@ START = dict(t0=0.9743, sm=1.394, ba=0.4691, bb=0.7628, l2=51.92, f1=1.067, f3=0
              c2=284.7, cl=10.14, dr=3132, db=1.015, eb=1.384, wc=1.04, du=0.01006, rr=0.02192, pl=138.6, pd=659.6,
              pdl=3667, pw=3.107, start=1059, bl=161.1, ee=399.7, p1=181.5, p2=995.9, w16=1.366, w32=0.9719,
              e16=0.4167, e32=0.00551, wn=0.8198, so=18.72, ps=220.7, w0=350, cx=125.9, po=69.68, lx=0.4772, kc=187.8,
-             d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36, fa=1.18, fb=1.03, la=0.4, bs=0.3)
+             d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36, fa=1.18, fb=1.03, la=0.4, bs=0.3, sl=0.01)
 
 BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
               bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
@@ -48,6 +48,12 @@ def expression(p):
     held = "min(%s, %s)" % (blocks, places)
     sharing = "min(BLOCKS_PER_SM, (%s + sm_count - 1)//sm_count)" % blocks
     slots = "(((K + BLOCK_SIZE_K - 1)//BLOCK_SIZE_K + SPLIT_K*CLUSTER_K - 1)//(SPLIT_K*CLUSTER_K)*BLOCK_SIZE_K/64)"
+    # with SPLIT_LAST, rounds of tiles with all of K come before one of parts
+    rounds = "(%s*%s//%s)" % (tiles, clusters, places)
+    undivided = "(((K + BLOCK_SIZE_K - 1)//BLOCK_SIZE_K + CLUSTER_K - 1)//CLUSTER_K*BLOCK_SIZE_K/64)"
+    in_sequence = "(%s*%s if SPLIT_LAST == 0 else (%s*%s + %s)*%.4g)" % (waves, slots, rounds, undivided, slots, 1 + p["sl"])
+    turns = "(%s - 1 if SPLIT_LAST == 0 else %s)" % (waves, rounds)
+    divided = "(%s if SPLIT_LAST == 0 else %s - %s*%s/%s)" % (tiles, tiles, rounds, places, clusters)
     area = "(BLOCK_SIZE_M*BLOCK_SIZE_N)"
     side_64 = "(BLOCK_SIZE_N if SWAP_AB == 1 else BLOCK_SIZE_M)"
     side_n = "(BLOCK_SIZE_M if SWAP_AB == 1 else BLOCK_SIZE_N)"
@@ -76,15 +82,15 @@ def expression(p):
         g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]), 1 + p["d1"], 1 + p["d0"])
     middle = "(max(%s, %s/64*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1) - %s*%s) if PING_PONG == 1 else %s)" % (
         g("epp"), area, g("ep2"), 1 + p["d3"], 1 + p["d2"], slots, slot, last)
-    work = "(%s*%s*%s*%s + (%s - 1)*%s + %s + %s*(BLOCK_SIZE_K/64 - 1))" % (
-        waves, slots, slot, sharing, waves, middle, last, g("kc")) # the last summand: the wait for a first slot of more than 64
+    work = "(%s*%s*%s + %s*%s + %s + %s*(BLOCK_SIZE_K/64 - 1))" % (
+        in_sequence, slot, sharing, turns, middle, last, g("kc")) # the last summand: the wait for a first slot of more than 64
     read = "((M*K + N*K)*2)"
     again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
     memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1)*(%.4g + %s/BLOCK_SIZE_N if DIRECT_STORE == 1 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
         read, again, g("db"), b_row, g("eb"), g("wc"), narrow % (1 + p["w16"], 1 + p["w32"]), g("wn"), 1 + p["dm"], g("ds"), g("dr"), blocks, g("du"))
     both = "(%s**%s + %s**%s)**%.4g" % (work, g("pw"), memory, g("pw"), 1 / p["pw"])
     split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
-             "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else %s) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"), g("w0"))
+             "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else %s) if SPLIT_K > 1 else 0)") % (g("s0"), area, divided, g("s1"), g("s2"), area, g("s3"), g("w0"))
     along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
     early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + (%s if 2*%s > %s else 0) + "
              "(%s if (LAUNCH_EARLY == 1 or LAUNCH_EARLY == 2) and M <= 128 and %s > 40000000 else 0) + "
@@ -167,7 +173,7 @@ class Model:
         table = np.array(rows, float)
         self.shape_of, self.time = table[:, 0].astype(int), table[:, -1]
         self.names = {"M": table[:, 1], "N": table[:, 2], "K": table[:, 3], "sm_count": np.full(len(table), float(SMS)), "layout": "nn",
-                      "DIRECT_STORE": np.where(table[:, 2] % 8 != 0, 1, 0)}
+                      "SPLIT_LAST": np.zeros(len(table)), "DIRECT_STORE": np.where(table[:, 2] % 8 != 0, 1, 0)}
         self.names.update({MACROS[f]: table[:, 4 + i] for i, f in enumerate(FIELDS)})
         self.best = np.array([best[shape] for shape in found])
         self.groups = [np.nonzero(self.shape_of == s)[0] for s in range(len(found))]

@@ -33,6 +33,8 @@
  *   CLUSTER_K              blocks of a cluster along K; they exchange their sums through shared
  *                          memory
  *   SPLIT_K                parts of K, whose sums are added in the workspace
+ *   SPLIT_LAST             0: every tile is divided so; 1: only those that are left when each block
+ *                          (cluster) has had the same number of undivided ones
  *   SPLIT_WAIT             0: the last block to arrive adds all parts; 1: all wait for each other,
  *                          and each adds and stores its share of the tile (the whole grid must be
  *                          resident at once)
@@ -138,6 +140,9 @@
 #ifndef TURN_B
 #define TURN_B 0
 #endif
+#ifndef SPLIT_LAST
+#define SPLIT_LAST 0
+#endif
 #ifndef PAD_A
 #define PAD_A 0
 #endif
@@ -155,7 +160,7 @@
 #endif
 
 /* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
-   tile. */
+   divided tile. */
 #define WORKSPACE_COUNTERS 65536 /* bytes of counters, which are zero between launches */
 
 #define THREADS     (128 * NUM_CONSUMERS + 32 * PRODUCER_WARPS)
@@ -304,6 +309,7 @@ typedef struct gemm_sizes {
     float alpha, beta;
     u64 by_group, by_last; /* 2^40 / divisor, rounded up, for the two divisions of work_at */
     bool known;            /* the compiler knows m, n and k */
+    int whole;             /* tiles of clusters that are not divided along K */
 #if c_type_is_e4m3
     float scale_c;
 #endif
@@ -339,9 +345,11 @@ DEVICE void ring_skip(ring *r, u32 steps)
     r->slot = slot % num_stages;
 }
 
-/* A piece of work: a tile of C, the slots of K to sum, and which part of a split K they are. */
+/* A piece of work: a tile of C, the slots of K to sum, and which part of a split K they are. `tile`
+   is its number among the divided tiles. */
 typedef struct work {
     int m0, n0, first, count, tile, part;
+    bool divided;
 } work;
 
 DEVICE int tiles_along(int size, int block)
@@ -349,10 +357,22 @@ DEVICE int tiles_along(int size, int block)
     return (size + block - 1) / block;
 }
 
+/* Tiles of clusters. */
+DEVICE int all_tiles(gemm_sizes s)
+{
+    return tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M) * tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
+}
+
+/* Undivided tiles of so many clusters: with SPLIT_LAST, each has as many as each other. */
+DEVICE int whole_tiles(gemm_sizes s, int clusters)
+{
+    const int tiles = all_tiles(s);
+    return SPLIT_K == 1 ? tiles : SPLIT_LAST ? tiles - tiles % clusters : 0;
+}
+
 DEVICE int work_items(gemm_sizes s)
 {
-    return tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M) * tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N) *
-           SPLIT_K;
+    return s.whole + (all_tiles(s) - s.whole) * SPLIT_K;
 }
 
 /* Returns n / divisor, given 2^40 / divisor rounded up; this is exact if n * divisor < 2^40. A
@@ -369,8 +389,11 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     const u32 rows = (u32)tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
     const u32 columns = (u32)tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
     const int slots = tiles_along(s.k, BLOCK_SIZE_K) * PRODUCTS;
-    const int parts = SPLIT_K * CLUSTER_K;
-    const u32 tile = (u32)id / SPLIT_K;
+    const bool divided = SPLIT_K > 1 && (!SPLIT_LAST || id >= s.whole);
+    const int parts = divided ? SPLIT_K * CLUSTER_K : CLUSTER_K;
+    const int whole = SPLIT_LAST ? s.whole : 0;
+    const u32 after = (u32)(id - whole);
+    const u32 tile = divided ? (u32)whole + after / SPLIT_K : (u32)id;
     const u32 slow = RASTER ? columns : rows; /* the direction that is cut into groups */
     const u32 fast = RASTER ? rows : columns;
     const u32 group = divide(tile, GROUP_SIZE * fast, s.by_group, s.known);
@@ -385,9 +408,10 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     work w;
     w.m0 = (int)((row * CLUSTER_M + rank % CLUSTER_M) * BLOCK_SIZE_M);
     w.n0 = (int)((column * CLUSTER_N + rank / CLUSTER_M % CLUSTER_N) * BLOCK_SIZE_N);
-    w.part = id % SPLIT_K;
-    w.tile =
-        (int)((tile * CLUSTER_M + rank % CLUSTER_M) * CLUSTER_N + rank / CLUSTER_M % CLUSTER_N);
+    w.divided = divided;
+    w.part = divided ? (int)(after % SPLIT_K) : 0;
+    w.tile = (int)(((tile - (u32)whole) * CLUSTER_M + rank % CLUSTER_M) * CLUSTER_N +
+                   rank / CLUSTER_M % CLUSTER_N);
     if (parts == 1) {
         w.first = 0;
         w.count = slots;
@@ -1739,9 +1763,10 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     /* the same value in all lanes of a warp */
     const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
     const int group = warp / 4;
-    const int items = work_items(s);
     const int first_item = (int)(blockIdx.x / CLUSTER);
     const int stride = (int)(gridDim.x / CLUSTER);
+    s.whole = whole_tiles(s, stride);
+    const int items = work_items(s);
 
     const bool produces = group == NUM_CONSUMERS;
 #if LAUNCH_EARLY == 1 || LAUNCH_EARLY == 2
@@ -2081,7 +2106,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             const int item =
                 (w.tile * (SHARES ? CLUSTER_K : 1) + (int)(column / OWN_N)) * WARPGROUPS +
                 (PING_PONG ? 0 : consumer);
-            if (mine) {
+            if (mine && w.divided) {
 #if SPLIT_WAIT
                 share_parts(own, workspace, c, add, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
                             (SWAP_AB ? w.m0 : w.n0) + column0 + (int)column, s, consumer, thread);
@@ -2157,7 +2182,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 ENTRY(ak_kernel)
 {
     const addends add = {c_in, residual, SCALE_ARGUMENTS};
-    const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false};
+    const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false, 0};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
 
@@ -2168,7 +2193,7 @@ ENTRY(ak_kernel)
 ENTRY(ak_kernel_sized)
 {
     const addends add = {c_in, residual, SCALE_ARGUMENTS};
-    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta, by_group, by_last, true};
+    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta, by_group, by_last, true, 0};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
 #endif

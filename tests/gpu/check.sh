@@ -28,6 +28,13 @@ for dtype in bf16 f16; do
         try check matmul_act --dtype $dtype --size M=200,N=136,K=264 --set activation=$activation
     done
 done
+# the last tiles divided along K, by blocks that have had whole ones
+last=SPLIT_LAST=1,SPLIT_WAIT=0,NUM_CONSUMERS=2,BLOCK_SIZE_M=128,BLOCK_SIZE_N=128,CLUSTER_M=1,CLUSTER_K=1,num_stages=5
+last=$last,EPILOGUE_BUFFERS=1,PRODUCER_WARPS=4,PRODUCER_REGISTERS=40,CONSUMER_REGISTERS=232,MMA_IN_FLIGHT=1
+for how in SWAP_AB=0,PING_PONG=0,CLUSTER_N=1,SPLIT_K=2 SWAP_AB=1,PING_PONG=1,CLUSTER_N=1,SPLIT_K=3 \
+    SWAP_AB=1,PING_PONG=0,CLUSTER_N=2,SPLIT_K=3; do
+    try check matmul --dtype bf16 --size M=2100,N=2304,K=776 --config $last,$how
+done
 try tune matmul --dtype bf16 --size 2048 --evals 10 --time 20
 try compare matmul --dtype bf16 --size 2048
 
