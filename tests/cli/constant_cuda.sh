@@ -12,7 +12,7 @@ import json, sys
 folder, members, options = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3].split()
 d = json.load(open(folder + "/cuda_sm90.json"))
 specification = d["KernelSpecification"]
-specification["CompilerOptions"] += options
+specification["CompilerOptions"] = options
 launches = specification["Launch"] if isinstance(specification["Launch"], list) else [specification["Launch"]]
 launches[-1].update(members)
 launches[-1]["Arguments"] = [{"Null": True} if a == {"Buffer": "bias"} else a for a in launches[-1]["Arguments"]]
