@@ -43,6 +43,8 @@ while read -r hit; do complain "$hit: use base/alloc.h"; done < <(
 while read -r hit; do complain "$hit: only base/ and cli/ read the environment"; done < <(
     grep -rnEw 'getenv\(' src --include='*.c' | grep -vE '^src/(base|cli)/' || true)
 # A variable that the program reads is known to `autokernel doctor`, which calls others misspelled.
+while read -r hit; do complain "frees what is no pointer: $hit"; done < <(
+    grep -rnE 'AK_FREED([^=;]*|.*, *\**[a-z_]+)\[' src --include='*.[ch]' || true)
 known=$( (grep -oE '"AUTOKERNEL_[A-Z0-9_]+"' src/cli/settings.c | tr -d '"'
     sed -nE 's/^X\(([A-Z0-9_]+),.*, true, "[^"]*"\)$/AUTOKERNEL_\1/p' src/cli/options.def) | sort -u)
 while read -r name; do complain "$name is read, but src/cli/settings.c does not list it"; done < <(

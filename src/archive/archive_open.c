@@ -128,20 +128,17 @@ static ak_status check_pages(ak_archive *archive, ak_error *err)
     if (pages > CHECK_BYTES_MAX / page_bytes) {
         return AK_OK;
     }
-    sqlite3_stmt *statement;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&statement, archive, "PRAGMA quick_check(1)", err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
+    AK_DO(ak_store_prepare(&statement, archive, "PRAGMA quick_check(1)", err));
     if (sqlite3_step(statement) != SQLITE_ROW) {
-        AK_TRY(ak_store_fault(archive, "cannot be read", err));
+        AK_DO(ak_store_fault(archive, "cannot be read", err));
     }
     const char *verdict = (const char *)sqlite3_column_text(statement, 0);
-    AK_TRY(ak_made(verdict, err));
+    AK_DO(ak_made(verdict, err));
     if (strcmp(verdict, "ok") != 0) {
-        AK_TRY(ak_store_damaged(archive, verdict, err));
+        AK_DO(ak_store_damaged(archive, verdict, err));
     }
-out:
-    (void)sqlite3_finalize(statement);
-    return status;
+    return AK_OK;
 }
 
 /* Reports a statement that failed. SQLITE_ERROR means that the archive lacks a table or a column.
@@ -297,7 +294,7 @@ static int open_immutable(sqlite3 **out, const char *path)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";
-    ak_buf uri = AK_BUF(4 * AK_PATH_MAX);
+    AK_AT_END(ak_buf_free) ak_buf uri = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&uri, "file:");
     for (const char *c = path; *c != 0; c++) {
         if (strchr(plain, *c) != NULL) {
@@ -307,11 +304,9 @@ static int open_immutable(sqlite3 **out, const char *path)
         }
     }
     ak_buf_puts(&uri, "?immutable=1");
-    int code = ak_buf_status(&uri, NULL) == AK_OK
-                   ? sqlite3_open_v2(uri.data, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL)
-                   : SQLITE_NOMEM;
-    ak_buf_free(&uri);
-    return code;
+    return ak_buf_status(&uri, NULL) == AK_OK
+               ? sqlite3_open_v2(uri.data, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL)
+               : SQLITE_NOMEM;
 }
 
 static int copy_from(sqlite3 *to, sqlite3 *from)
@@ -455,9 +450,7 @@ void ak_archive_close(ak_archive *archive)
     ak_waiting_free(archive);
     (void)sqlite3_finalize(archive->add_trial);
     (void)sqlite3_close(archive->db);
-    ak_free(archive->environment);
-    ak_free(archive->path);
-    ak_free(archive);
+    AK_FREE_ALL(archive->environment, archive->path, archive);
 }
 
 const char *ak_archive_path(const ak_archive *archive)

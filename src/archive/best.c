@@ -283,10 +283,9 @@ static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *c
 static ak_status has_trial(bool *out, const finishes *f, const char *config, const char *run,
                            ak_error *err)
 {
-    ak_trial trial = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     ak_status status = trial_of_winner(&trial, f, config, run, err);
     *out = status == AK_OK;
-    ak_trial_clear(&trial);
     return status == AK_NOT_FOUND ? AK_OK : status;
 }
 

@@ -89,14 +89,13 @@ static bool bind_foreign(sqlite3_stmt *statement, int position, const char *text
     if (text == NULL) {
         return sqlite3_bind_null(statement, position) == SQLITE_OK;
     }
-    char *cut = ak_strndup(text, strnlen(text, TEXT_BYTES_MAX));
+    AK_FREED char *cut = ak_strndup(text, strnlen(text, TEXT_BYTES_MAX));
     char *clean = cut == NULL || ak_utf8_valid(cut) ? cut : ak_utf8_clean(cut);
     bool bound = clean != NULL &&
                  sqlite3_bind_text(statement, position, clean, -1, SQLITE_TRANSIENT) == SQLITE_OK;
     if (clean != cut) {
         ak_free(clean);
     }
-    ak_free(cut);
     return bound;
 }
 

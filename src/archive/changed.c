@@ -22,16 +22,13 @@ static ak_status hash_then(char **out, ak_archive *archive, const ak_trial *tria
    known. */
 static ak_status place_then(char **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
-    ak_run run = {0};
-    json_t *options = NULL;
+    AK_AT_END(ak_run_clear) ak_run run = {0};
+    json_auto_t *options = NULL;
     if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK) {
         (void)ak_json_parse_text(&options, run.options_json, "", NULL);
     }
     const char *place = ak_json_text_or_null(options, "kernel");
-    ak_status status = place == NULL ? AK_OK : ak_copy_text(out, place, err);
-    json_decref(options);
-    ak_run_clear(&run);
-    return status;
+    return place == NULL ? AK_OK : ak_copy_text(out, place, err);
 }
 
 /* Finds out whether the sources of the trial's implementation, read from the kernel at `place`,
@@ -74,7 +71,6 @@ ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const
         }
     }
 out:
-    ak_free(then);
-    ak_free(recorded);
+    AK_FREE_ALL(then, recorded);
     return status;
 }

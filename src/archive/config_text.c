@@ -65,8 +65,8 @@ static json_t *value_of_text(const char *text)
 static ak_status add_pair(json_t *object, const char *name, const char *equals, const char *end,
                           const char *where, ak_error *err)
 {
-    char *key = ak_strndup(name, (size_t)(equals - name));
-    char *text = ak_strndup(equals + 1, (size_t)(end - equals - 1));
+    AK_FREED char *key = ak_strndup(name, (size_t)(equals - name));
+    AK_FREED char *text = ak_strndup(equals + 1, (size_t)(end - equals - 1));
     ak_status status = AK_OK;
     if (key == NULL || text == NULL) {
         status = ak_fail_memory(err);
@@ -75,8 +75,6 @@ static ak_status add_pair(json_t *object, const char *name, const char *equals, 
     } else if (!ak_json_set(object, key, value_of_text(text))) {
         status = ak_fail_memory(err);
     }
-    ak_free(key);
-    ak_free(text);
     return status;
 }
 
@@ -85,23 +83,20 @@ ak_status ak_config_text_to_json(json_t **out, const char *text, const char *whe
     if (!ak_utf8_valid(text)) {
         return ak_fail(err, AK_INVALID, "%s: the configuration is not UTF-8 text", where);
     }
-    json_t *object = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(object, err));
+    json_auto_t *object = json_object();
+    AK_DO(ak_made(object, err));
     while (*text != 0) {
         size_t length = name_length(text);
         if (length == 0) {
-            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value,...",
-                           where, text));
+            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value,...",
+                           where, text);
         }
         const char *end = value_end(text + length + 1);
-        AK_TRY(add_pair(object, text, text + length, end, where, err));
+        AK_DO(add_pair(object, text, text + length, end, where, err));
         text = *end == ',' ? end + 1 : end;
     }
     *out = json_incref(object);
-out:
-    json_decref(object);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_config_of_trial(json_t **out, const ak_trial *trial, ak_error *err)

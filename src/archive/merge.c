@@ -46,15 +46,13 @@ typedef struct merge {
 /* Returns whether what is known of two environments differs at most in the hash of the source. */
 static bool agree(const char *words, const char *others)
 {
-    json_t *one = NULL, *other = NULL;
+    json_auto_t *one = NULL, *other = NULL;
     bool same = words != NULL && others != NULL &&
                 ak_json_parse_text(&one, words, "environment", NULL) == AK_OK &&
                 ak_json_parse_text(&other, others, "environment", NULL) == AK_OK;
     (void)json_object_del(one, "source");
     (void)json_object_del(other, "source");
     same = same && json_equal(one, other);
-    json_decref(one);
-    json_decref(other);
     return same;
 }
 
@@ -212,18 +210,14 @@ out:
 
 static ak_status copy_run(merge *m, const char *id, ak_error *err)
 {
-    ak_run run = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_run_clear) ak_run run = {0};
     if (strlen(id) >= sizeof m->runs->old) {
         return ak_fail(err, AK_LIMIT, "%s: the id of a run is too long", m->other->path);
     }
-    AK_TRY(AK_GROW(m->runs, &m->run_capacity, m->run_count + 1, err));
-    AK_TRY(ak_archive_get_run(&run, m->other, id, err));
-    AK_TRY(place_run(&m->runs[m->run_count], m, &run, err));
-    AK_TRY(ak_map_put(m->run_of, id, m->run_count++, err));
-out:
-    ak_run_clear(&run);
-    return status;
+    AK_DO(AK_GROW(m->runs, &m->run_capacity, m->run_count + 1, err));
+    AK_DO(ak_archive_get_run(&run, m->other, id, err));
+    AK_DO(place_run(&m->runs[m->run_count], m, &run, err));
+    return ak_map_put(m->run_of, id, m->run_count++, err);
 }
 
 static ak_status copy_runs(merge *m, ak_error *err)
@@ -335,12 +329,11 @@ static ak_status copy_trials(merge *m, ak_error *err)
     AK_TRY(ak_store_prepare(&m->same_trial, m->archive, same_trial_sql, err));
     AK_TRY(ak_store_select(&rows, m->other, ak_store_columns, &all, " ORDER BY id", err));
     while (ak_store_next(&status, m->other, rows, err)) {
-        ak_trial trial = {0};
+        AK_AT_END(ak_trial_clear) ak_trial trial = {0};
         status = ak_store_read_trial(&trial, rows, err);
         const bool summed = sqlite3_column_type(rows, AK_FIELD_COUNT + 1) != SQLITE_NULL;
         status = status == AK_OK ? check_trial(m, &trial, err) : status;
         status = status == AK_OK ? copy_trial(m, &trial, summed, err) : status;
-        ak_trial_clear(&trial);
     }
 out:
     (void)sqlite3_finalize(rows);
@@ -378,26 +371,20 @@ static bool translate(json_t *value, const merge *m, int depth)
 /* Gives a run its end and its result, unless it has them. */
 static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
 {
-    ak_run run = {0};
-    json_t *result = NULL;
-    char *text = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_archive_get_run(&run, m->other, one->old, err));
+    AK_AT_END(ak_run_clear) ak_run run = {0};
+    json_auto_t *result = NULL;
+    AK_FREED char *text = NULL;
+    AK_DO(ak_archive_get_run(&run, m->other, one->old, err));
     if (run.ended == NULL && run.result_json == NULL) {
-        goto out;
+        return AK_OK;
     }
     if (run.result_json != NULL) {
-        AK_TRY(ak_json_parse_text(&result, run.result_json, m->other->path, err));
-        AK_TRY(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
+        AK_DO(ak_json_parse_text(&result, run.result_json, m->other->path, err));
+        AK_DO(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
     }
-    AK_TRY(ak_store_change(
+    return ak_store_change(
         m->archive, AK_STORE_SET_RESULT "WHERE id = ?1 AND (ended IS NULL OR result IS NULL)",
-        (const char *const[]){one->id, run.ended, text}, 3, err));
-out:
-    json_decref(result);
-    ak_free(text);
-    ak_run_clear(&run);
-    return status;
+        (const char *const[]){one->id, run.ended, text}, 3, err);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

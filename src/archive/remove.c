@@ -21,12 +21,10 @@
 
 static ak_status is_idle(ak_archive *archive, const char *run, ak_error *err)
 {
-    char *process = NULL;
-    json_t *paths = NULL;
+    AK_FREED char *process = NULL;
+    json_auto_t *paths = NULL;
     AK_DO(ak_archive_whereabouts(&process, &paths, archive, run, err));
     bool alive = process != NULL && ak_alive_check(process) == AK_ALIVE_YES;
-    json_decref(paths);
-    ak_free(process);
     return alive ? ak_fail(err, AK_INVALID, "run %.40s goes on; end it first", run) : AK_OK;
 }
 
@@ -62,33 +60,30 @@ static const char take_runs[] =
 
 static ak_status take(ak_archive *archive, const char *what, ak_error *err)
 {
-    char *run = NULL;
+    AK_FREED char *run = NULL;
     int64_t trial = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_execute(archive, tables, err));
+    AK_DO(ak_store_execute(archive, tables, err));
     if (what[0] == '#') {
-        AK_TRY(ak_text_int(&trial, what + 1) && trial > 0
-                   ? AK_OK
-                   : ak_fail(err, AK_INVALID, "%.60s: a trial is named by its id, such as '#5'",
-                             what));
-        AK_TRY(ak_store_change(archive,
-                               "INSERT INTO gone_trials SELECT id FROM trials WHERE id = "
-                               "CAST(?1 AS INTEGER)",
-                               (const char *const[]){what + 1}, 1, err));
-        AK_TRY(sqlite3_changes(archive->db) == 1
-                   ? AK_OK
-                   : ak_fail(err, AK_NOT_FOUND,
-                             "%.200s has no trial %.40s; 'autokernel history' shows them",
-                             archive->path, what));
+        AK_DO(ak_text_int(&trial, what + 1) && trial > 0
+                  ? AK_OK
+                  : ak_fail(err, AK_INVALID, "%.60s: a trial is named by its id, such as '#5'",
+                            what));
+        AK_DO(ak_store_change(archive,
+                              "INSERT INTO gone_trials SELECT id FROM trials WHERE id = "
+                              "CAST(?1 AS INTEGER)",
+                              (const char *const[]){what + 1}, 1, err));
+        AK_DO(sqlite3_changes(archive->db) == 1
+                  ? AK_OK
+                  : ak_fail(err, AK_NOT_FOUND,
+                            "%.200s has no trial %.40s; 'autokernel history' shows them",
+                            archive->path, what));
     } else {
-        AK_TRY(ak_archive_find_run(&run, archive, what, err));
-        AK_TRY(ak_store_change(archive, take_runs, (const char *const[]){run}, 1, err));
-        AK_TRY(ak_store_execute(
+        AK_DO(ak_archive_find_run(&run, archive, what, err));
+        AK_DO(ak_store_change(archive, take_runs, (const char *const[]){run}, 1, err));
+        AK_DO(ak_store_execute(
             archive, "INSERT INTO gone_trials SELECT id FROM trials WHERE run IN gone_runs", err));
     }
-out:
-    ak_free(run);
-    return status;
+    return AK_OK;
 }
 
 /* Clears parents that are removed, and renews the checksums, which cover the parent. */

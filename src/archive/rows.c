@@ -266,10 +266,9 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
 
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
 {
-    ak_trial trial = {.id = sqlite3_column_int64(row, 0)};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_trial_clear) ak_trial trial = {.id = sqlite3_column_int64(row, 0)};
     for (int i = 0; i < AK_FIELD_COUNT; i++) {
-        AK_TRY(read_field(&trial, row, i + 1, &ak_fields[i], err));
+        AK_DO(read_field(&trial, row, i + 1, &ak_fields[i], err));
     }
     /* Rows from before schema 4, and rows that another program wrote, may lack a checksum. They are
        validated as strictly as a trial that is added. */
@@ -280,19 +279,17 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
         ak_error why = AK_ERROR_INIT;
         (void)snprintf(where, sizeof where, "trial %lld is damaged", (long long)trial.id);
         if (ak_trial_validate(&trial, where, &why) != AK_OK) {
-            AK_TRY(ak_fail(err, AK_CORRUPT, "%s", why.text));
+            return ak_fail(err, AK_CORRUPT, "%s", why.text);
         }
     } else if (sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
-        AK_TRY(ak_fail(err, AK_CORRUPT,
+        return ak_fail(err, AK_CORRUPT,
                        "trial %lld was changed after it was archived: restore the archive from a "
                        "copy, or remove the trial: autokernel history --remove '#%lld' --yes",
-                       (long long)trial.id, (long long)trial.id));
+                       (long long)trial.id, (long long)trial.id);
     }
     *out = trial;
     trial = (ak_trial){0};
-out:
-    ak_trial_clear(&trial);
-    return status;
+    return AK_OK;
 }
 
 /* The texts of a filter and their conditions. */
@@ -344,7 +341,7 @@ ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *w
                           const ak_archive_filter *filter, const char *tail, ak_error *err)
 {
     static const ak_archive_filter everything;
-    ak_buf sql = AK_BUF(4096);
+    AK_AT_END(ak_buf_free) ak_buf sql = AK_BUF(4096);
     filter = filter == NULL ? &everything : filter;
     ak_buf_print(&sql, "SELECT %s FROM trials WHERE true", what);
     for (size_t i = 0; i < CONDITION_COUNT; i++) {
@@ -362,17 +359,14 @@ ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *w
     }
     ak_buf_puts(&sql, tail);
     *out = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&sql, err));
-    AK_TRY(ak_store_prepare(out, archive, sql.data, err));
+    AK_DO(ak_buf_status(&sql, err));
+    AK_DO(ak_store_prepare(out, archive, sql.data, err));
     int position = 1;
     for (size_t i = 0; i < CONDITION_COUNT; i++) {
         const char *text = filter_text(filter, i);
-        AK_TRY(ak_stored(text == NULL || ak_store_bind_text(*out, position++, text), err));
+        AK_DO(ak_stored(text == NULL || ak_store_bind_text(*out, position++, text), err));
     }
-out:
-    ak_buf_free(&sql);
-    return status;
+    return AK_OK;
 }
 
 #define COLUMN(name, kind, member, by) "," #name

@@ -37,12 +37,11 @@ static bool add_run(void *context, const ak_overview_run *run)
     if (!matches(l->filter, run)) {
         return true;
     }
-    json_t *object = ak_overview_json(run);
+    json_auto_t *object = ak_overview_json(run);
     int64_t evaluated = run->has_result ? run->evaluated : 0;
     bool good =
         set_trials(object, evaluated, run->has_result ? evaluated - run->failed : 0, run->best_ms);
     l->lost = !good || json_array_append(l->runs, object) != 0;
-    json_decref(object);
     return !l->lost;
 }
 

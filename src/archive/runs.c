@@ -250,7 +250,7 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
 static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
 {
     int64_t trial = 0;
-    char *run = NULL;
+    AK_FREED char *run = NULL;
     sqlite3_stmt *statement = NULL;
     if (ak_text_int(&trial, id) &&
         ak_store_prepare(&statement, archive, "SELECT run FROM trials WHERE id = ?1", NULL) ==
@@ -269,7 +269,6 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
                       "'autokernel report' shows the latest",
                       archive->path, id,
                       strlen(id) < PREFIX_MIN ? " (a run is named by at least 4 digits)" : "");
-    ak_free(run);
     return status;
 }
 
@@ -283,22 +282,19 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
 /* Reads the current row of a statement. */
 static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
 {
-    ak_run run = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_run_clear) ak_run run = {0};
     int next = 0;
-#define READ(column, member, other) AK_TRY(ak_store_text(&run.member, statement, next++, err));
+#define READ(column, member, other) AK_DO(ak_store_text(&run.member, statement, next++, err));
     RUN_MAP(READ)
     READ(words, environment_json, NULL)
 #undef READ
     run.imported = sqlite3_column_int(statement, next) != 0;
-    AK_TRY(ak_store_unchanged(statement, next + 1, run.id, err));
-    AK_TRY(ak_store_check_words((const char *)sqlite3_column_text(statement, next + 2),
-                                run.environment_json, err));
+    AK_DO(ak_store_unchanged(statement, next + 1, run.id, err));
+    AK_DO(ak_store_check_words((const char *)sqlite3_column_text(statement, next + 2),
+                               run.environment_json, err));
     *out = run;
     run = (ak_run){0};
-out:
-    ak_run_clear(&run);
-    return status;
+    return AK_OK;
 }
 
 static const char select_latest[] =
@@ -360,10 +356,9 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_t
                    "ORDER BY iif(" AK_STORE_SIMULATED ", '', started), number",
         texts, 6, err);
     while (ak_store_next(&status, archive, rows, err)) {
-        ak_run run = {0};
+        AK_AT_END(ak_run_clear) ak_run run = {0};
         status = read_run(&run, rows, err);
         status = status == AK_OK ? take(context, &run, err) : status;
-        ak_run_clear(&run);
     }
     (void)sqlite3_finalize(rows);
     return status;
@@ -396,8 +391,7 @@ ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *te
         *out_id = id[0];
         id[0] = NULL;
     }
-    ak_free(id[0]);
-    ak_free(id[1]);
+    AK_FREE_ALL(id[0], id[1]);
     return status;
 }
 
@@ -406,7 +400,7 @@ ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *
     static const char select[] =
         "SELECT words, hash FROM environments WHERE hash = " AK_STORE_IDENTITY("?1");
     sqlite3_stmt *statement;
-    char *words = NULL;
+    AK_FREED char *words = NULL;
     ak_status status = ak_store_query(&statement, archive, select, &hash, 1, err);
     *out = NULL;
     if (ak_store_next(&status, archive, statement, err)) {
@@ -415,7 +409,6 @@ ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *
         status = status == AK_OK ? ak_store_check_words(its, words, err) : status;
     }
     status = status == AK_OK ? ak_json_parse_text(out, words, "environment", err) : status;
-    ak_free(words);
     (void)sqlite3_finalize(statement);
     return status;
 }

@@ -85,6 +85,11 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     }
 }
 
+void ak_store_finalize(sqlite3_stmt **statement)
+{
+    (void)sqlite3_finalize(*statement);
+}
+
 ak_status ak_store_finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err)
 {
     ak_status status = AK_OK;

@@ -50,6 +50,9 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
    was no memory for its values. */
 ak_status ak_store_finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err);
 
+/* Finalizes the statement; AK_AT_END can call it. */
+void ak_store_finalize(sqlite3_stmt **statement);
+
 /* Runs statements without results or parameters; `sql` is a constant text. */
 ak_status ak_store_execute(ak_archive *archive, const char *sql, ak_error *err);
 ak_status ak_store_prepare(sqlite3_stmt **out, ak_archive *archive, const char *sql, ak_error *err);

@@ -14,24 +14,20 @@ static bool is_kind(const char *kind)
 ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
                                ak_error *err)
 {
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     char now[AK_CLOCK_UTC_BYTES];
     const char *const texts[] = {now, kind, json};
-    ak_status status = AK_OK;
     if (!is_kind(kind)) {
         return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
     }
-    AK_TRY(ak_json_parse_text(&object, json, kind, err));
+    AK_DO(ak_json_parse_text(&object, json, kind, err));
     if (!json_is_array(
             json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: this is not a result of %s", kind, kind));
+        return ak_fail(err, AK_INVALID, "%s: this is not a result of %s", kind, kind);
     }
     ak_clock_utc(now);
-    AK_TRY(ak_store_change(archive, "INSERT INTO studies (ended, kind, result) VALUES (?1, ?2, ?3)",
-                           texts, 3, err));
-out:
-    json_decref(object);
-    return status;
+    return ak_store_change(archive, "INSERT INTO studies (ended, kind, result) VALUES (?1, ?2, ?3)",
+                           texts, 3, err);
 }
 
 ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_study_visitor visit,

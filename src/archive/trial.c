@@ -202,10 +202,8 @@ static bool set_text(json_t *object, const ak_field *field, const char *text)
     if (text == NULL || field->kind != AK_FIELD_FOREIGN || ak_utf8_valid(text)) {
         return ak_json_set_text(object, field->name, text);
     }
-    char *clean = ak_utf8_clean(text);
-    bool good = clean != NULL && ak_json_set_text(object, field->name, clean);
-    ak_free(clean);
-    return good;
+    AK_FREED char *clean = ak_utf8_clean(text);
+    return clean != NULL && ak_json_set_text(object, field->name, clean);
 }
 
 static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
@@ -430,23 +428,20 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
         return ak_fail(err, AK_INVALID,
                        "%s: a trial needs at least \"kernel\", \"config\" and \"status\"", where);
     }
-    ak_trial trial = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     const json_t *id = present(object, "id"), *interval = present(object, "ci_ms");
-    AK_TRY(id == NULL ? AK_OK : get_long(&trial.id, id, "id", where, err));
-    AK_TRY(interval == NULL ? AK_OK : get_interval(&trial, interval, where, err));
+    AK_DO(id == NULL ? AK_OK : get_long(&trial.id, id, "id", where, err));
+    AK_DO(interval == NULL ? AK_OK : get_interval(&trial, interval, where, err));
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         const ak_field *field = &ak_fields[i];
         const json_t *value = ak_field_is_interval(field) ? NULL : present(object, field->name);
-        AK_TRY(value == NULL ? AK_OK : get_field(&trial, field, value, where, err));
+        AK_DO(value == NULL ? AK_OK : get_field(&trial, field, value, where, err));
     }
     if (json_is_null(json_object_get(object, "max_error"))) {
         trial.max_error = (double)INFINITY;
     }
-    AK_TRY(ak_trial_validate(&trial, where, err));
+    AK_DO(ak_trial_validate(&trial, where, err));
     *out = trial;
     trial = (ak_trial){0};
-out:
-    ak_trial_clear(&trial);
-    return status;
+    return AK_OK;
 }

@@ -477,8 +477,6 @@ void ak_waiting_free(ak_archive *archive)
         (void)give_up(archive, &why, NULL);
     }
     forget(w);
-    ak_free(w->items);
-    ak_free(w->ids);
-    ak_free(w);
+    AK_FREE_ALL(w->items, w->ids, w);
     archive->waiting = NULL;
 }

@@ -89,26 +89,22 @@ static bool is_at(const char *place, const char *kernel)
 /* Gives the place in one row, if the kernel is still there and is measured, not simulated. */
 static ak_status place_of_row(char **out, sqlite3_stmt *row, const char *kernel, ak_error *err)
 {
-    char *text = NULL;
-    json_t *paths = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_text(&text, row, 0, err));
+    AK_FREED char *text = NULL;
+    json_auto_t *paths = NULL;
+    AK_DO(ak_store_text(&text, row, 0, err));
     (void)ak_json_parse_text(&paths, text, "whereabouts", NULL);
     const char *place = ak_json_text_or_null(paths, "kernel");
     if (json_object_get(paths, "recording") == NULL && is_at(place, kernel)) {
-        AK_TRY(ak_copy_text(out, place, err));
+        AK_DO(ak_copy_text(out, place, err));
     }
-out:
-    json_decref(paths);
-    ak_free(text);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_archive_kernel_place(char **out, ak_archive *archive, const char *kernel,
                                   const char *operand, ak_error *err)
 {
     const char *const places[] = {operand, kernel};
-    sqlite3_stmt *rows = NULL;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     bool there;
     ak_status status = AK_OK;
     *out = NULL;
@@ -128,6 +124,5 @@ ak_status ak_archive_kernel_place(char **out, ak_archive *archive, const char *k
             break;
         }
     }
-    (void)sqlite3_finalize(rows);
     return status;
 }

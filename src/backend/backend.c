@@ -77,11 +77,10 @@ ak_status ak_backend_write_source(const char *path, const ak_backend_ops *backen
                                   const ak_implementation_spec *implementation, ak_error *err)
 {
     char name[128];
-    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
     ak_status status = backend->source(&text, implementation->source, name, err);
     status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
-    ak_buf_free(&text);
     return status;
 }
 
@@ -269,10 +268,10 @@ static const char *name_of(const json_t *environment)
 /* Refuses devices with different environments, whose times are not comparable. */
 static ak_status must_be_equal(const ak_backend_ops *backend, const names *list, ak_error *err)
 {
-    json_t *first = NULL;
+    json_auto_t *first = NULL;
     ak_status status = backend->environment(&first, list->name[0], err);
     for (size_t i = 1; status == AK_OK && i < list->count; i++) {
-        json_t *other = NULL;
+        json_auto_t *other = NULL;
         status = backend->environment(&other, list->name[i], err);
         if (status == AK_OK && !json_equal(first, other)) {
             status = ak_fail(err, AK_INVALID,
@@ -281,9 +280,7 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const names *list,
                              list->name[0], name_of(first), list->name[i], name_of(other),
                              list->name[0]);
         }
-        json_decref(other);
     }
-    json_decref(first);
     return status;
 }
 

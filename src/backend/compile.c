@@ -56,8 +56,7 @@ const char **ak_compile_command(const char *compiler, const char *const *options
 
 void ak_compile_result_clear(ak_compile_result *result)
 {
-    ak_free(result->reason);
-    ak_free(result->log);
+    AK_FREE_ALL(result->reason, result->log);
     *result = (ak_compile_result){0};
 }
 

@@ -193,11 +193,10 @@ static bool makes_word(const word_parts *parts)
 /* Notes the words of a file. Returns false if it cannot be read. */
 static bool note_file(word_parts *list, const char *path)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     size_t length = 0;
     const bool good = ak_fs_read(&text, &length, path, READ_MAX, NULL) == AK_OK;
     note_text(list, good ? text : "", length);
-    ak_free(text);
     return good;
 }
 
@@ -220,7 +219,7 @@ static bool note_job(word_parts *list, const char *rule, const ak_compile_job *j
 bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job, const char *const *words)
 {
     word_parts list[WORDS_MAX + 1] = {{.word = NULL}};
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     for (size_t i = 0; words[i] != NULL; i++) {
         assert(i < WORDS_MAX && strlen(words[i]) < WORD_MAX);
         list[i].word = words[i];
@@ -232,7 +231,6 @@ bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job, const
     for (size_t i = 0; !may && list[i].word != NULL; i++) {
         may = makes_word(&list[i]);
     }
-    ak_free(text);
     return may;
 }
 
@@ -249,21 +247,20 @@ static bool names(const char *rule, const char *wanted)
 
 bool ak_compile_reads_more(const char *list, const char *rule)
 {
-    char path[AK_PATH_MAX], *text = NULL, *known = NULL;
+    AK_FREED char *known = NULL, *text = NULL;
+    char path[AK_PATH_MAX];
     bool more = ak_fs_read(&text, NULL, list, RULE_MAX, NULL) != AK_OK ||
                 ak_fs_read(&known, NULL, rule, RULE_MAX, NULL) != AK_OK;
     const char *at = more ? NULL : strstr(text, ": ");
     for (at = at == NULL ? "" : at + 2; !more && next_path(path, &at);) {
         more = ak_fs_is_file(path) && !names(known, path);
     }
-    ak_free(text);
-    ak_free(known);
     return more;
 }
 
 static bool files_unchanged(const char *lines, size_t length)
 {
-    ak_buf now = AK_BUF(LOG_MAX);
+    AK_AT_END(ak_buf_free) ak_buf now = AK_BUF(LOG_MAX);
     bool same = true;
     for (const char *line = lines; same && line < lines + length;) {
         const char *end = strchr(line, '\n'), *path = strchr(line, '/');
@@ -278,7 +275,6 @@ static bool files_unchanged(const char *lines, size_t length)
         }
     }
     same = same && now.length == length && memcmp(now.data, lines, length) == 0;
-    ak_buf_free(&now);
     return same;
 }
 
@@ -313,8 +309,7 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
                 (*log = ak_strdup(end + 1)) != NULL &&
                 ak_fs_write(artifact, data, length, NULL) == AK_OK;
     }
-    ak_free(data);
-    ak_free(text);
+    AK_FREE_ALL(data, text);
     if (!found) {
         ak_free(*log);
         *log = NULL;
@@ -338,9 +333,10 @@ static void make_room(const char *folder)
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source)
 {
-    char *data = NULL, hash[AK_HASH_BYTES];
+    AK_FREED char *data = NULL;
+    char hash[AK_HASH_BYTES];
     size_t length = 0;
-    ak_buf rest = AK_BUF(LOG_MAX), all = AK_BUF(LOG_MAX);
+    AK_AT_END(ak_buf_free) ak_buf rest = AK_BUF(LOG_MAX), all = AK_BUF(LOG_MAX);
     if (place->usable && ak_fs_read(&data, &length, artifact, ARTIFACT_MAX, NULL) == AK_OK &&
         (rule == NULL || add_rule(&rest, rule, source))) {
         make_room(place->folder);
@@ -352,7 +348,4 @@ void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, 
             (void)ak_fs_write(place->log, all.data, all.length, NULL);
         }
     }
-    ak_buf_free(&rest);
-    ak_buf_free(&all);
-    ak_free(data);
 }

@@ -19,8 +19,7 @@ static ak_status ask(ak_inventory *inventory, ak_error *err)
     char program[AK_PATH_MAX], variable[AK_PATH_MAX + 32] = "";
     const char *argv[AK_INVENTORY_ARGUMENTS_MAX + 2] = {program};
     const char *const variables[] = {variable, NULL};
-    ak_proc_result run = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     AK_DO(ak_program_find(program, err));
     memcpy(argv + 1, inventory->arguments, sizeof inventory->arguments);
     if (inventory->variable != NULL) {
@@ -30,20 +29,17 @@ static ak_status ask(ak_inventory *inventory, ak_error *err)
                          .setenv = variable[0] != 0 ? variables : NULL,
                          .timeout_ns = INVENTORY_TIMEOUT_NS,
                          .output_max = INVENTORY_MAX};
-    AK_TRY(ak_proc_run(&run, &spec, err));
+    AK_DO(ak_proc_run(&run, &spec, err));
     if (run.exit_code != 0) {
-        AK_TRY(ak_fail(err, AK_UNAVAILABLE, "the %s libraries %s when they are loaded: %.200s",
-                       inventory->who, run.timed_out ? "hang" : "crash", run.output));
+        return ak_fail(err, AK_UNAVAILABLE, "the %s libraries %s when they are loaded: %.200s",
+                       inventory->who, run.timed_out ? "hang" : "crash", run.output);
     }
     /* A driver may write before or after the child's line. */
     const char *line = strstr(run.output, "{\"");
     const char *end = line == NULL ? NULL : strrchr(line, '}');
-    AK_TRY(end == NULL ? ak_fail(err, AK_CORRUPT, "%s: no answer", inventory->where)
+    return end == NULL ? ak_fail(err, AK_CORRUPT, "%s: no answer", inventory->where)
                        : ak_json_parse(&inventory->known, line, (size_t)(end + 1 - line),
-                                       inventory->where, err));
-out:
-    ak_proc_result_clear(&run);
-    return status;
+                                       inventory->where, err);
 }
 
 ak_status ak_inventory_get(const json_t **out, ak_inventory *inventory, ak_error *err)
@@ -55,11 +51,9 @@ ak_status ak_inventory_get(const json_t **out, ak_inventory *inventory, ak_error
 
 bool ak_inventory_write(const json_t *inventory)
 {
-    char *text = NULL;
-    bool good = ak_json_text(&text, inventory, NULL) == AK_OK &&
-                ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
-    ak_free(text);
-    return good;
+    AK_FREED char *text = NULL;
+    return ak_json_text(&text, inventory, NULL) == AK_OK &&
+           ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
 }
 
 ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_error *err)

@@ -422,7 +422,7 @@ static double weight_of(const ak_mix *mix)
 bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
 {
     listing l = {.gpu = gpu};
-    label *labels = NULL;
+    AK_FREED label *labels = NULL;
     size_t label_count = 0, inner_begin = SIZE_MAX;
     double most = 0;
     bool found = false;
@@ -446,7 +446,6 @@ bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
         }
     }
     ak_free(l.list);
-    ak_free(labels);
     return found;
 }
 
@@ -494,11 +493,9 @@ static int machine_of(const char *path)
 static bool disassemble(ak_mix *out, const char *const *argv, const char *path, bool gpu)
 {
     const ak_proc_spec spec = {.argv = argv, .timeout_ns = TIMEOUT_NS, .output_max = LISTING_MAX};
-    ak_proc_result run = {0};
-    bool good = ak_compile_run(&run, spec, path, NULL, NULL) == AK_OK && run.exit_code == 0 &&
-                !run.cut && ak_mix_read(out, run.output, gpu);
-    ak_proc_result_clear(&run);
-    return good;
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
+    return ak_compile_run(&run, spec, path, NULL, NULL) == AK_OK && run.exit_code == 0 &&
+           !run.cut && ak_mix_read(out, run.output, gpu);
 }
 
 bool ak_mix_of(ak_mix *out, const char *path)

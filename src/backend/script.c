@@ -32,7 +32,7 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
     const char *python = ak_script_python();
     const char *const argv[] = {python, "-c", ABOUT, NULL};
     const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     char found[AK_PATH_MAX];
     *out = (ak_script_home){0};
     if (!ak_fs_which(found, python)) {
@@ -57,7 +57,6 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
         out->text = run.output;
         run.output = NULL;
     }
-    ak_proc_result_clear(&run);
     return status;
 }
 
@@ -71,7 +70,7 @@ json_t *ak_script_doctor(void)
     const char *python = ak_script_python(), *values[3] = {NULL};
     const char *const argv[] = {python, "-c", VERSIONS, NULL};
     const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     char found[AK_PATH_MAX], missing[AK_PATH_MAX + 200] = "";
     const bool there = ak_fs_which(found, python) && ak_proc_run(&run, &spec, NULL) == AK_OK;
     char *at = run.output;
@@ -96,7 +95,6 @@ json_t *ak_script_doctor(void)
     json_t *out = json_pack("{s:o, s:s?, s:s?, s:o}", "interpreter", ak_json_shown(values[0]),
                             "version", values[1], "numpy", values[2], "missing",
                             ak_json_shown(missing[0] == 0 ? NULL : missing));
-    ak_proc_result_clear(&run);
     return out;
 }
 
@@ -129,15 +127,12 @@ void ak_script_end(ak_script *script)
 /* Sends a message. If the process has ended, the missing reply will show it. */
 static ak_status say(const ak_script *script, const json_t *message, ak_error *err)
 {
-    char *text = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_text(&text, message, err));
+    AK_FREED char *text = NULL;
+    AK_DO(ak_json_text(&text, message, err));
     size_t length = strlen(text);
     text[length] = '\n'; /* replaces the final 0 */
     (void)ak_fs_write_all(script->proc.to, text, length + 1);
-out:
-    ak_free(text);
-    return status;
+    return AK_OK;
 }
 
 static ak_status hear(json_t **out, ak_script *script, int64_t timeout_ns, ak_error *err)

@@ -72,6 +72,20 @@ void ak_free(void *memory)
     free(memory);
 }
 
+void ak_free_all(void *const *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(blocks[i]);
+    }
+}
+
+void ak_free_at(void *pointer)
+{
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+}
+
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err)
 {
     assert(size > 0 && (*array != NULL || *capacity == 0));

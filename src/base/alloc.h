@@ -24,6 +24,17 @@ char *ak_strndup(const char *text, size_t length);
 ak_status ak_copy_text(char **out, const char *text, ak_error *err);
 /* Frees memory from any of the functions above. NULL is accepted. */
 void ak_free(void *memory);
+/* Frees several blocks: AK_FREE_ALL(list->names, list->items, list). */
+#define AK_FREE_ALL(...)                                                                           \
+    ak_free_all((void *const[]){__VA_ARGS__}, AK_COUNT(((void *const[]){__VA_ARGS__})))
+void ak_free_all(void *const *blocks, size_t count);
+/* Declares a pointer whose memory is freed when its block ends (AK_AT_END in status.h):
+
+       AK_FREED char *text = NULL;
+       AK_DO(ak_json_text(&text, object, err)); */
+#define AK_FREED AK_AT_END(ak_free_at)
+/* Frees the memory that the pointer at this address points to. */
+void ak_free_at(void *pointer);
 
 /* Makes room for `need` elements in a growing array. The capacity doubles until it suffices; new
    elements are not zeroed. */

@@ -31,12 +31,11 @@ int ak_cores_within(int cores, const char *quota)
    quota. */
 static void read_quota(char out[QUOTA_MAX], const char *path)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     out[0] = 0;
     if (ak_fs_read(&text, NULL, path, QUOTA_MAX - 1, NULL) == AK_OK) {
         (void)snprintf(out, QUOTA_MAX, "%.*s", (int)strcspn(text, "\n"), text);
     }
-    ak_free(text);
 }
 
 /* Returns how many processors Slurm gives this process if it is a task of a job step; 0:

@@ -43,7 +43,7 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
     }
     struct stat info;
     ak_status status = AK_OK;
-    ak_buf text = AK_BUF(max);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(max);
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
         status = ak_fail(err, AK_INVALID, "%s is not a file", path);
     } else if (!S_ISREG(info.st_mode)) {
@@ -78,7 +78,6 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
             *length = count;
         }
     }
-    ak_buf_free(&text);
     return status;
 }
 

@@ -138,7 +138,7 @@ void ak_infix_print_shape(ak_buf *out, const json_t *argument)
     const json_t *shape = json_object_get(argument, "shape");
     const json_t *pitch = json_object_get(argument, "pitch");
     const size_t rank = json_array_size(shape);
-    ak_buf row = AK_BUF(AK_INFIX_MAX), distance = AK_BUF(AK_INFIX_MAX);
+    AK_AT_END(ak_buf_free) ak_buf row = AK_BUF(AK_INFIX_MAX), distance = AK_BUF(AK_INFIX_MAX);
     ak_buf_putc(out, '[');
     for (size_t d = 0; d < rank; d++) {
         ak_buf_clear(&row);
@@ -150,6 +150,14 @@ void ak_infix_print_shape(ak_buf *out, const json_t *argument)
     if (json_is_array(pitch) && strcmp(row.data, distance.data) != 0) {
         ak_buf_print(out, ", rows %s elements apart", distance.data);
     }
-    ak_buf_free(&row);
-    ak_buf_free(&distance);
+}
+
+void ak_infix_print_size(ak_buf *out, const json_t *file, const json_t *size)
+{
+    const json_t *names = json_object_get(file, "sizes");
+    for (size_t i = 0; i < json_array_size(size); i++) {
+        ak_buf_print(out, "%s%s=%lld", i == 0 ? "" : ",",
+                     ak_json_text_at(json_array_get(names, i), "name"),
+                     (long long)json_integer_value(json_array_get(size, i)));
+    }
 }

@@ -432,9 +432,8 @@ json_t *ak_json_shown(const char *text)
 {
     json_t *value = text == NULL ? json_null() : json_string(text);
     if (value == NULL) { /* it is not UTF-8 */
-        char *clean = ak_utf8_clean(text);
+        AK_FREED char *clean = ak_utf8_clean(text);
         value = clean == NULL ? NULL : json_string(clean);
-        ak_free(clean);
     }
     return value;
 }
@@ -509,10 +508,8 @@ ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
 
 ak_status ak_json_give_text(char **out, json_t *value, bool good, ak_error *err)
 {
-    json_t *whole = ak_json_whole(value, good);
-    ak_status status = ak_json_text(out, whole, err);
-    json_decref(whole);
-    return status;
+    json_auto_t *whole = ak_json_whole(value, good);
+    return ak_json_text(out, whole, err);
 }
 
 double ak_json_number_at(const json_t *object, const char *key)

@@ -216,7 +216,7 @@ void ak_layout_command(ak_buf *out, const char *text, size_t width, size_t used,
 /* Appends one paragraph of `bytes` bytes. Its line breaks count as blanks. */
 static void fill_paragraph(ak_buf *out, const char *text, size_t bytes, size_t width)
 {
-    ak_buf line = AK_BUF(1 << 16);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(1 << 16);
     for (size_t i = 0; i < bytes; i++) {
         ak_buf_putc(&line, text[i] == '\n' ? ' ' : text[i]);
     }
@@ -225,7 +225,6 @@ static void fill_paragraph(ak_buf *out, const char *text, size_t bytes, size_t w
         ak_layout_fill(out, line.data, width, 0, indent > 0 ? indent + LIST_INDENT : 0);
         ak_buf_putc(out, '\n');
     }
-    ak_buf_free(&line);
 }
 
 void ak_layout_paragraphs(ak_buf *out, const char *text, size_t width)
@@ -406,7 +405,7 @@ static void put_list(ak_buf *out, const ak_layout *table)
 {
     for (size_t i = 0; i < table->rows * table->columns; i++) {
         size_t c = i % table->columns, indent = table->indent + (c == 0 ? 0 : LIST_INDENT);
-        ak_buf line = AK_BUF(1 << 16);
+        AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(1 << 16);
         const char *header = table->headers == NULL ? "" : table->headers[c];
         ak_buf_print(&line, "%s%s%s", header, header[0] == 0 ? "" : ": ", table->cells[i]);
         if (table->cells[i][0] != 0 && line.length > 0) {
@@ -414,7 +413,6 @@ static void put_list(ak_buf *out, const ak_layout *table)
             ak_layout_fill(out, line.data, table->width, indent, indent + LIST_INDENT);
             ak_buf_putc(out, '\n');
         }
-        ak_buf_free(&line);
     }
 }
 

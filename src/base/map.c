@@ -31,8 +31,7 @@ void ak_map_free(ak_map *map)
     for (size_t i = 0; i < map->capacity; i++) {
         ak_free(map->slots[i].key);
     }
-    ak_free(map->slots);
-    ak_free(map);
+    AK_FREE_ALL(map->slots, map);
 }
 
 size_t ak_map_count(const ak_map *map)
@@ -115,8 +114,7 @@ ak_set *ak_set_new(void)
 void ak_set_free(ak_set *set)
 {
     if (set != NULL) {
-        ak_free(set->keys);
-        ak_free(set);
+        AK_FREE_ALL(set->keys, set);
     }
 }
 

@@ -10,6 +10,7 @@ typedef struct ak_map ak_map;
 /* Returns an empty table, or NULL if there is no memory. */
 ak_map *ak_map_new(void);
 void ak_map_free(ak_map *map);
+AK_END_AT(ak_map_free, ak_map)
 size_t ak_map_count(const ak_map *map);
 /* Gives the number of a key. Returns false if the key is not in the table. `out` may be NULL. */
 bool ak_map_get(size_t *out, const ak_map *map, const char *key);

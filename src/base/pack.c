@@ -20,8 +20,7 @@
 void ak_pack_clear(ak_pack *pack)
 {
     for (size_t i = 0; i < pack->count; i++) {
-        ak_free(pack->files[i].name);
-        ak_free(pack->files[i].data);
+        AK_FREE_ALL(pack->files[i].name, pack->files[i].data);
     }
     ak_free(pack->files);
     *pack = (ak_pack){0};
@@ -68,8 +67,7 @@ ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t 
     AK_DO(AK_GROW(pack->files, &pack->capacity, pack->count + 1, err));
     ak_pack_file made = {ak_strdup(name), ak_alloc(length + 1, 1), length};
     if (made.name == NULL || made.data == NULL) {
-        ak_free(made.name);
-        ak_free(made.data);
+        AK_FREE_ALL(made.name, made.data);
         return ak_fail_memory(err);
     }
     memcpy(made.data, data, length);
@@ -196,7 +194,7 @@ ak_status ak_pack_write(const ak_pack *pack, const char *folder, ak_error *err)
 
 ak_status ak_pack_squeeze(ak_buf *out, const ak_pack *pack, ak_error *err)
 {
-    ak_buf tar = AK_BUF(TAR_MAX);
+    AK_AT_END(ak_buf_free) ak_buf tar = AK_BUF(TAR_MAX);
     ak_status status = ak_pack_tar(&tar, pack, err);
     uLongf length = compressBound(tar.length);
     unsigned char *data = status == AK_OK ? ak_alloc(length, 1) : NULL;
@@ -209,7 +207,6 @@ ak_status ak_pack_squeeze(ak_buf *out, const ak_pack *pack, ak_error *err)
         status = ak_buf_status(out, err);
     }
     ak_free(data);
-    ak_buf_free(&tar);
     return status;
 }
 

@@ -27,9 +27,9 @@ ak_status ak_fail_within(ak_error *err, const char *format, ...)
 ak_status ak_fail_memory(ak_error *err);
 
 /*
- * Goes to `out:` if the call fails. A function that owns something declares `status` first, frees
- * everything at `out:` in reverse order, on success and failure alike, and returns `status`. So the
- * good path reads straight down:
+ * Goes to `out:` if the call fails. A function that ends what it owns by hand declares `status`
+ * first, frees everything at `out:` in reverse order, on success and failure alike, and returns
+ * `status`. So the good path reads straight down:
  *
  *     ak_status status = AK_OK;
  *     char *text = NULL;
@@ -48,7 +48,7 @@ ak_status ak_fail_memory(ak_error *err);
     } while (0)
 
 /*
- * Returns the status of the call at once if it fails; for functions that own nothing to free:
+ * Returns the status of the call at once if it fails; for functions that end nothing by hand:
  *
  *     AK_DO(read_sizes(task, object, err));
  *     return read_options(task, object, err);
@@ -60,6 +60,36 @@ ak_status ak_fail_memory(ak_error *err);
             return status_of_call;                                                                 \
         }                                                                                          \
     } while (0)
+
+/*
+ * Calls function(&variable) when the block that declares the variable ends, in whichever way it is
+ * left; the last variable that was declared comes first. alloc.h has AK_FREED for memory, Jansson
+ * has json_auto_t for JSON. A function whose variables all end so needs no `status` and no `out:`:
+ *
+ *     json_auto_t *object = json_object();
+ *     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
+ *     AK_DO(write_sizes(&text, object, err));
+ *     return ak_fs_write(path, text.data, text.length, err);
+ *
+ * The declaration gives the variable a value (NULL, {0}); it applies to all names in the line. What
+ * the caller is given has to leave the variable: `*out = object; object = NULL;`.
+ */
+#define AK_AT_END(function) __attribute__((cleanup(function)))
+
+/* Defines close_at(), which AK_AT_END can call for a pointer to a type that close() ends:
+ *
+ *     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+ */
+#define AK_END_AT(close, type)                                                                     \
+    static inline void close##_at(type **pointer)                                                  \
+    {                                                                                              \
+        close(*pointer);                                                                           \
+    }
+AK_END_AT(ak_problem_close, ak_problem)
+AK_END_AT(ak_task_close, ak_task)
+AK_END_AT(ak_archive_close, ak_archive)
+AK_END_AT(ak_recording_close, ak_recording)
+AK_END_AT(ak_text_free, char)
 
 #ifdef __clang_analyzer__
 /* The analyzer cannot see that these functions never return AK_OK. */

@@ -81,13 +81,12 @@ ak_status ak_unpack_read(char **out, size_t *length, const char *path, size_t ma
         *length = bytes;
         return AK_OK;
     }
-    ak_buf text = AK_BUF(max);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(max);
     ak_status status = unpack(&text, data, bytes, path, err);
     if (status == AK_OK) {
         *length = text.length;
         status = ak_buf_take(out, &text, err);
     }
-    ak_buf_free(&text);
     ak_free(data);
     return status;
 }

@@ -418,8 +418,7 @@ ak_status ak_compare_selftest(const char *problem, const char *argument,
     AK_TRY(check_reference(&t, err));
     AK_TRY(check_wrong(&t, inputs, err));
 out:
-    ak_free(t.values);
-    ak_free(t.encoded);
+    AK_FREE_ALL(t.values, t.encoded);
     return status;
 }
 

@@ -150,28 +150,25 @@ ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, 
 {
     const size_t count = array->count;
     const ak_dtype dtype = array->dtype;
-    char *file = NULL;
+    AK_FREED char *file = NULL;
     size_t length = 0;
     header h = {.kind = 0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&file, &length, path, AK_DATA_BYTES_MAX, err));
+    AK_DO(ak_fs_read(&file, &length, path, AK_DATA_BYTES_MAX, err));
     const unsigned char *bytes = (const unsigned char *)file;
     if (length < MAGIC_BYTES || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
-        AK_TRY(length == count * ak_dtype_bytes(dtype)
-                   ? AK_OK
-                   : ak_fail(err, AK_INVALID,
-                             "%s is not a .npy file and has %zu bytes; %zu elements of %s have %zu",
-                             path, length, count, ak_dtype_text(dtype),
-                             count * ak_dtype_bytes(dtype)));
+        AK_DO(length == count * ak_dtype_bytes(dtype)
+                  ? AK_OK
+                  : ak_fail(err, AK_INVALID,
+                            "%s is not a .npy file and has %zu bytes; %zu elements of %s have %zu",
+                            path, length, count, ak_dtype_text(dtype),
+                            count * ak_dtype_bytes(dtype)));
         ak_inputs_decode(out, file, count, dtype);
-        goto out;
+        return AK_OK;
     }
-    AK_TRY(read_header(&h, bytes, length, path, err));
-    AK_TRY(check_shape(&h, array, length, path, err));
+    AK_DO(read_header(&h, bytes, length, path, err));
+    AK_DO(check_shape(&h, array, length, path, err));
     for (size_t i = 0; i < count; i++) {
         out[i] = element(bytes + h.data + i * h.width, &h);
     }
-out:
-    ak_free(file);
-    return status;
+    return AK_OK;
 }

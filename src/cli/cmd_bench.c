@@ -181,13 +181,12 @@ static bool set_comparison(json_t *to, const measured *m)
     static const char *const keys[] = {"roofline", "contestants", "reference",
                                        "summary",  "noise",       "warnings"};
     char *text = NULL;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     ak_status status = ak_comparison_json(&text, &m->comparison, m->task, NULL);
     bool good = ak_out_parse(&object, status, &text, "comparison", NULL) == AK_OK;
     for (size_t i = 0; good && i < AK_COUNT(keys); i++) {
         good = ak_json_set(to, keys[i], json_incref(json_object_get(object, keys[i])));
     }
-    json_decref(object);
     return good;
 }
 
@@ -206,8 +205,8 @@ static json_t *size_json(const measured *m)
    object of each. */
 static ak_status print_json(const bench *b, ak_error *err)
 {
-    json_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
-    json_t *list = json_array();
+    json_auto_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
+    json_auto_t *list = json_array();
     for (size_t s = 0; s < b->begun && b->size_count > 1; s++) {
         ak_json_add(&list, size_json(&b->sizes[s]));
     }
@@ -215,8 +214,6 @@ static ak_status print_json(const bench *b, ak_error *err)
         object != NULL && (b->size_count == 1 || json_object_set(object, "sizes", list) == 0) &&
         (b->why_not[0] == 0 || ak_json_set_text(object, "not_archived", b->why_not)) &&
         ak_out_json(object);
-    json_decref(list);
-    json_decref(object);
     return ak_stored(good, err);
 }
 

@@ -33,7 +33,7 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
         {"impl", ak_or_empty(first->implementation), same > 1},
         {"device", ak_or_empty(first->device), same > 1 || ak_device_is_recorded(first->device)},
         {"run", ak_or_empty(args->text[AK_OPTION_RUN]), true}};
-    ak_buf command = AK_BUF(4 * AK_PATH_MAX);
+    AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");
     ak_shell_quote(&command,
                    args->operand_count > 0 ? args->operand[0] : ak_or_empty(first->kernel));
@@ -48,17 +48,15 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     if (tellable && ak_buf_status(&command, NULL) == AK_OK) {
         ak_next_on_archive(command.data, NULL, "write best_config.json", args);
     }
-    ak_buf_free(&command);
 }
 
 static ak_status say_undecided(ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
-    ak_buf line = AK_BUF(AK_PATH_MAX * 4);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(AK_PATH_MAX * 4);
     ak_status status = ak_trial_print_undecided(&line, archive, trial, err);
     if (status == AK_OK && line.length > 0) {
         ak_out("%s\n", line.data);
     }
-    ak_buf_free(&line);
     return status;
 }
 

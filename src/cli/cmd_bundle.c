@@ -33,7 +33,7 @@ static void show_arguments(const json_t *file)
     const json_t *list = json_object_get(file, "arguments");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *a = json_array_get(list, i);
-        ak_buf text = AK_BUF(AK_INFIX_MAX);
+        AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_INFIX_MAX);
         ak_buf_print(&text, "%s: %s, %s ", ak_json_text_at(a, "name"), ak_json_text_at(a, "access"),
                      ak_json_text_at(a, "dtype"));
         ak_infix_print_shape(&text, a);
@@ -41,18 +41,6 @@ static void show_arguments(const json_t *file)
                      (long long)json_integer_value(json_object_get(a, "alignment")),
                      json_is_true(json_object_get(a, "unused")) ? ", unused" : "");
         line(i == 0 ? "arguments" : "", text.data);
-        ak_buf_free(&text);
-    }
-}
-
-/* Writes a size such as "M=64,N=32". */
-static void print_size(ak_buf *out, const json_t *file, const json_t *size)
-{
-    const json_t *names = json_object_get(file, "sizes");
-    for (size_t i = 0; i < json_array_size(size); i++) {
-        ak_buf_print(out, "%s%s=%lld", i == 0 ? "" : ",",
-                     ak_json_text_at(json_array_get(names, i), "name"),
-                     (long long)json_integer_value(json_array_get(size, i)));
     }
 }
 
@@ -75,8 +63,8 @@ static void show_measured(const json_t *file)
         const json_t *m = json_array_get(list, i);
         const json_t *baseline = json_object_get(m, "baseline");
         char number[AK_NUMBER_BYTES];
-        ak_buf size = AK_BUF(TEXT_BYTES);
-        print_size(&size, file, json_object_get(m, "size"));
+        AK_AT_END(ak_buf_free) ak_buf size = AK_BUF(TEXT_BYTES);
+        ak_infix_print_size(&size, file, json_object_get(m, "size"));
         ak_table_cell(&table, "%s", size.data);
         ak_table_cell(&table, "%lld", (long long)json_integer_value(json_object_get(m, "variant")));
         ak_table_cell(&table, "%s", ak_show_real(number, ak_json_number_at(m, "ms")));
@@ -92,7 +80,6 @@ static void show_measured(const json_t *file)
                          ak_show_real(number, ak_json_number_at(baseline, "ms")),
                          open ? " (not decided)" : "");
         ak_table_cell(&table, "%s", ak_json_text_at(m, "date"));
-        ak_buf_free(&size);
     }
     ak_table_print(&table);
 }
@@ -110,8 +97,8 @@ static void show_warnings(const json_t *file)
         const json_t *m = json_array_get(list, i);
         const json_t *warnings = json_object_get(m, "warnings");
         const json_t *over_default = json_object_get(m, "over_default");
-        ak_buf size = AK_BUF(TEXT_BYTES);
-        print_size(&size, file, json_object_get(m, "size"));
+        AK_AT_END(ak_buf_free) ak_buf size = AK_BUF(TEXT_BYTES);
+        ak_infix_print_size(&size, file, json_object_get(m, "size"));
         if (ak_json_text_is(over_default, "verdict", "undecided")) {
             ak_out("%s: its speed is not decided against the default configuration: %s\n",
                    size.data, ak_json_text_at(over_default, "undecided_because"));
@@ -120,7 +107,6 @@ static void show_warnings(const json_t *file)
             ak_out("measured with a warning, %s: %s\n", size.data,
                    json_string_value(json_array_get(warnings, w)));
         }
-        ak_buf_free(&size);
     }
 }
 
@@ -130,7 +116,7 @@ static void show_variants(const json_t *file)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *v = json_array_get(list, i);
         const json_t *compiler = json_object_get(v, "compiler");
-        ak_buf options = AK_BUF(16 * TEXT_BYTES);
+        AK_AT_END(ak_buf_free) ak_buf options = AK_BUF(16 * TEXT_BYTES);
         join(&options, json_object_get(compiler, "options"));
         const char *note = ak_json_text_at(v, "note");
         ak_out("variant %zu: %s, %s%s%s\n", i, ak_json_text_at(v, "file"),
@@ -139,7 +125,6 @@ static void show_variants(const json_t *file)
                    : "for other sizes too, where its conditions hold",
                note[0] == 0 ? "" : ": ", note);
         ak_out("    %s\n    %s\n", ak_json_text_at(compiler, "version"), options.data);
-        ak_buf_free(&options);
     }
 }
 
@@ -147,7 +132,7 @@ static void show(const json_t *file)
 {
     const json_t *needs = json_object_get(file, "requires");
     const json_t *environment = json_object_get(file, "environment");
-    ak_buf features = AK_BUF(16 * TEXT_BYTES);
+    AK_AT_END(ak_buf_free) ak_buf features = AK_BUF(16 * TEXT_BYTES);
     ak_out("%s: %s\n", ak_json_text_at(file, "name"), ak_json_text_at(file, "description"));
     line("kernel", ak_json_text_at(file, "kernel"));
     line("dtype", ak_json_text_at(file, "dtype"));
@@ -170,7 +155,6 @@ static void show(const json_t *file)
     show_measured(file);
     show_warnings(file);
     show_variants(file);
-    ak_buf_free(&features);
 }
 
 static ak_status warn_of_name(const char *path, ak_error *err)
@@ -198,11 +182,10 @@ static int run_show(const ak_args *args)
         AK_TRY(ak_stored(ak_out_json(file), &err));
     } else {
         show(file);
-        ak_buf command = AK_BUF(2 * AK_PATH_MAX);
+        AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(2 * AK_PATH_MAX);
         ak_buf_puts(&command, "bundle verify ");
         ak_shell_quote(&command, args->operand[1]);
         ak_out_next(command.data, "is it right and as fast here?");
-        ak_buf_free(&command);
     }
 out:
     json_decref(file);

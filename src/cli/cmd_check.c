@@ -85,7 +85,8 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
                           size_t sizes, ak_checked_sizes reach, ak_error *err)
 {
     const ak_space *space = ak_task_space(c->task);
-    char *text = NULL, error[AK_NUMBER_BYTES];
+    AK_FREED char *text = NULL;
+    char error[AK_NUMBER_BYTES];
     bool ok = trial->status == AK_TRIAL_OK;
     if (c->json) {
         json_t *row = json_object();
@@ -98,8 +99,7 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
                              ak_json_set(row, "drawn", json_boolean(reach == AK_CHECKED_DRAWN))));
         return ak_stored(ak_json_append(c->rows, row) && good, err);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_config_text(&text, space, &candidate->config, err));
+    AK_DO(ak_config_text(&text, space, &candidate->config, err));
     ak_out_styled(ok ? AK_STYLE_GOOD : AK_STYLE_BAD, "%-13s", ak_trial_status_text(trial->status));
     ak_out(" %-9s ", candidate->name);
     if (ok) {
@@ -108,21 +108,18 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
     } else {
         ak_out("%s; %s\n", trial->reason == NULL ? "no reason given" : trial->reason, text);
     }
-out:
-    ak_free(text);
-    return status;
+    return AK_OK;
 }
 
 static ak_status show_json(const checking *c, ak_error *err)
 {
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     bool good = object != NULL && ak_task_json(object, c->task) &&
                 ak_json_set(object, "checked", json_incref(c->rows)) &&
                 ak_json_set(object, "ok", json_boolean(c->wrong + c->refused == 0)) &&
                 (c->busy[0] == 0 || ak_json_set(object, "warnings", json_pack("[s]", c->busy))) &&
                 (c->sanitizers[0] == 0 || ak_json_set_text(object, "sanitizers", c->sanitizers)) &&
                 ak_out_json(object);
-    json_decref(object);
     return ak_stored(good, err);
 }
 

@@ -302,7 +302,7 @@ static void print_sizes(const compared *list, size_t count)
 
 static ak_status print_sizes_json(const compared *list, size_t count, ak_error *err)
 {
-    json_t *object = json_object(), *rows = json_array();
+    json_auto_t *object = json_object(), *rows = json_array();
     bool good = object != NULL && rows != NULL;
     for (size_t i = 0; i < count && good; i++) {
         char *text = NULL;
@@ -312,8 +312,6 @@ static ak_status print_sizes_json(const compared *list, size_t count, ak_error *
                ak_json_append(rows, row);
     }
     good = good && json_object_set(object, "sizes", rows) == 0 && ak_out_json(object);
-    json_decref(rows);
-    json_decref(object);
     return ak_stored(good, err);
 }
 

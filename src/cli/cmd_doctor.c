@@ -141,14 +141,13 @@ static json_t *settings_made(const json_t *settings)
 
 static void print_settings(const json_t *settings)
 {
-    json_t *made = settings_made(settings);
+    json_auto_t *made = settings_made(settings);
     if (json_array_size(made) > 0) {
         print_rows("settings that were made", made);
     } else {
         print_title("settings");
         ak_out("none is made: all have their defaults\n");
     }
-    json_decref(made);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -283,13 +282,12 @@ static bool add_packages(json_t *list, const char *text)
         at += sizeof phrase - 2; /* at the last blank of the phrase */
         for (size_t length; *at == ' ' && (length = strspn(at + 1, word)) > 0; at += length + 1) {
             size_t i = 0;
-            json_t *name = json_stringn(at + 1, length);
+            json_auto_t *name = json_stringn(at + 1, length);
             while (i < json_array_size(list) && !json_equal(json_array_get(list, i), name)) {
                 i++;
             }
             good = good && name != NULL &&
                    (i < json_array_size(list) || json_array_append(list, name) == 0);
-            json_decref(name);
         }
     }
     return good;

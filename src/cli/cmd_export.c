@@ -14,11 +14,9 @@
 /* Returns whether the results in a file come from a recording, on which nothing can be measured. */
 static bool is_simulated(const char *path)
 {
-    json_t *document = NULL;
-    bool simulated = ak_json_read(&document, path, NULL) == AK_OK &&
-                     ak_device_is_recorded(ak_json_text_at(document, "device"));
-    json_decref(document);
-    return simulated;
+    json_auto_t *document = NULL;
+    return ak_json_read(&document, path, NULL) == AK_OK &&
+           ak_device_is_recorded(ak_json_text_at(document, "device"));
 }
 
 /* Adds the first size of a dispatch table as --size: the kernel's default size may be far from all
@@ -59,7 +57,7 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
     if (!measurable || place == NULL || ak_args_has(args, AK_OPTION_JSON) || is_simulated(path)) {
         return;
     }
-    ak_buf command = AK_BUF(4 * AK_PATH_MAX);
+    AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "bench ");
     ak_shell_quote(&command, place);
     ak_buf_puts(&command, " --config @");
@@ -70,7 +68,6 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
     if (ak_buf_status(&command, NULL) == AK_OK) {
         ak_out_next(command.data, "measure it again");
     }
-    ak_buf_free(&command);
 }
 
 /* Writes a file that describes a task, which needs no archive. */

@@ -6,7 +6,7 @@
 
 static bool print_json(const ak_command *only)
 {
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; ak_commands[i] != NULL && good; i++) {
         const ak_command *command = ak_commands[i];
@@ -24,7 +24,6 @@ static bool print_json(const ak_command *only)
         good = ak_json_append(list, row) && good;
     }
     good = good && ak_out_json(list);
-    json_decref(list);
     return good;
 }
 
@@ -50,7 +49,7 @@ static const ak_command *find(const char *name, ak_error *err)
 static int print_manual(const char *name)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_buf out = AK_BUF((size_t)1 << 20);
+    AK_AT_END(ak_buf_free) ak_buf out = AK_BUF((size_t)1 << 20);
     const size_t at = AK_FIND(ak_manuals, ak_manual_count, name, name);
     if (at == ak_manual_count) {
         (void)ak_fail(&err, AK_INVALID,
@@ -62,7 +61,6 @@ static int print_manual(const char *name)
     if (status == AK_OK) {
         ak_out_whole(out.data);
     }
-    ak_buf_free(&out);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 

@@ -298,7 +298,7 @@ out:
 
 static void tell_removal(const char *what, const ak_removal *gone, bool really, const ak_args *args)
 {
-    ak_buf command = AK_BUF(AK_PATH_MAX);
+    AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(AK_PATH_MAX);
     ak_out("%s %s: %zu run%s, %zu trial%s, %zu conversation%s with a model, the sources of %zu "
            "kernel%s\n",
            really ? "removed" : "this would remove", what, gone->runs, ak_plural(gone->runs),
@@ -316,7 +316,6 @@ static void tell_removal(const char *what, const ak_removal *gone, bool really, 
     if (!really && ak_buf_status(&command, NULL) == AK_OK) {
         ak_next_on_archive(command.data, NULL, "remove it for good", args);
     }
-    ak_buf_free(&command);
 }
 
 static int remove_one(const ak_args *args)
@@ -338,12 +337,11 @@ static int remove_one(const ak_args *args)
     AK_TRY(ak_args_archive(&archive, args, &err));
     AK_TRY(ak_archive_remove(&gone, archive, what, really, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs,
-                                   "trials", (json_int_t)gone.trials, "calls",
-                                   (json_int_t)gone.calls, "sources", (json_int_t)gone.sources,
-                                   "resumed_by", (json_int_t)gone.resumed_by, "removed", really);
+        json_auto_t *object = json_pack(
+            "{s:I, s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs, "trials",
+            (json_int_t)gone.trials, "calls", (json_int_t)gone.calls, "sources",
+            (json_int_t)gone.sources, "resumed_by", (json_int_t)gone.resumed_by, "removed", really);
         status = ak_stored(ak_out_json(object), &err);
-        json_decref(object);
     } else {
         tell_removal(what, &gone, really, args);
     }

@@ -11,11 +11,10 @@
 
 static void say_next(const char *command, const char *operand, const char *why)
 {
-    ak_buf line = AK_BUF(OPERAND_BYTES);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(OPERAND_BYTES);
     ak_buf_print(&line, "%s ", command);
     ak_shell_quote(&line, operand);
     ak_out_next(line.data, why);
-    ak_buf_free(&line);
 }
 
 static int run(const ak_args *args)

@@ -216,13 +216,12 @@ static void print_text(const findings *f, const ak_selection *selection, const a
 /* Reads what language models contributed; *out is NULL if none took part. */
 static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error *err)
 {
-    char *text = NULL;
+    AK_AT_END(ak_text_free_at) char *text = NULL;
     *out = NULL;
     ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
     if (status == AK_OK && strcmp(text, "null") != 0) {
         status = ak_json_parse_text(out, text, "worth", err);
     }
-    ak_text_free(text);
     return status;
 }
 

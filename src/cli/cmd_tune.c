@@ -275,17 +275,14 @@ static ak_status read_hand_made(hand_made *out, const ak_args *args, const ak_ta
     if (args->config_count == 0) {
         return AK_OK;
     }
-    ak_candidate *list;
-    ak_status status = AK_OK;
+    AK_FREED ak_candidate *list = NULL;
     AK_DO(AK_NEW(list, AK_CONFIGS_MAX, err));
-    AK_TRY(ak_args_candidates(list, &count, args, task, err));
+    AK_DO(ak_args_candidates(list, &count, args, task, err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(ak_config_text(&out->texts[i], ak_task_space(task), &list[i].config, err));
+        AK_DO(ak_config_text(&out->texts[i], ak_task_space(task), &list[i].config, err));
         out->count++;
     }
-out:
-    ak_free(list);
-    return status;
+    return AK_OK;
 }
 
 static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like_files *like)

@@ -141,7 +141,7 @@ static bool is_default(const char *name)
 /* Adds why the candidate failed, with the configuration, or what it changes from `base`. */
 static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
-    ak_buf changes = AK_BUF(1 << 16);
+    AK_AT_END(ak_buf_free) ak_buf changes = AK_BUF(1 << 16);
     if (c->median_ms <= 0 && c->config != NULL) {
         char trial[40] = "";
         if (c->trial > 0) {
@@ -159,7 +159,6 @@ static void below_cell(ak_table *table, const ak_compared *c, const char *base)
         ak_table_cell(table, "%s%s", changes.length == 0 ? "is the default" : "default but ",
                       changes.data);
     }
-    ak_buf_free(&changes);
 }
 
 static bool has_objective(const ak_task *task)
@@ -203,12 +202,11 @@ static void add_row(ak_table *table, ak_roofline_notes *notes, const compared_ro
     ak_table_cell(table, "%s", ak_show_real(a, rows->bytes ? c->gbs : c->tflops));
     ak_roofline_cell(table, notes, c->efficiency, rows->bytes);
     speed_cells(table, c, c == &rows->list[rows->reference]);
-    char *base = NULL;
+    AK_FREED char *base = NULL;
     if (c->task != NULL) {
         default_text(&base, c->task);
     }
     below_cell(table, c, c->task != NULL ? base : rows->base);
-    ak_free(base);
 }
 
 /* Adds the configurations by rank, then those that failed, then the libraries. */

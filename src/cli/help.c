@@ -17,16 +17,15 @@ static size_t width_of_help(void)
 
 static void print_prose(const char *text)
 {
-    ak_buf filled = AK_BUF(1 << 16);
+    AK_AT_END(ak_buf_free) ak_buf filled = AK_BUF(1 << 16);
     ak_layout_paragraphs(&filled, text, width_of_help());
     ak_out_whole(filled.data);
-    ak_buf_free(&filled);
 }
 
 /* Prints the examples, each a command that can be copied, on a line of its own. */
 static void print_examples(const char *examples)
 {
-    ak_buf out = AK_BUF(1 << 16);
+    AK_AT_END(ak_buf_free) ak_buf out = AK_BUF(1 << 16);
     while (*examples != 0) {
         char line[512];
         size_t length = strcspn(examples, "\n"), indent = strspn(examples, " ");
@@ -37,7 +36,6 @@ static void print_examples(const char *examples)
         examples += length + (examples[length] == '\n' ? 1 : 0);
     }
     ak_out_whole(out.data);
-    ak_buf_free(&out);
 }
 
 void ak_help_overview(void)

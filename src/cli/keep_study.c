@@ -17,7 +17,7 @@ static void put_word(ak_buf *out, const char *word, bool simulated)
 {
     const char *slash = simulated ? strrchr(word, '/') : NULL;
     size_t before = slash == NULL ? 0 : strcspn(word, ":=/");
-    ak_buf text = AK_BUF(COMMAND_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(COMMAND_BYTES_MAX);
     if (slash == NULL) {
         before = 0;
         slash = word;
@@ -27,18 +27,16 @@ static void put_word(ak_buf *out, const char *word, bool simulated)
     }
     ak_buf_print(&text, "%.*s%s", (int)before, word, slash);
     ak_shell_quote(out, text.data);
-    ak_buf_free(&text);
 }
 
 bool ak_study_of_file(const ak_args *args)
 {
-    json_t *file = NULL;
+    json_auto_t *file = NULL;
     if (!ak_fs_is_file(args->operand[0])) {
         return false;
     }
     const bool is_kernel = ak_json_read(&file, args->operand[0], NULL) == AK_OK &&
                            json_is_object(json_object_get(file, "KernelSpecification"));
-    json_decref(file);
     return !is_kernel;
 }
 
@@ -74,7 +72,7 @@ ak_status ak_study_format(const ak_args *args, const char *kind, const char *con
                           ak_error *err)
 {
     const char *format = args->text[AK_OPTION_FORMAT];
-    ak_buf known = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(256);
     if (format == NULL || ak_text_is_one_of(format, formats)) {
         return AK_OK;
     }
@@ -87,7 +85,6 @@ ak_status ak_study_format(const ak_args *args, const char *kind, const char *con
     }
     ak_status status = ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s", kind,
                                format, known.failed == AK_OK ? known.data : "another");
-    ak_buf_free(&known);
     return status;
 }
 

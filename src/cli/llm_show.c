@@ -218,7 +218,7 @@ static void print_proposers(const json_t *list)
                    "failed", NULL);
     json_array_foreach(list, i, row) {
         char share[AK_NUMBER_BYTES], speed[AK_NUMBER_BYTES];
-        ak_buf failed = AK_BUF(1024);
+        AK_AT_END(ak_buf_free) ak_buf failed = AK_BUF(1024);
         json_object_foreach((json_t *)(uintptr_t)json_object_get(row, "failed"), status, count) {
             ak_buf_print(&failed, "%s%lld %s", failed.length == 0 ? "" : ", ",
                          (long long)json_integer_value(count), status);
@@ -230,7 +230,6 @@ static void print_proposers(const json_t *list)
         ak_table_cell(&table, "%s", ak_show_ratio(speed, ak_json_number_at(row, "best_speed")));
         interval_cell(&table, row);
         ak_table_cell(&table, "%s", failed.data);
-        ak_buf_free(&failed);
     }
     ak_table_print(&table);
 }

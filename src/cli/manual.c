@@ -206,7 +206,7 @@ static void put_all_values(ak_buf *out, const ak_command *command, const char *b
                            const char *between, const char *after)
 {
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-        ak_buf values = AK_BUF(4096);
+        AK_AT_END(ak_buf_free) ak_buf values = AK_BUF(4096);
         if (takes(command, i)) {
             put_values(&values, command, i);
         }
@@ -215,7 +215,6 @@ static void put_all_values(ak_buf *out, const ak_command *command, const char *b
                          after);
         }
         out->failed = values.failed != AK_OK ? values.failed : out->failed;
-        ak_buf_free(&values);
     }
 }
 

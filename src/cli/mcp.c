@@ -153,7 +153,7 @@ static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_e
 static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error *err)
 {
     bool failed = err->status != AK_OK, old = !since(mcp, STRUCTURED);
-    char *json = NULL;
+    AK_FREED char *json = NULL;
     json_t *content = json_pack("[{s:s, s:o}]", "type", "text", "text",
                                 ak_json_shown(failed ? err->text : call->text.data));
     json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", failed);
@@ -164,7 +164,6 @@ static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error 
     } else if (good && !failed) {
         good = json_object_set(result, "structuredContent", call->result) == 0;
     }
-    ak_free(json);
     return ak_json_whole(result, good);
 }
 
@@ -179,7 +178,7 @@ static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     const json_t *token =
         json_object_get(json_object_get(message->params, "_meta"), "progressToken");
     const json_t *given = json_object_get(message->params, "arguments");
-    json_t *none = json_object(), *schema = ak_mcp_input_schema(tool, mcp);
+    json_auto_t *none = json_object(), *schema = ak_mcp_input_schema(tool, mcp);
     ak_mcp_call call = {.mcp = mcp,
                         .arguments = given == NULL ? none : given,
                         .token = json_is_string(token) || json_is_integer(token) ? token : NULL,
@@ -200,8 +199,6 @@ static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     }
     ak_buf_free(&call.text);
     json_decref(call.result);
-    json_decref(schema);
-    json_decref(none);
     return code;
 }
 

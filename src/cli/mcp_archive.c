@@ -202,19 +202,15 @@ out:
 
 ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
 {
-    char *text = NULL, *id = NULL;
+    AK_AT_END(ak_text_free_at) char *text = NULL;
+    AK_FREED char *id = NULL;
     const char *format = ak_mcp_text(call, "format", "md"), *run = ak_mcp_text(call, "run", NULL);
-    ak_status status = AK_OK;
-    AK_TRY(find_run(&id, call, run, err));
-    AK_TRY(ak_report(&text, call->mcp->archive, id, format, err));
+    AK_DO(find_run(&id, call, run, err));
+    AK_DO(ak_report(&text, call->mcp->archive, id, format, err));
     ak_buf_puts(&call->text, text);
-    AK_TRY(ak_stored(ak_json_set_text(call->result, "format", format) &&
+    return ak_stored(ak_json_set_text(call->result, "format", format) &&
                          ak_json_set(call->result, "report", ak_json_shown(text)),
-                     err));
-out:
-    ak_text_free(text);
-    ak_free(id);
-    return status;
+                     err);
 }
 
 /* Writes the file, and appends to `changed` what has changed since its trials were measured. */

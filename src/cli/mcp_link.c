@@ -41,17 +41,16 @@ struct ak_mcp_link {
 
 void ak_mcp_link_send(ak_mcp_link *link, json_t *message)
 {
-    ak_buf text = AK_BUF(REPLY_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(REPLY_MAX);
     if (message == NULL) {
         return;
     }
     ak_json_print(&text, message, false);
     if (ak_buf_status(&text, NULL) != AK_OK) {
-        json_t *error = ak_rpc_error(json_object_get(message, "id"), AK_RPC_INTERNAL,
-                                     "the reply is too large; ask for less");
+        json_auto_t *error = ak_rpc_error(json_object_get(message, "id"), AK_RPC_INTERNAL,
+                                          "the reply is too large; ask for less");
         ak_buf_clear(&text);
         ak_json_print(&text, error, false);
-        json_decref(error);
     }
     json_decref(message);
     ak_buf_putc(&text, '\n');
@@ -71,7 +70,6 @@ void ak_mcp_link_send(ak_mcp_link *link, json_t *message)
         at += count > 0 ? (size_t)count : 0;
     }
     (void)pthread_mutex_unlock(&link->writing);
-    ak_buf_free(&text);
 }
 
 static void send_progress(ak_mcp_link *link, const json_t *token, double done, double total,

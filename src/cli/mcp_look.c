@@ -48,18 +48,14 @@ out:
 ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err)
 {
     const ak_mcp *mcp = call->mcp;
-    json_t *rows = json_array();
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(rows, err));
+    json_auto_t *rows = json_array();
+    AK_DO(ak_made(rows, err));
     for (size_t i = 0; i < mcp->kernel_count; i++) {
-        AK_TRY(describe_kernel(rows, call, &mcp->kernels[i], err));
+        AK_DO(describe_kernel(rows, call, &mcp->kernels[i], err));
     }
-    AK_TRY(ak_stored(ak_json_set(call->result, "kernels", json_incref(rows)) &&
+    return ak_stored(ak_json_set(call->result, "kernels", json_incref(rows)) &&
                          ak_json_set(call->result, "budget", ak_mcp_budget(mcp)),
-                     err));
-out:
-    json_decref(rows);
-    return status;
+                     err);
 }
 
 /* Opens a task that will not be run. A data sheet replaces a device that this machine lacks. */
@@ -141,30 +137,24 @@ out:
 ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err)
 {
     ak_args args;
-    ak_task *task = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     ak_config config;
     ak_error why = AK_ERROR_INIT;
-    json_t *facts = NULL;
-    char *text = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(look(&task, &args, call, err));
+    json_auto_t *facts = NULL;
+    AK_AT_END(ak_text_free_at) char *text = NULL;
+    AK_DO(look(&task, &args, call, err));
     bool valid = ak_mcp_config(&config, json_object_get(call->arguments, "config"), &args, task,
                                &why) == AK_OK;
     if (valid) {
-        AK_TRY(ak_task_facts(&text, task, &config, err));
-        AK_TRY(ak_json_parse_text(&facts, text, "facts", err));
+        AK_DO(ak_task_facts(&text, task, &config, err));
+        AK_DO(ak_json_parse_text(&facts, text, "facts", err));
         ak_buf_print(&call->text, "valid: %s\n", text);
     } else {
         ak_buf_print(&call->text, "not valid: %s\n", why.text);
     }
-    AK_TRY(ak_stored(
+    return ak_stored(
         ak_json_set(call->result, "valid", json_boolean(valid)) &&
             ak_json_set(call->result, "reason", valid ? json_null() : ak_json_shown(why.text)) &&
             ak_json_set(call->result, "facts", valid ? json_incref(facts) : json_null()),
-        err));
-out:
-    json_decref(facts);
-    ak_text_free(text);
-    ak_task_close(task);
-    return status;
+        err);
 }

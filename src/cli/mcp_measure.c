@@ -81,21 +81,20 @@ static ak_status add_trial(measuring *m, const ak_trial *trial, const ak_config 
     char code[CODE_BYTES];
     bool known =
         trial->status == AK_TRIAL_OK && ak_tester_code(code, sizeof code, m->tester, config);
-    json_t *row = ak_mcp_trial_json(trial);
+    json_auto_t *row = ak_mcp_trial_json(trial);
     ak_mcp_trial_line(&m->call->text, trial);
     if (known) {
         ak_buf_print(&m->call->text, "  %s\n", code);
     }
     bool good = row != NULL && (!known || ak_json_set_text(row, "code", code)) &&
                 json_array_append(m->trials, row) == 0;
-    json_decref(row);
     return ak_stored(good, err);
 }
 
 /* Adds a configuration that is not in the space, as a trial with the status "invalid". */
 static ak_status add_invalid(measuring *m, const json_t *config, const char *reason, ak_error *err)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     ak_status status = ak_mcp_config_text(&text, config, err);
     ak_buf_print(&m->call->text, "invalid: %s; %s\n", reason, status == AK_OK ? text : "");
     if (status == AK_OK &&
@@ -104,27 +103,22 @@ static ak_status add_invalid(measuring *m, const json_t *config, const char *rea
                                   ak_json_shown(reason), "config", ak_json_shown(text)))) {
         status = ak_fail_memory(err);
     }
-    ak_free(text);
     return status;
 }
 
 static ak_status measure_one(measuring *m, const ak_config *config, ak_error *err)
 {
-    ak_trial trial = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     if (m->tester == NULL) {
-        AK_TRY(ak_tester_open(&m->tester, m->task, err));
-        AK_TRY(ak_tester_archive(m->tester, m->call->mcp->archive, err));
+        AK_DO(ak_tester_open(&m->tester, m->task, err));
+        AK_DO(ak_tester_archive(m->tester, m->call->mcp->archive, err));
     }
-    AK_TRY(ak_tester_run(&trial, m->tester, config, err));
+    AK_DO(ak_tester_run(&trial, m->tester, config, err));
     m->call->mcp->evaluations += trial.same_code ? 0 : 1;
     ak_free(trial.strategy);
-    AK_TRY(ak_copy_text(&trial.strategy, "mcp", err));
-    AK_TRY(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
-    AK_TRY(add_trial(m, &trial, config, err));
-out:
-    ak_trial_clear(&trial);
-    return status;
+    AK_DO(ak_copy_text(&trial.strategy, "mcp", err));
+    AK_DO(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
+    return add_trial(m, &trial, config, err);
 }
 
 static ak_status measure_all(measuring *m, ak_error *err)

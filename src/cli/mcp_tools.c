@@ -291,17 +291,12 @@ ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err)
 
 ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err)
 {
-    ak_buf words = AK_BUF(AK_JSON_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf words = AK_BUF(AK_JSON_BYTES_MAX);
     ak_mcp_words(&words, text);
-    ak_status status = ak_buf_status(&words, err);
-    if (status == AK_OK) {
-        ak_buf_print(&call->text, "warning: %s\n", words.data);
-        status = ak_stored(
-            ak_json_append(json_object_get(call->result, "warnings"), json_string(words.data)),
-            err);
-    }
-    ak_buf_free(&words);
-    return status;
+    AK_DO(ak_buf_status(&words, err));
+    ak_buf_print(&call->text, "warning: %s\n", words.data);
+    return ak_stored(
+        ak_json_append(json_object_get(call->result, "warnings"), json_string(words.data)), err);
 }
 
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)

@@ -93,10 +93,9 @@ void ak_mcp_words(ak_buf *out, const char *text)
 
 void ak_mcp_restate(ak_error *err)
 {
-    ak_buf text = AK_BUF(4 * sizeof err->text);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4 * sizeof err->text);
     ak_mcp_words(&text, err->text);
     if (ak_buf_status(&text, NULL) == AK_OK) {
         (void)snprintf(err->text, sizeof err->text, "%s", text.data);
     }
-    ak_buf_free(&text);
 }

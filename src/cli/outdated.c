@@ -63,7 +63,7 @@ static void ignore_file(void *context, const char *name, const char *data, size_
 static ak_status say_one(const state *one, ak_archive *archive, size_t all, const char *place,
                          const ak_outdated_to *to, ak_error *err)
 {
-    ak_buf text = AK_BUF(4 * AK_PATH_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_print(&text, "kernel %s has changed since ", one->latest.kernel);
     if (all == 1) {
         ak_buf_puts(&text, "this result was measured: ");
@@ -94,7 +94,6 @@ static ak_status say_one(const state *one, ak_archive *archive, size_t all, cons
     } else if (status == AK_OK) {
         ak_out("%s\n", text.data);
     }
-    ak_buf_free(&text);
     return status;
 }
 
@@ -103,12 +102,11 @@ static ak_status say_states(states *s, ak_archive *archive, const ak_outdated_to
 {
     ak_status status = s->status;
     for (size_t i = 0; i < s->count && status == AK_OK; i++) {
-        char *place = NULL;
+        AK_AT_END(ak_text_free_at) char *place = NULL;
         status = ak_archive_kernel_changed(&place, archive, &s->at[i].latest, to->operand, err);
         if (status == AK_OK && place != NULL) {
             status = say_one(&s->at[i], archive, s->all, place, to, err);
         }
-        ak_text_free(place);
     }
     for (size_t i = 0; i < s->count; i++) {
         ak_trial_clear(&s->at[i].latest);

@@ -70,7 +70,7 @@ static void write_text(const char *text, size_t bytes)
 
 static void write_line(char *line, size_t bytes, size_t width)
 {
-    ak_buf folded = AK_BUF(2 * LINE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf folded = AK_BUF(2 * LINE_BYTES_MAX);
     char after = line[bytes];
     line[bytes] = 0;
     ak_layout_fill(&folded, line, width, 0, strspn(line, " ") + HANGING);
@@ -80,7 +80,6 @@ static void write_line(char *line, size_t bytes, size_t width)
     } else {
         write_text(line, bytes);
     }
-    ak_buf_free(&folded);
 }
 
 /* Writes the complete lines of `pending` and, with `all`, the rest. */
@@ -118,7 +117,7 @@ static void print_part(const char *text, size_t bytes)
 
 static void print_screened(const char *format, va_list args)
 {
-    ak_buf text = AK_BUF(TEXT_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(TEXT_BYTES_MAX);
     ak_buf_vprint(&text, format, args);
     if (ak_buf_status(&text, NULL) != AK_OK) {
         write_pending(ak_columns(stdout), true);
@@ -128,7 +127,6 @@ static void print_screened(const char *format, va_list args)
         ak_plain_screen(text.data);
         print_part(text.data, text.length);
     }
-    ak_buf_free(&text);
 }
 
 static void set_style(ak_style style)
@@ -198,7 +196,7 @@ ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *
 
 bool ak_out_json(const json_t *value)
 {
-    ak_buf text = AK_BUF(JSON_PIECE_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(JSON_PIECE_MAX);
     if (value != NULL) {
         ak_json_print(&text, value, false);
     }
@@ -207,7 +205,6 @@ bool ak_out_json(const json_t *value)
         ak_buf_putc(&text, '\n');
         ak_out_whole(text.data);
     }
-    ak_buf_free(&text);
     return good;
 }
 
@@ -235,7 +232,7 @@ void ak_out_next(const char *command, const char *why)
 {
     static const char label[] = "next: ";
     const size_t width = ak_columns(stdout), indent = sizeof label - 1;
-    ak_buf whole = AK_BUF(LINE_BYTES_MAX), line = AK_BUF(LINE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf whole = AK_BUF(LINE_BYTES_MAX), line = AK_BUF(LINE_BYTES_MAX);
     ak_buf_print(&whole, "%s %s", own_name, command);
     ak_layout_command(&line, whole.data, width, indent, indent + HANGING);
     const char *last = strrchr(line.data, '\n');
@@ -245,21 +242,18 @@ void ak_out_next(const char *command, const char *why)
     ak_out(" %s%s", line.data, beside ? "  " : "\n      ");
     ak_out_styled(AK_STYLE_DIM, "(%s)", why);
     ak_out("\n");
-    ak_buf_free(&whole);
-    ak_buf_free(&line);
 }
 
 static void print_error(const char *label, const char *text)
 {
     const size_t indent = strlen(label);
-    ak_buf line = AK_BUF(LINE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(LINE_BYTES_MAX);
     /* Results that were printed earlier come first, even if both streams are one file. */
     write_pending(ak_columns(stdout), true);
     note_error(fflush(stdout) != 0);
     ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
     ak_plain_screen(line.data);
     (void)fprintf(stderr, "%s%s\n", label, line.data);
-    ak_buf_free(&line);
 }
 
 void ak_complain(const char *text)
@@ -269,10 +263,9 @@ void ak_complain(const char *text)
 
 static void print_labelled(const char *label, const char *format, va_list args)
 {
-    ak_buf text = AK_BUF(LINE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(LINE_BYTES_MAX);
     ak_buf_vprint(&text, format, args);
     print_error(label, text.data);
-    ak_buf_free(&text);
 }
 
 void ak_tell(const char *format, ...)

@@ -79,10 +79,9 @@ static void say(ak_progress *p, const char *format, ...)
     va_end(args);
     ak_plain_line(line);
     erase(p);
-    ak_buf folded = AK_BUF(4 * LINE_MAX_BYTES);
+    AK_AT_END(ak_buf_free) ak_buf folded = AK_BUF(4 * LINE_MAX_BYTES);
     ak_layout_fill(&folded, line, ak_columns(stderr), 0, HANGING);
     (void)fprintf(stderr, "%s\n", folded.data);
-    ak_buf_free(&folded);
 }
 
 /* Draws a line that the next one overwrites, cut to the width of the terminal. */

@@ -27,12 +27,10 @@ static ak_status refuse(const char *path, const char *what, const char *option, 
 
 static bool has_content(const char *path, const ak_content *content)
 {
-    char *theirs = NULL;
+    AK_FREED char *theirs = NULL;
     size_t bytes = 0;
-    const bool same = ak_fs_read(&theirs, &bytes, path, content->length, NULL) == AK_OK &&
-                      bytes == content->length && memcmp(theirs, content->data, bytes) == 0;
-    ak_free(theirs);
-    return same;
+    return ak_fs_read(&theirs, &bytes, path, content->length, NULL) == AK_OK &&
+           bytes == content->length && memcmp(theirs, content->data, bytes) == 0;
 }
 
 /* ---- exports --------------------------------------------------------------------------------- */
@@ -63,7 +61,7 @@ static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
 /* Writes the name of the kernel that a file is an export of; "" if export did not write it. */
 static void kernel_of_file(char out[KERNEL_BYTES], const char *path)
 {
-    json_t *document = NULL;
+    json_auto_t *document = NULL;
     char *text = NULL;
     out[0] = 0;
     if (ak_json_read(&document, path, NULL) == AK_OK) {
@@ -80,7 +78,6 @@ static void kernel_of_file(char out[KERNEL_BYTES], const char *path)
         }
         ak_free(text);
     }
-    json_decref(document);
 }
 
 ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,
@@ -136,7 +133,7 @@ static bool is_c_export(const char *path, const ak_content *content)
 static bool is_of_bundle(const char *folder, const char *name, const char *kernel)
 {
     char *text = NULL, theirs[KERNEL_BYTES] = "", quoted[AK_PATH_MAX];
-    json_t *document = NULL;
+    json_auto_t *document = NULL;
     bool is = false;
     (void)snprintf(quoted, sizeof quoted, "\"%s\"", name);
     if (ak_bundle_read(&text, folder, NULL) == AK_OK &&
@@ -145,7 +142,6 @@ static bool is_of_bundle(const char *folder, const char *name, const char *kerne
         is = strcmp(theirs, kernel) == 0 &&
              (strncmp(name, "bundle.", 7) == 0 || strstr(text, quoted) != NULL);
     }
-    json_decref(document);
     ak_text_free(text);
     return is;
 }

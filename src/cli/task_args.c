@@ -26,32 +26,29 @@ typedef struct best_file {
 static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *file,
                                   const char *key, ak_error *err)
 {
-    ak_buf text = AK_BUF(ASSIGNMENTS_BYTES - 1);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(ASSIGNMENTS_BYTES - 1);
     json_t *object = NULL, *value;
     const char *name;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_object_or_null(&object, file->document, key, file->path, err));
+    AK_DO(ak_json_object_or_null(&object, file->document, key, file->path, err));
     json_object_foreach(object, name, value) {
         if (!json_is_number(value) && !json_is_string(value)) {
-            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
-                           file->path, key, name));
+            return ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
+                           file->path, key, name);
         }
         ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", name);
         ak_json_print_plain(&text, value);
     }
     if (ak_buf_status(&text, err) != AK_OK) {
-        AK_TRY(ak_fail_within(err, "%s: \"%s\"", file->path, key));
+        return ak_fail_within(err, "%s: \"%s\"", file->path, key);
     }
     (void)snprintf(out, ASSIGNMENTS_BYTES, "%s", text.data);
-out:
-    ak_buf_free(&text);
-    return status;
+    return AK_OK;
 }
 
 /* Finds the trial that "#5" names. */
 static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args, ak_error *err)
 {
-    ak_archive *archive = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     ak_archive_filter filter = {.simulated = true};
     bool found;
     char id[32]; /* the configuration ends at a ';', after which another may follow */
@@ -62,18 +59,15 @@ static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args
                        "history' shows them",
                        text);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_archive(&archive, args, err));
-    AK_TRY(ak_archive_first(&found, out, archive, &filter, err));
+    AK_DO(ak_args_archive(&archive, args, err));
+    AK_DO(ak_archive_first(&found, out, archive, &filter, err));
     if (!found) {
-        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+        return ak_fail(err, AK_NOT_FOUND,
                        "--config %.60s: there is no such trial in %.200s; 'autokernel history' "
                        "shows their ids",
-                       text, ak_archive_path(archive)));
+                       text, ak_archive_path(archive));
     }
-out:
-    ak_archive_close(archive);
-    return status;
+    return AK_OK;
 }
 
 /* Fills *spec from the trial's task; options override it later. */
@@ -260,7 +254,7 @@ static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
     if (given == NULL || strchr(given, '=') == NULL) {
         return;
     }
-    ak_buf left = AK_BUF(ASSIGNMENTS_BYTES);
+    AK_AT_END(ak_buf_free) ak_buf left = AK_BUF(ASSIGNMENTS_BYTES);
     for (const char *at = ak_task_size(task); *at != 0;) {
         size_t length = strcspn(at, ",");
         if (!size_is_given(given, at, strcspn(at, "="))) {
@@ -273,7 +267,6 @@ static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
         ak_warn("%s %s leaves the kernel's default for the rest: %s",
                 listed ? "--sizes:" : "--size", given, left.data);
     }
-    ak_buf_free(&left);
 }
 
 static size_t count_assignments(const char *text)

@@ -173,7 +173,7 @@ ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *t
 ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_trial *trial,
                                    ak_error *err)
 {
-    json_t *evidence = NULL;
+    json_auto_t *evidence = NULL;
     AK_DO(ak_trial_evidence(&evidence, archive, trial, err));
     const char *words = ak_json_text_at(evidence, "undecided");
     if (words[0] != 0) {
@@ -181,7 +181,6 @@ ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_tr
                      ak_or_empty(trial->dtype), ak_or_empty(trial->choices)[0] == 0 ? "" : " ",
                      ak_or_empty(trial->choices), words);
     }
-    json_decref(evidence);
     return ak_buf_status(out, err);
 }
 
@@ -211,11 +210,10 @@ ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *a
 {
     ak_out_whole("[");
     for (size_t i = 0; i < count; i++) {
-        char *text = NULL;
+        AK_AT_END(ak_text_free_at) char *text = NULL;
         AK_DO(trial_text(&text, &list[i], archive, err));
         ak_out_whole(i == 0 ? "\n" : ",\n");
         ak_out_whole(text);
-        ak_text_free(text);
     }
     ak_out_whole(count == 0 ? "]\n" : "\n]\n");
     return AK_OK;

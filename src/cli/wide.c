@@ -261,9 +261,6 @@ out:
     for (size_t i = 0; w.at != NULL && i < w.places; i++) {
         ak_proc_kill(&w.at[i].proc);
     }
-    ak_free((void *)w.argv);
-    ak_free(w.at);
-    ak_free(w.queue);
-    ak_free(w.begun);
+    AK_FREE_ALL((void *)w.argv, w.at, w.queue, w.begun);
     return status;
 }

@@ -13,27 +13,23 @@
 
 static ak_status read_document(json_t **out, const char *path, ak_error *err)
 {
-    char *text;
+    AK_FREED char *text = NULL;
     size_t length;
     int64_t schema = 1;
     AK_DO(ak_fs_read(&text, &length, path, AK_CONFIG_FILE_BYTES_MAX, err));
-    json_t *file = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_parse(&file, text, length, path, err));
+    json_auto_t *file = NULL;
+    AK_DO(ak_json_parse(&file, text, length, path, err));
     if (!json_is_object(file)) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s must be an object as `autokernel export` writes it",
-                       path));
+        return ak_fail(err, AK_INVALID, "%s must be an object as `autokernel export` writes it",
+                       path);
     }
-    AK_TRY(ak_json_int_or(&schema, file, "schema", 1, path, err));
+    AK_DO(ak_json_int_or(&schema, file, "schema", 1, path, err));
     if (schema != 1) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1", path,
-                       (long long)schema));
+        return ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1", path,
+                       (long long)schema);
     }
     *out = json_incref(file);
-out:
-    ak_free(text);
-    json_decref(file);
-    return status;
+    return AK_OK;
 }
 
 /* Gives the "kind" of the file, "" if it has none. */
@@ -56,19 +52,15 @@ static ak_status read_one(char **out, const json_t *file, const char *path, ak_e
 
 ak_status ak_best_config_read(char **config_text, const char *path, ak_error *err)
 {
-    json_t *file = NULL;
+    json_auto_t *file = NULL;
     const char *kind = "";
-    ak_status status = AK_OK;
-    AK_TRY(read_document(&file, path, err));
-    AK_TRY(kind_of(&kind, file, path, err));
+    AK_DO(read_document(&file, path, err));
+    AK_DO(kind_of(&kind, file, path, err));
     if (*kind != 0) {
-        AK_TRY(
+        AK_DO(
             ak_fail(err, AK_INVALID, "%s is a table for many sizes, not a best_config.json", path));
     }
-    AK_TRY(read_one(config_text, file, path, err));
-out:
-    json_decref(file);
-    return status;
+    return read_one(config_text, file, path, err);
 }
 
 /* ---- dispatch.json --------------------------------------------------------------------------- */
@@ -126,20 +118,17 @@ static ak_status read_entry(entry *out, const json_t *object, const json_t *want
 static ak_status take_config(char ***out, size_t *count, size_t *capacity, const json_t *config,
                              const char *place, ak_error *err)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     if (!json_is_object(config)) {
         return ak_fail(err, AK_INVALID, "%s must be an object", place);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_config_text_from_json(&text, config, NULL, place, err));
+    AK_DO(ak_config_text_from_json(&text, config, NULL, place, err));
     if (!AK_HAS_TEXT(*out, *count, text)) {
-        AK_TRY(AK_GROW(*out, capacity, *count + 1, err));
+        AK_DO(AK_GROW(*out, capacity, *count + 1, err));
         (*out)[(*count)++] = text;
         text = NULL;
     }
-out:
-    ak_free(text);
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_table(char ***out, size_t *count, const json_t *file, const char *path,
@@ -148,31 +137,28 @@ static ak_status read_table(char ***out, size_t *count, const json_t *file, cons
     json_t *sizes = NULL, *configs = NULL;
     char place[PLACE_BYTES];
     size_t capacity = 0;
-    ak_status status = AK_OK;
-    entry *entries = NULL;
-    AK_TRY(ak_json_array_or_null(&sizes, file, "sizes", path, err));
-    AK_TRY(ak_json_array_or_null(&configs, file, "configs", path, err));
+    AK_FREED entry *entries = NULL;
+    AK_DO(ak_json_array_or_null(&sizes, file, "sizes", path, err));
+    AK_DO(ak_json_array_or_null(&configs, file, "configs", path, err));
     size_t length = json_array_size(sizes);
     if (length == 0 || length > AK_DISPATCH_SIZES_MAX) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"sizes\" must have 1 to %d entries", path,
-                       AK_DISPATCH_SIZES_MAX));
+        return ak_fail(err, AK_INVALID, "%s: \"sizes\" must have 1 to %d entries", path,
+                       AK_DISPATCH_SIZES_MAX);
     }
-    AK_TRY(AK_NEW(entries, length, err));
+    AK_DO(AK_NEW(entries, length, err));
     for (size_t i = 0; i < length; i++) {
         (void)snprintf(place, sizeof place, "%.200s: sizes[%zu]", path, i);
         entries[i].at = i;
-        AK_TRY(read_entry(&entries[i], json_array_get(sizes, i), wanted, json_array_size(configs),
-                          place, err));
+        AK_DO(read_entry(&entries[i], json_array_get(sizes, i), wanted, json_array_size(configs),
+                         place, err));
     }
     qsort(entries, length, sizeof *entries, by_distance);
     for (size_t i = 0; i < length; i++) {
         (void)snprintf(place, sizeof place, "%.200s: configs[%zu]", path, entries[i].config);
-        AK_TRY(take_config(out, count, &capacity, json_array_get(configs, entries[i].config), place,
-                           err));
+        AK_DO(take_config(out, count, &capacity, json_array_get(configs, entries[i].config), place,
+                          err));
     }
-out:
-    ak_free(entries);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_config_file_read(char ***out, size_t *count, const char *path, const char *size,

@@ -240,18 +240,17 @@ static ak_status sort_values(ak_draft *draft, size_t p, ak_error *err)
     if (!numbers || count == 0) {
         return AK_OK;
     }
-    numbered *list = ak_alloc(count, sizeof *list);
-    uint16_t *moved = ak_alloc(count, sizeof *moved);
-    json_t *sorted = json_array();
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(list != NULL && moved != NULL && sorted != NULL, err));
+    AK_FREED numbered *list = ak_alloc(count, sizeof *list);
+    AK_FREED uint16_t *moved = ak_alloc(count, sizeof *moved);
+    json_auto_t *sorted = json_array();
+    AK_DO(ak_stored(list != NULL && moved != NULL && sorted != NULL, err));
     for (size_t i = 0; i < count; i++) {
         list[i] = (numbered){json_number_value(json_array_get(parameter->values, i)), (uint16_t)i};
     }
     qsort(list, count, sizeof *list, by_number);
     for (size_t i = 0; i < count; i++) {
         moved[list[i].place] = (uint16_t)i;
-        AK_TRY(ak_stored(
+        AK_DO(ak_stored(
             json_array_append(sorted, json_array_get(parameter->values, list[i].place)) == 0, err));
     }
     for (size_t i = 0; i < draft->recording->count; i++) {
@@ -259,11 +258,7 @@ static ak_status sort_values(ak_draft *draft, size_t p, ak_error *err)
     }
     json_decref(parameter->values);
     parameter->values = json_incref(sorted);
-out:
-    json_decref(sorted);
-    ak_free(moved);
-    ak_free(list);
-    return status;
+    return AK_OK;
 }
 
 static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)

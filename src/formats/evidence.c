@@ -54,7 +54,7 @@ ak_status ak_format_result(json_t **out, ak_archive *archive, const ak_trial *tr
 ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_trial *trial,
                                  ak_error *err)
 {
-    json_t *result = NULL;
+    json_auto_t *result = NULL;
     AK_DO(ak_format_result(&result, archive, trial, err));
     const json_t *entry = ak_format_best_entry(result, trial->config);
     json_t *baseline = json_copy(json_object_get(result, "baseline"));
@@ -64,6 +64,5 @@ ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_t
     good = ak_json_set(object, "baseline", baseline == NULL ? json_null() : baseline) && good;
     good = good && ak_json_set(object, "over_default", copy_of(entry, "over_default")) &&
            ak_json_set(object, "warnings", copy_of(result, "warnings"));
-    json_decref(result);
     return ak_stored(good, err);
 }

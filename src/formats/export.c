@@ -35,7 +35,7 @@ ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err)
 
 ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *err)
 {
-    ak_buf names = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf names = AK_BUF(256);
     for (size_t i = 0; ak_formats[i] != NULL; i++) {
         if (strcmp(ak_formats[i]->name, name) == 0) {
             ak_buf_free(&names);
@@ -44,13 +44,10 @@ ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *
         }
         ak_buf_print(&names, "%s%s", i == 0 ? "" : ", ", ak_formats[i]->name);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&names, err));
-    AK_TRY(ak_fail(err, AK_INVALID, "there is no format \"%.60s\"; the formats are: %s", name,
-                   names.data));
-out:
-    ak_buf_free(&names);
-    return status;
+    AK_DO(ak_buf_status(&names, err));
+    return ak_fail(err, AK_INVALID, "there is no format \"%.60s\"; the formats are: %s", name,
+                   names.data);
+    return AK_OK;
 }
 
 ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err)
@@ -95,13 +92,9 @@ ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter
 ak_status ak_archive_export_text(char **out, ak_archive *archive, const ak_archive_filter *filter,
                                  const char *format, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
-    AK_TRY(write_trials(&text, archive, filter, format, err));
-    AK_TRY(ak_buf_take(out, &text, err));
-out:
-    ak_buf_free(&text);
-    return status;
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
+    AK_DO(write_trials(&text, archive, filter, format, err));
+    return ak_buf_take(out, &text, err);
 }
 
 ak_status ak_task_export(const ak_task *task, const char *format, const char *path, ak_error *err)

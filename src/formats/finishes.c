@@ -198,9 +198,9 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
 /* Makes the result of a run from what its finish found of its winner. */
 static json_t *result_of(const ak_trial *trial, const json_t *finish, json_t *config)
 {
-    json_t *best = json_pack("{s:I, s:O}", "trial", (json_int_t)trial->id, "config", config);
-    json_t *candidate = json_pack("{s:s, s:O}", "name", "tuned", "config", config);
-    json_t *noise = json_object();
+    json_auto_t *best = json_pack("{s:I, s:O}", "trial", (json_int_t)trial->id, "config", config);
+    json_auto_t *candidate = json_pack("{s:s, s:O}", "name", "tuned", "config", config);
+    json_auto_t *noise = json_object();
     bool good = best != NULL && candidate != NULL && noise != NULL &&
                 ak_json_copy(best, finish, of_best) && ak_json_copy(noise, finish, of_noise) &&
                 ak_json_copy(candidate, finish, (const char *const[]){"ms", "ci_ms", NULL}) &&
@@ -208,30 +208,21 @@ static json_t *result_of(const ak_trial *trial, const json_t *finish, json_t *co
     json_t *result = good ? json_pack("{s:O, s:[O], s:O}", "best", best, "contestants", candidate,
                                       "noise", noise)
                           : NULL;
-    json_decref(best);
-    json_decref(candidate);
-    json_decref(noise);
     return result;
 }
 
 static ak_status store(ak_archive *archive, const char *run, const ak_trial *trial,
                        const json_t *finish, ak_error *err)
 {
-    json_t *config = NULL, *result = NULL;
-    char *text = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_config_text_to_json(&config, trial->config, "configuration", err));
+    json_auto_t *config = NULL, *result = NULL;
+    AK_FREED char *text = NULL;
+    AK_DO(ak_config_text_to_json(&config, trial->config, "configuration", err));
     result = result_of(trial, finish, config);
-    AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
-    AK_TRY(ak_store_change(archive,
+    AK_DO(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
+    return ak_store_change(archive,
                            "UPDATE runs SET result = ?2, result_checksum = " AK_STORE_CHECKSUM(
                                "?2") " WHERE id = ?1 AND imported <> 0 AND result IS NULL",
-                           (const char *const[]){run, text}, 2, err));
-out:
-    ak_free(text);
-    json_decref(config);
-    json_decref(result);
-    return status;
+                           (const char *const[]){run, text}, 2, err);
 }
 
 /* Adds the run of an element of "finishes", and stores its result. */

@@ -55,38 +55,30 @@ static ak_status add_dtype(ak_scope *scope, const char *text, ak_error *err)
 
 ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
 {
-    ak_scope *scope = ak_scope_new(NULL);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(NULL);
     const char *name;
     json_t *value;
-    AK_TRY(ak_made(scope, err));
+    AK_DO(ak_made(scope, err));
     json_object_foreach(draft->facts, name, value) {
         if (!json_is_integer(value) || !ak_expr_is_name(name)) {
-            AK_TRY(ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
-                           draft->where, name));
+            return ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
+                           draft->where, name);
         }
-        AK_TRY(ak_scope_set_int(scope, name, json_integer_value(value), err));
+        AK_DO(ak_scope_set_int(scope, name, json_integer_value(value), err));
     }
     *out = scope;
     scope = NULL;
-out:
-    ak_scope_free(scope);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
                              ak_error *err)
 {
-    ak_scope *scope = ak_scope_new(facts);
-    ak_status status = AK_OK;
-    AK_TRY(scope == NULL ? ak_fail_memory(err) : add_sizes(scope, draft->recording->size, err));
-    AK_TRY(add_dtype(scope, draft->recording->dtype, err));
-out:
-    if (status != AK_OK) {
-        ak_scope_free(scope);
-        return status;
-    }
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(facts);
+    AK_DO(scope == NULL ? ak_fail_memory(err) : add_sizes(scope, draft->recording->size, err));
+    AK_DO(add_dtype(scope, draft->recording->dtype, err));
     *out = scope;
+    scope = NULL;
     return AK_OK;
 }
 
@@ -209,7 +201,7 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
         return ak_fail(err, AK_INVALID, "%s does not fit %s: parameter \"%.60s\" was not recorded",
                        f->draft->where, f->where, name);
     }
-    json_t *fitted = json_pack("{s:s, s:O}", "Name", name, "Values", known->values);
+    json_auto_t *fitted = json_pack("{s:s, s:O}", "Name", name, "Values", known->values);
     json_t *fallback = default_of(parameter, known->values, f->constants);
     *lost = *lost || fallback == NULL;
     const char *description = ak_json_text_or_null(parameter, "Description");
@@ -217,7 +209,6 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
                 (fallback == NULL || ak_json_set(fitted, "Default", json_incref(fallback))) &&
                 (description == NULL || ak_json_set_text(fitted, "Description", description)) &&
                 json_array_append(list, fitted) == 0;
-    json_decref(fitted);
     return ak_stored(good, err);
 }
 
@@ -276,13 +267,10 @@ ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *defini
         *out = json_incref((json_t *)(uintptr_t)definition);
         return AK_OK;
     }
-    json_t *fitted = json_object();
+    json_auto_t *fitted = json_object();
     const fitting f = {draft, definition, constants, where};
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(fitted, err));
-    AK_TRY(fit(fitted, &f, err));
+    AK_DO(ak_made(fitted, err));
+    AK_DO(fit(fitted, &f, err));
     *out = json_incref(fitted);
-out:
-    json_decref(fitted);
-    return status;
+    return AK_OK;
 }

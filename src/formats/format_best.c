@@ -11,13 +11,12 @@
 static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best, ak_error *err)
 {
     char now[AK_CLOCK_UTC_BYTES];
-    json_t *size = NULL, *choices = NULL, *config = NULL, *environment = NULL;
-    json_t *object = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_config_text_to_json(&size, best->size, "size", err));
-    AK_TRY(ak_config_text_to_json(&choices, best->choices, "choices", err));
-    AK_TRY(ak_config_text_to_json(&config, best->config, "configuration", err));
-    AK_TRY(ak_format_environment(&environment, archive, best->environment, err));
+    json_auto_t *size = NULL, *choices = NULL, *config = NULL, *environment = NULL;
+    json_auto_t *object = json_object();
+    AK_DO(ak_config_text_to_json(&size, best->size, "size", err));
+    AK_DO(ak_config_text_to_json(&choices, best->choices, "choices", err));
+    AK_DO(ak_config_text_to_json(&config, best->config, "configuration", err));
+    AK_DO(ak_format_environment(&environment, archive, best->environment, err));
     ak_clock_utc(now);
     bool good = object != NULL && ak_json_set(object, "schema", json_integer(1)) &&
                 ak_json_set_text(object, "kernel", best->kernel) &&
@@ -32,22 +31,16 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
                 ak_json_set_known(object, "tflops", best->tflops) &&
                 ak_json_set_known(object, "gbs", best->gbs) &&
                 ak_json_set_known(object, "efficiency", best->efficiency);
-    AK_TRY(ak_stored(good, err));
-    AK_TRY(ak_format_set_evidence(object, archive, best, err));
+    AK_DO(ak_stored(good, err));
+    AK_DO(ak_format_set_evidence(object, archive, best, err));
     good = json_object_set(object, "environment", environment) == 0 &&
            ak_json_set_text(object, "run", best->run) &&
            ak_json_set(object, "trial", json_integer(best->id)) &&
            ak_json_set_text(object, "created", now) &&
            ak_json_set_text(object, "autokernel", AK_VERSION);
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     *out = json_incref(object);
-out:
-    json_decref(size);
-    json_decref(choices);
-    json_decref(config);
-    json_decref(environment);
-    json_decref(object);
-    return status;
+    return AK_OK;
 }
 
 /* Refuses a trial that was imported without the device that it was measured on: the file is for

@@ -398,13 +398,12 @@ static ak_status read_csv(ak_import *import, const char *text, size_t length, co
             continue;
         }
         char where[512];
-        ak_trial trial = {0};
+        AK_AT_END(ak_trial_clear) ak_trial trial = {0};
         (void)snprintf(where, sizeof where, "%.400s:%zu", path, csv.line);
         status = read_row(&trial, &csv, columns, count, where, err);
         if (status == AK_OK) {
             status = ak_import_add(import, &trial, where, err);
         }
-        ak_trial_clear(&trial);
     }
     ak_buf_free(&csv.cell);
     return status;

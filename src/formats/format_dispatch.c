@@ -188,29 +188,24 @@ ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err)
 {
     static const ak_archive_filter everything = {0};
-    source from = {0};
+    AK_AT_END(source_clear) source from = {0};
     filter = filter == NULL ? &everything : filter;
     if (filter->size != NULL) {
         return ak_fail(err, AK_INVALID,
                        "a dispatch table is for all sizes of its run: leave the size out");
     }
-    ak_status status = AK_OK;
-    AK_TRY(find_source(&from, archive, filter, err));
+    AK_DO(find_source(&from, archive, filter, err));
     const char *kernel = ak_json_text_or_null(from.result, "kernel");
-    AK_TRY(build(out, archive, kernel, &from, err));
-out:
-    source_clear(&from);
-    return status;
+    return build(out, archive, kernel, &from, err);
 }
 
 static ak_status write_dispatch(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                                 ak_error *err)
 {
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     AK_DO(ak_format_dispatch_table(&object, archive, filter, err));
     ak_json_print(out, object, true);
     ak_buf_putc(out, '\n');
-    json_decref(object);
     return AK_OK;
 }
 

@@ -128,25 +128,21 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
     cache_writer *writer = context;
     bool first = writer->first.kernel == NULL;
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     char objective[AK_OBJECTIVE_NAME_BYTES];
-    ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_format_check_task(&writer->first, "Kernel Tuner", trial, err));
-    AK_TRY(ak_config_of_trial(&config, trial, err));
-    AK_TRY(note_values(writer, &key, config, first, err));
-    AK_TRY(ak_buf_status(&key, err));
+    AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
+    AK_DO(ak_format_check_task(&writer->first, "Kernel Tuner", trial, err));
+    AK_DO(ak_config_of_trial(&config, trial, err));
+    AK_DO(note_values(writer, &key, config, first, err));
+    AK_DO(ak_buf_status(&key, err));
     const json_t *before = json_object_get(writer->cache, key.data);
     bool keep = trial->status != AK_TRIAL_OK && json_is_number(json_object_get(before, "time"));
     writer->no_values = writer->no_values || (trial->status == AK_TRIAL_OK && !(trial->cost > 0));
     if (!keep) {
         json_t *entry = entry_of(trial, config, objective_of(objective, writer));
-        AK_TRY(ak_stored(ak_json_set(writer->cache, key.data, entry), err));
+        AK_DO(ak_stored(ak_json_set(writer->cache, key.data, entry), err));
     }
-out:
-    ak_buf_free(&key);
-    json_decref(config);
-    return status;
+    return AK_OK;
 }
 
 static void print_member(ak_buf *out, const char *name, const json_t *value)
@@ -188,7 +184,8 @@ static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
 {
     static const char *const kept[] = {"backend", "name",   "compute_capability", "driver", "nvrtc",
                                        "version", "triton", "compilers"};
-    json_t *all = NULL, *object = json_object();
+    json_auto_t *all = NULL;
+    json_t *object = json_object();
     bool good = object != NULL &&
                 ak_archive_environment(&all, archive, trial->environment, NULL) == AK_OK &&
                 all != NULL;
@@ -196,7 +193,6 @@ static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
         json_t *value = json_object_get(all, kept[i]);
         good = value == NULL || json_object_set(object, kept[i], value) == 0;
     }
-    json_decref(all);
     return ak_json_whole(object, good);
 }
 
@@ -207,7 +203,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     char name_of_device[AK_KERNEL_TUNER_NAME_BYTES], objective[AK_OBJECTIVE_NAME_BYTES];
     bool on_host = strcmp(first->device, "host") == 0;
     ak_kernel_tuner_processor(name_of_device);
-    json_t *environment = environment_of(archive, first);
+    json_auto_t *environment = environment_of(archive, first);
     const char *named = ak_json_text_at(environment, "name"), *name, *separator = "\n";
     json_t *keys = json_array(), *own = json_object(), *value;
     bool good = ak_format_set_texts(own, first, own_texts) &&
@@ -239,7 +235,6 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
         ak_buf_puts(out, "}\n}\n");
     }
     json_decref(head);
-    json_decref(environment);
     return ak_stored(good, err);
 }
 
@@ -269,24 +264,20 @@ static ak_status take_size(ak_trial *task, const json_t *size, const char *path,
 {
     static const char *const names[] = {"X", "Y", "Z", "W"};
     size_t count = size == NULL ? 0 : json_is_array(size) ? json_array_size(size) : 1;
-    json_t *object = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(object, err));
+    json_auto_t *object = json_object();
+    AK_DO(ak_made(object, err));
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_is_array(size) ? json_array_get(size, i) : (json_t *)(uintptr_t)size;
         if (!(json_is_integer(value) || json_is_string(value)) || i >= AK_COUNT(names)) {
-            AK_TRY(ak_fail(err, AK_INVALID,
+            return ak_fail(err, AK_INVALID,
                            "%s: \"problem_size\" must be an integer, a text, or an array of at "
                            "most 4 of them",
-                           path));
+                           path);
         } else if (!ak_json_set(object, names[i], json_incref(value))) {
-            AK_TRY(ak_fail_memory(err));
+            return ak_fail_memory(err);
         }
     }
-    AK_TRY(ak_config_text_from_json(&task->size, object, NULL, path, err));
-out:
-    json_decref(object);
-    return status;
+    return ak_config_text_from_json(&task->size, object, NULL, path, err);
 }
 
 /* Restores the task, with the names of its sizes, from a file that autokernel wrote. The export of
@@ -381,28 +372,23 @@ static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t 
 static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t length,
                                    const char *path, ak_error *err)
 {
-    json_t *file;
+    json_auto_t *file = NULL;
     const json_t *order = NULL, *cache = NULL;
-    ak_trial task = {0};
-    ak_trial trial = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_trial_clear) ak_trial task = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     const char *key;
     json_t *entry;
     AK_DO(ak_kernel_tuner_parse(&file, ak_import_left_out(import), text, length, path, err));
-    AK_TRY(take_head(&task, &order, &cache, file, path, err));
+    AK_DO(take_head(&task, &order, &cache, file, path, err));
     json_object_foreach((json_t *)(uintptr_t)cache, key, entry) {
         char where[512];
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
-        AK_TRY(read_entry(&trial, &task, order, entry, where, err));
-        AK_TRY(ak_kernel_tuner_agrees(file, key, entry, where, err));
-        AK_TRY(ak_import_add(import, &trial, where, err));
+        AK_DO(read_entry(&trial, &task, order, entry, where, err));
+        AK_DO(ak_kernel_tuner_agrees(file, key, entry, where, err));
+        AK_DO(ak_import_add(import, &trial, where, err));
         ak_trial_clear(&trial);
     }
-out:
-    ak_trial_clear(&trial);
-    ak_trial_clear(&task);
-    json_decref(file);
-    return status;
+    return AK_OK;
 }
 
 const ak_format_ops ak_format_kernel_tuner = {

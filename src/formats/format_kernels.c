@@ -45,16 +45,11 @@ static json_t *entry_of(json_t *trial, json_t *config)
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
     ak_entry_writer *writer = context;
-    json_t *object, *config = NULL;
+    json_auto_t *object = NULL, *config = NULL;
     AK_DO(ak_trial_to_json(&object, trial, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_finishes_set(object, writer->finishes, trial, err));
-    AK_TRY(ak_config_of_trial(&config, trial, err));
-    AK_TRY(ak_format_add_entry(writer, entry_of(object, config), err));
-out:
-    json_decref(config);
-    json_decref(object);
-    return status;
+    AK_DO(ak_finishes_set(object, writer->finishes, trial, err));
+    AK_DO(ak_config_of_trial(&config, trial, err));
+    return ak_format_add_entry(writer, entry_of(object, config), err);
 }
 
 static ak_status write_kernels(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
@@ -110,19 +105,17 @@ static ak_status take_shared(ak_trial *trial, const json_t *entry, const json_t 
 /* Reads the members that have the same meaning in a trial, with the trial's own reader. */
 static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
 {
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     bool good = object != NULL &&
                 json_object_set(object, "kernel", json_object_get(entry, "name")) == 0 &&
                 ak_json_set(object, "config", json_string("")) &&
                 ak_json_set(object, "status", json_string("ok"));
     if (!good) {
-        json_decref(object);
         return json_object_get(entry, "name") == NULL
                    ? ak_fail(err, AK_INVALID, "%s: \"name\" is missing", where)
                    : ak_fail_memory(err);
     }
     if (json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0) {
-        json_decref(object);
         return ak_fail(err, AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
     }
     static const char *const others[] = {"id", "ci_ms"};
@@ -141,9 +134,7 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
             good = json_object_set(object, name, value) == 0;
         }
     }
-    ak_status status = good ? ak_trial_from_json(trial, object, where, err) : ak_fail_memory(err);
-    json_decref(object);
-    return status;
+    return good ? ak_trial_from_json(trial, object, where, err) : ak_fail_memory(err);
 }
 
 static ak_status read_entry(ak_trial *trial, const json_t *entry, const void *metadata,
@@ -162,16 +153,13 @@ static ak_status read_entry(ak_trial *trial, const json_t *entry, const void *me
 static ak_status read_kernels(ak_import *import, const char *text, size_t length, const char *path,
                               ak_error *err)
 {
-    json_t *file, *metadata = NULL, *kernels = NULL;
+    json_auto_t *file = NULL;
+    json_t *metadata = NULL, *kernels = NULL;
     AK_DO(ak_json_parse(&file, text, length, path, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_object_or_null(&metadata, file, "metadata", path, err));
-    AK_TRY(ak_json_array(&kernels, file, "kernels", path, err));
-    AK_TRY(ak_import_each(import, kernels,
-                          &(ak_entries){path, "kernel", read_entry, metadata, true}, err));
-out:
-    json_decref(file);
-    return status;
+    AK_DO(ak_json_object_or_null(&metadata, file, "metadata", path, err));
+    AK_DO(ak_json_array(&kernels, file, "kernels", path, err));
+    return ak_import_each(import, kernels,
+                          &(ak_entries){path, "kernel", read_entry, metadata, true}, err);
 }
 
 const ak_format_ops ak_format_kernels = {

@@ -107,14 +107,13 @@ static void resolve(ak_buf *out, json_t *read, const char *text, const ak_task *
 /* Returns the resolved text of an expression or number; NULL if there is no memory. */
 static json_t *resolved(json_t *read, const json_t *expression, const ak_task *task)
 {
-    ak_buf text = AK_BUF(TEXT_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(TEXT_MAX);
     if (json_is_string(expression)) {
         resolve(&text, read, json_string_value(expression), task, 0);
     } else {
         ak_json_print(&text, expression, false);
     }
     json_t *result = ak_buf_status(&text, NULL) == AK_OK ? json_string(text.data) : NULL;
-    ak_buf_free(&text);
     return result;
 }
 
@@ -134,7 +133,7 @@ static const char *type_of(const ak_parameter *parameter)
 
 static json_t *parameter_of(const ak_parameter *parameter)
 {
-    ak_buf values = AK_BUF(TEXT_MAX);
+    AK_AT_END(ak_buf_free) ak_buf values = AK_BUF(TEXT_MAX);
     for (size_t i = 0; i < parameter->value_count; i++) {
         ak_buf_puts(&values, i == 0 ? "[" : ", ");
         print_literal(&values, &parameter->values[i]);
@@ -148,7 +147,6 @@ static json_t *parameter_of(const ak_parameter *parameter)
                 ak_json_set(object, "Default",
                             ak_value_json(&parameter->values[parameter->default_index])) &&
                 ak_json_set_text(object, "Description", parameter->description);
-    ak_buf_free(&values);
     return ak_json_whole(object, good);
 }
 
@@ -157,9 +155,9 @@ static json_t *parameter_of(const ak_parameter *parameter)
 static bool add_condition(json_t *list, const ak_task *task, size_t index)
 {
     json_t *read = json_object(), *names = json_array(), *value;
-    json_t *source = json_string(ak_space_condition(task->space, index));
-    json_t *object = json_object();
-    json_t *text = read == NULL || source == NULL ? NULL : resolved(read, source, task);
+    json_auto_t *source = json_string(ak_space_condition(task->space, index));
+    json_auto_t *object = json_object();
+    json_auto_t *text = read == NULL || source == NULL ? NULL : resolved(read, source, task);
     bool good = names != NULL && text != NULL && object != NULL;
     const char *name;
     json_object_foreach(read, name, value) {
@@ -172,9 +170,6 @@ static bool add_condition(json_t *list, const ak_task *task, size_t index)
            (!wanted || json_array_append(list, object) == 0);
     json_decref(read);
     json_decref(names);
-    json_decref(source);
-    json_decref(text);
-    json_decref(object);
     return good;
 }
 
@@ -288,7 +283,7 @@ static json_t *own_of(const ak_task *task)
 
 static ak_status write_t1(ak_buf *out, const ak_task *task, ak_error *err)
 {
-    json_t *file = json_object();
+    json_auto_t *file = json_object();
     bool good =
         file != NULL &&
         ak_json_set(file, "General",
@@ -304,7 +299,6 @@ static ak_status write_t1(ak_buf *out, const ak_task *task, ak_error *err)
         ak_json_print(out, file, true);
         ak_buf_putc(out, '\n');
     }
-    json_decref(file);
     return good ? ak_buf_status(out, err) : ak_fail_memory(err);
 }
 

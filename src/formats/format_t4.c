@@ -94,7 +94,7 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
 
 static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
 {
-    json_t *metadata = json_object();
+    json_auto_t *metadata = json_object();
     bool good = metadata != NULL && ak_json_set_text(metadata, "timeunit", "milliseconds") &&
                 ak_json_set_text(metadata, "generator", "autokernel " AK_VERSION) &&
                 ak_json_set_text(metadata, "kernel_name", task->kernel) &&
@@ -104,7 +104,6 @@ static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
         ak_json_print(out, metadata, false);
         ak_buf_puts(out, ",\n\"results\": [");
     }
-    json_decref(metadata);
     return ak_stored(good, err);
 }
 

@@ -145,9 +145,8 @@ static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
 /* Refuses a text that is no configuration, because no command could use the trial later. */
 static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
 {
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     AK_DO(ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err));
-    json_decref(config);
     return AK_OK;
 }
 
@@ -248,7 +247,7 @@ static ak_status recognise(const ak_format_ops **out, const char *text, size_t l
 {
     const char *begin = text + ak_utf8_mark(text), *left_out;
     begin += strspn(begin, " \t\r\n");
-    json_t *file = NULL;
+    json_auto_t *file = NULL;
     if (*begin != '{' && *begin != '[') {
         *out = &ak_format_csv;
         return AK_OK;
@@ -258,7 +257,6 @@ static ak_status recognise(const ak_format_ops **out, const char *text, size_t l
     for (size_t i = 0; ak_formats[i] != NULL && *out == NULL; i++) {
         *out = ak_format_has_mark(file, &ak_formats[i]->mark) ? ak_formats[i] : NULL;
     }
-    json_decref(file);
     return *out != NULL ? AK_OK
                         : ak_fail(err, AK_INVALID,
                                   "%s holds no trials: it is neither an export of autokernel "

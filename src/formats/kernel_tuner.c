@@ -57,14 +57,13 @@ ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, co
     if (status != AK_INVALID) {
         return status;
     }
-    ak_buf plain = AK_BUF(AK_JSON_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf plain = AK_BUF(AK_JSON_BYTES_MAX);
     if (without_no_numbers(&plain, text, length)) {
         status = ak_buf_status(&plain, err);
         if (status == AK_OK) {
             status = ak_json_parse(out, plain.data, plain.length, path, err);
         }
     }
-    ak_buf_free(&plain);
     return status;
 }
 
@@ -77,13 +76,11 @@ static bool parse_closed(json_t **out, const char *text, size_t length, const ch
     while (length > 0 && strchr(" \t\r\n,", text[length - 1]) != NULL) {
         length--;
     }
-    ak_buf closed = AK_BUF(AK_JSON_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf closed = AK_BUF(AK_JSON_BYTES_MAX);
     ak_buf_append(&closed, text, length);
     ak_buf_puts(&closed, braces);
-    bool good = ak_buf_status(&closed, NULL) == AK_OK &&
-                ak_python_json_parse(out, closed.data, closed.length, path, NULL) == AK_OK;
-    ak_buf_free(&closed);
-    return good;
+    return ak_buf_status(&closed, NULL) == AK_OK &&
+           ak_python_json_parse(out, closed.data, closed.length, path, NULL) == AK_OK;
 }
 
 /* Returns the length of the text up to the end of its last whole entry: of the last brace that
@@ -278,7 +275,7 @@ void ak_kernel_tuner_processor(char out[AK_KERNEL_TUNER_NAME_BYTES])
 {
     const char *const argv[] = {"uname", "-p", NULL};
     ak_proc_spec spec = {.argv = argv, .timeout_ns = 10 * AK_SECOND_NS};
-    ak_proc_result result = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result result = {0};
     out[0] = 0;
     if (ak_proc_run(&result, &spec, NULL) == AK_OK && !result.timed_out && result.exit_code == 0 &&
         result.output != NULL) {
@@ -288,5 +285,4 @@ void ak_kernel_tuner_processor(char out[AK_KERNEL_TUNER_NAME_BYTES])
             out[length] = 0;
         }
     }
-    ak_proc_result_clear(&result);
 }

@@ -63,19 +63,15 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
 
 static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
 {
-    ak_buf text = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(256);
     size_t count = json_is_array(size) ? json_array_size(size) : size == NULL ? 0 : 1;
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_is_array(size) ? json_array_get(size, i) : size;
         ak_buf_puts(&text, i == 0 ? "" : "x");
         ak_json_print_plain(&text, one); /* a text is an expression, or "callable" */
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&text, err));
-    AK_TRY(ak_draft_text(&draft->recording->size, text.data, err));
-out:
-    ak_buf_free(&text);
-    return status;
+    AK_DO(ak_buf_status(&text, err));
+    return ak_draft_text(&draft->recording->size, text.data, err);
 }
 
 /* Reads the task, which autokernel's export adds to such a file, and the environment, whose device

@@ -22,15 +22,13 @@ static const ak_recording_format *const formats[] = {
 
 static ak_status refuse(const char *path, ak_error *err)
 {
-    ak_buf known = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(256);
     for (size_t i = 0; formats[i] != NULL; i++) {
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
     }
-    ak_status status = ak_fail(
-        err, AK_INVALID, "%s is not a recording: it is neither %s nor an archive of autokernel",
-        path, known.data);
-    ak_buf_free(&known);
-    return status;
+    return ak_fail(err, AK_INVALID,
+                   "%s is not a recording: it is neither %s nor an archive of autokernel", path,
+                   known.data);
 }
 
 static ak_status read_json(ak_draft *draft, const char *text, size_t length, const char *path,
@@ -60,15 +58,13 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
 
 static ak_status read_file(ak_draft *draft, const char *path, ak_error *err)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     size_t length = 0;
     if (ak_archive_is_at(path)) {
         return ak_recording_read_archive(draft, path, err);
     }
     AK_DO(ak_unpack_read(&text, &length, path, AK_JSON_BYTES_MAX, err));
-    ak_status status = read_json(draft, text, length, path, err);
-    ak_free(text);
-    return status;
+    return read_json(draft, text, length, path, err);
 }
 
 /* ---- with a space file ----------------------------------------------------------------------- */
@@ -146,27 +142,22 @@ static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
 static ak_status open_with(ak_recording **out, const char *path, const space_file *with,
                            ak_error *err)
 {
-    json_t *fitted = NULL;
-    ak_recording *recording;
+    json_auto_t *fitted = NULL;
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
     AK_DO(AK_NEW(recording, 1, err));
-    ak_draft draft = {.recording = recording, .where = path};
+    AK_AT_END(ak_draft_clear) ak_draft draft = {.recording = recording, .where = path};
     recording->path = ak_strdup(path);
-    ak_status status = AK_OK;
-    AK_TRY(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));
-    AK_TRY(set_constants(recording, &draft, with, err));
+    AK_DO(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));
+    AK_DO(set_constants(recording, &draft, with, err));
     if (with->space != NULL) {
-        AK_TRY(read_space(&fitted, recording, &draft, with->space, with->where, err));
+        AK_DO(read_space(&fitted, recording, &draft, with->space, with->where, err));
     }
-    AK_TRY(ak_draft_finish(&draft, fitted, with->where, err));
-    AK_TRY(read_rank(recording, with->space, with->where, err));
-    AK_TRY(ak_recording_summarise(recording, err));
+    AK_DO(ak_draft_finish(&draft, fitted, with->where, err));
+    AK_DO(read_rank(recording, with->space, with->where, err));
+    AK_DO(ak_recording_summarise(recording, err));
     *out = recording;
     recording = NULL;
-out:
-    ak_draft_clear(&draft);
-    json_decref(fitted);
-    ak_recording_close(recording);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
@@ -190,19 +181,14 @@ static ak_status problem_beside(ak_problem **out, const char *t1, ak_error *err)
 
 ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1, ak_error *err)
 {
-    json_t *document = NULL;
-    ak_problem *problem = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(t1 == NULL ? AK_OK : ak_json_read(&document, t1, err));
+    json_auto_t *document = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
+    AK_DO(t1 == NULL ? AK_OK : ak_json_read(&document, t1, err));
     if (t1 != NULL) {
-        AK_TRY(problem_beside(&problem, t1, err));
+        AK_DO(problem_beside(&problem, t1, err));
     }
     const space_file with = {.space = document, .where = t1, .problem = problem};
-    AK_TRY(open_with(out, path, &with, err));
-out:
-    ak_problem_close(problem);
-    json_decref(document);
-    return status;
+    return open_with(out, path, &with, err);
 }
 
 ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)

@@ -22,10 +22,7 @@
 
 void ak_baseline_info_clear(ak_baseline_info *info)
 {
-    ak_free(info->name);
-    ak_free(info->title);
-    ak_free(info->version);
-    ak_free(info->note);
+    AK_FREE_ALL(info->name, info->title, info->version, info->note);
     *info = (ak_baseline_info){0};
 }
 
@@ -39,12 +36,8 @@ void ak_baseline_info_free(ak_baseline_info *list, size_t count)
 
 void ak_comparison_entry_clear(ak_comparison_entry *entry)
 {
-    ak_free(entry->reason);
-    ak_free(entry->version);
-    ak_free(entry->samples_ms);
-    ak_free(entry->waited);
-    ak_free(entry->joules);
-    ak_free(entry->costs);
+    AK_FREE_ALL(entry->reason, entry->version, entry->samples_ms, entry->waited, entry->joules,
+                entry->costs);
     *entry = (ak_comparison_entry){0};
 }
 
@@ -445,9 +438,7 @@ out:
     }
     for (size_t i = 0; i < count; i++) {
         ak_loaded_close(&d->loaded[i]);
-        ak_free(d->samples[i]);
-        ak_free(d->waited[i]);
-        ak_free(d->joules[i]);
+        AK_FREE_ALL(d->samples[i], d->waited[i], d->joules[i]);
     }
     ak_free(d);
     return status;

@@ -322,12 +322,9 @@ void ak_evaluator_close(ak_evaluator *e)
     ak_reference_close(e->reference);
     ak_evaluator_each_stage(e, ak_stage_free);
     for (size_t i = 0; i < e->choice_count; i++) {
-        ak_free(e->choices[i].base);
-        ak_free(e->choices[i].best);
+        AK_FREE_ALL(e->choices[i].base, e->choices[i].best);
     }
-    ak_free(e->choices);
-    ak_free(e->edge_cases);
-    ak_free(e->memory.copy);
+    AK_FREE_ALL(e->choices, e->edge_cases, e->memory.copy);
     if (e->device != NULL) {
         e->backend->close(e->device);
     }

@@ -199,8 +199,7 @@ static void drop(exchange *x)
         ak_stage_free(&x->other[i]);
     }
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        ak_free(x->arrays[i]);
-        ak_free(x->encoded[i]);
+        AK_FREE_ALL(x->arrays[i], x->encoded[i]);
     }
     ak_free(x);
 }

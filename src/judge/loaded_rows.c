@@ -119,8 +119,7 @@ static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i,
             ak_stage_wrong(&r->outcome, stage, reason);
         }
     }
-    ak_free(whole);
-    ak_free(got);
+    AK_FREE_ALL(whole, got);
     return status;
 }
 

@@ -38,20 +38,16 @@ static ak_status compile(const char *artifact, const char *name, const ak_task *
 {
     static const char *const options[] = {"-std=gnu17", "-O3", "-ffp-contract=off"};
     char path[AK_PATH_MAX], who[AK_PATH_MAX];
-    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(path, folder, name, err));
-    AK_TRY(ak_host_source(&text, task->problem->reference_source, "reference.c", err));
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    AK_DO(ak_fs_join(path, folder, name, err));
+    AK_DO(ak_host_source(&text, task->problem->reference_source, "reference.c", err));
     const ak_compile_job job = {.source_path = path,
                                 .argv = options,
                                 .argc = AK_COUNT(options),
                                 .folder = folder,
                                 .artifact = artifact};
     (void)snprintf(who, sizeof who, "%s: reference.c", task->problem->name);
-    status = ak_host_compile_own(job, &text, who, err);
-out:
-    ak_buf_free(&text);
-    return status;
+    return ak_host_compile_own(job, &text, who, err);
 }
 
 static void unload(c_state *state)

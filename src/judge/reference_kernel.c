@@ -170,14 +170,11 @@ static ak_status put(const kernel_state *s, const ak_shape *shape, size_t i, siz
 static ak_status get(const kernel_state *s, const ak_shape *shape, size_t i, size_t offset,
                      double *values, ak_error *err)
 {
-    unsigned char *bytes;
+    AK_FREED unsigned char *bytes = NULL;
     AK_DO(AK_NEW(bytes, shape->bytes[i], err));
-    ak_status status = AK_OK;
-    AK_TRY(s->backend->download(bytes, s->device, offset, shape->bytes[i], err));
+    AK_DO(s->backend->download(bytes, s->device, offset, shape->bytes[i], err));
     copy_rows(bytes, values, shape, i, ak_task_argument_dtype(s->task, i), false);
-out:
-    ak_free(bytes);
-    return status;
+    return AK_OK;
 }
 
 static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape,

@@ -63,7 +63,7 @@ static bool add_names(json_t *message, const ak_problem *problem)
 
 static ak_status load(python_state *s, const ak_problem *problem, const char *kernel, ak_error *err)
 {
-    json_t *reply = NULL;
+    json_auto_t *reply = NULL;
     json_t *message = json_pack("{s:s, s:s, s:s, s:s, s:s}", "op", "open", "file",
                                 problem->reference.name, "source", problem->reference_source,
                                 "function", problem->reference.function, "folder", kernel);
@@ -72,7 +72,6 @@ static ak_status load(python_state *s, const ak_problem *problem, const char *ke
         return ak_fail_memory(err);
     }
     ak_status status = ak_script_ask(&reply, &s->script, message, OPEN_NS, err);
-    json_decref(reply);
     return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", problem->name);
 }
 

@@ -189,20 +189,17 @@ static ak_status read_input(ak_stage *stage, size_t i, double *values, ak_error 
 {
     const ak_argument_spec *spec = &stage->task->problem->arguments[i];
     const ak_shape *shape = &stage->shape;
-    double *own = values == NULL ? ak_alloc(shape->elements[i], sizeof *own) : NULL;
+    AK_FREED double *own = values == NULL ? ak_alloc(shape->elements[i], sizeof *own) : NULL;
     double *to = values == NULL ? own : values;
     AK_DO(ak_made(to, err));
     ak_dtype dtype = ak_stage_dtype(stage, i);
-    ak_status status = AK_OK;
     const ak_npy_array array = {shape->elements[i], shape->extent[i], spec->rank, dtype};
-    AK_TRY(ak_npy_read(to, &array, spec->fill_file, err));
-    AK_TRY(check_file(to, &array, spec->fill_file, err));
+    AK_DO(ak_npy_read(to, &array, spec->fill_file, err));
+    AK_DO(check_file(to, &array, spec->fill_file, err));
     encode(stage, i, to, 0, shape->elements[i]);
     /* The reference gets the numbers that the candidate gets. */
     ak_stage_decode(to, stage, i, 0, shape->elements[i]);
-out:
-    ak_free(own);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
@@ -237,10 +234,7 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
 void ak_stage_free(ak_stage *stage)
 {
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        ak_free(stage->inputs[i]);
-        ak_free(stage->reference[i]);
-        ak_free(stage->accepted[i]);
-        ak_free(stage->rows[i]);
+        AK_FREE_ALL(stage->inputs[i], stage->reference[i], stage->accepted[i], stage->rows[i]);
         stage->inputs[i] = stage->accepted[i] = stage->rows[i] = NULL;
         stage->reference[i] = NULL;
     }

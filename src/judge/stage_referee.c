@@ -44,25 +44,23 @@ static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size
 {
     char where[64];
     size_t nans = 0;
-    double rms = 0.0, *device;
+    AK_FREED double *device = NULL;
+    double rms = 0.0;
     AK_DO(AK_NEW(device, s->count, err));
     ops_of(stage)->describe(&nans, &rms, referee, argument);
-    ak_status status = AK_OK;
-    AK_TRY(ops_of(stage)->values(device, referee, argument, s->first, s->count, err));
+    AK_DO(ops_of(stage)->values(device, referee, argument, s->first, s->count, err));
     for (size_t i = 0; i < s->count; i++) {
         if (!ak_stage_values_agree(device[i], s->host[i], rms)) {
             ak_stage_size_text(where, sizeof where, stage);
-            AK_TRY(ak_fail(err, AK_INVALID,
+            return ak_fail(err, AK_INVALID,
                            "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
                            "has %.17g: no result can be judged; repair reference.cu or the device",
                            stage->task->problem->name, where,
                            stage->task->problem->arguments[argument].name, s->first + i, device[i],
-                           s->host[i]));
+                           s->host[i]);
         }
     }
-out:
-    ak_free(device);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_stage_witness(ak_stage *stage, ak_error *err)

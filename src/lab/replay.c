@@ -390,7 +390,6 @@ out:
 
 void ak_simulation_clear(ak_simulation *simulation)
 {
-    ak_free(simulation->repeats);
-    ak_free(simulation->like);
+    AK_FREE_ALL(simulation->repeats, simulation->like);
     *simulation = (ak_simulation){0};
 }

@@ -106,14 +106,11 @@ void ak_study_close(ak_study *study)
     for (size_t a = 0; a < study->arm_count; a++) {
         ak_study_arm *arm = &study->arms[a];
         for (size_t i = 0; arm->runs != NULL && i < study->options.seeds; i++) {
-            ak_free(arm->runs[i].points);
-            ak_free(arm->runs[i].fell_back);
+            AK_FREE_ALL(arm->runs[i].points, arm->runs[i].fell_back);
         }
-        ak_free(arm->runs);
-        ak_free(arm->name);
+        AK_FREE_ALL(arm->runs, arm->name);
     }
-    ak_free(study->model);
-    ak_free(study->like);
+    AK_FREE_ALL(study->model, study->like);
     *study = (ak_study){0};
 }
 
@@ -293,7 +290,7 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
    their model: {"quality", "low", "high"}. */
 static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, double reference)
 {
-    double *values = ak_alloc(study->options.seeds, sizeof *values);
+    AK_FREED double *values = ak_alloc(study->options.seeds, sizeof *values);
     estimate e = {(double)NAN, (double)NAN, (double)NAN};
     size_t count = 0;
     for (size_t i = 0; values != NULL && i < study->options.seeds; i++) {
@@ -305,7 +302,6 @@ static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, dou
     if (count > 0) {
         bootstrap(&e, values, count, study->options.seed);
     }
-    ak_free(values);
     return estimate_json(&e);
 }
 

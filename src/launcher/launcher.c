@@ -52,11 +52,10 @@ void ak_words_free(ak_words *words)
 /* Quotes a word so that a POSIX shell reads it as it is. */
 static ak_status add_quoted(ak_words *words, const char *word, ak_error *err)
 {
-    ak_buf text = AK_BUF(4 * AK_LAUNCHER_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4 * AK_LAUNCHER_MAX);
     ak_shell_quote(&text, word);
     ak_status status = ak_buf_status(&text, err);
     status = status == AK_OK ? ak_words_add(words, text.data, err) : status;
-    ak_buf_free(&text);
     return status;
 }
 

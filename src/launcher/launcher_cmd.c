@@ -13,7 +13,7 @@ static ak_status fill_in(char out[AK_LAUNCHER_MAX], const char *word, const ak_l
     const struct {
         const char *name, *value;
     } known[] = {{"{worker}", number}, {"{device}", l->seats[seat].device}};
-    ak_buf text = AK_BUF(AK_LAUNCHER_MAX - 1);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_LAUNCHER_MAX - 1);
     while (*word != 0) {
         size_t i = 0;
         while (i < 2 && strncmp(word, known[i].name, strlen(known[i].name)) != 0) {
@@ -28,7 +28,6 @@ static ak_status fill_in(char out[AK_LAUNCHER_MAX], const char *word, const ak_l
     }
     ak_status status = ak_buf_status(&text, err);
     (void)snprintf(out, AK_LAUNCHER_MAX, "%s", text.data);
-    ak_buf_free(&text);
     return status;
 }
 
@@ -49,17 +48,14 @@ static ak_status seats(ak_launcher *l, const char *devices, size_t most, ak_erro
 
 static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
 {
-    ak_words words = {.count = 0};
+    AK_AT_END(ak_words_free) ak_words words = {.count = 0};
     char filled[AK_LAUNCHER_MAX];
-    ak_status status = AK_OK;
-    AK_TRY(ak_words_split(&words, l->text, err));
+    AK_DO(ak_words_split(&words, l->text, err));
     for (size_t i = 0; i < words.count; i++) {
-        AK_TRY(fill_in(filled, words.at[i], l, seat, err));
-        AK_TRY(ak_words_add(out, filled, err));
+        AK_DO(fill_in(filled, words.at[i], l, seat, err));
+        AK_DO(ak_words_add(out, filled, err));
     }
-out:
-    ak_words_free(&words);
-    return status;
+    return AK_OK;
 }
 
 static const char *const passes[] = {"KUBECONFIG", "SSH_AUTH_SOCK", "KRB5CCNAME",

@@ -66,8 +66,7 @@ const char *ak_llm_found_text(ak_llm_found found)
 
 void ak_llm_answer_clear(ak_llm_answer *answer)
 {
-    ak_free(answer->text);
-    ak_free(answer->reasoning);
+    AK_FREE_ALL(answer->text, answer->reasoning);
     json_decref(answer->value);
     json_decref(answer->elements);
     *answer = (ak_llm_answer){0};

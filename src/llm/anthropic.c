@@ -63,7 +63,7 @@ static json_t *output_config(const ak_request *request)
 static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
-    char *system = NULL;
+    AK_FREED char *system = NULL;
     AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object(), *config = output_config(request);
     bool thinking_on =
@@ -81,7 +81,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
         good = ak_json_set(body, "stream", json_true());
     }
     json_decref(config);
-    ak_free(system);
     return ak_json_give(out, body, good, err);
 }
 

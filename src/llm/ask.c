@@ -303,8 +303,7 @@ static void finish(ak_llm_call *call)
         if (answer->fault == AK_LLM_FAULT_NONE) {
             answer->fault = AK_LLM_FAULT_LOCAL;
         }
-        ak_free(answer->text);
-        ak_free(answer->reasoning);
+        AK_FREE_ALL(answer->text, answer->reasoning);
         json_decref(answer->value);
         json_decref(answer->elements);
         answer->text = answer->reasoning = NULL;

@@ -317,7 +317,7 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
                      const ak_config *config)
 {
     ak_value value;
-    ak_scope *scope = ak_scope_new(brief->constants);
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(brief->constants);
     ak_arena *arena = ak_arena_new();
     bool good = scope != NULL && arena != NULL &&
                 ak_config_scope(scope, brief->space, config, NULL) == AK_OK &&
@@ -338,7 +338,6 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
                               derived->unit);
     }
     ak_arena_free(arena);
-    ak_scope_free(scope);
 }
 
 /* ---- environment ----------------------------------------------------------------------------- */
@@ -362,7 +361,7 @@ static void put_version(ak_buf *out, const char *name, const char *version)
 
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err)
 {
-    ak_buf text = AK_BUF(LINE_MAX_BYTES);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(LINE_MAX_BYTES);
     const char *name = ak_json_text_at(environment, "name"), *key;
     json_t *value;
     json_object_foreach(json_object_get(environment, "compilers"), key, value) {
@@ -378,7 +377,6 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
     if (name[0] != 0) {
         brief->device = ak_arena_strndup(brief->arena, name, strlen(name));
     }
-    ak_buf_free(&text);
     return ak_stored(brief->software != NULL && brief->device != NULL, err);
 }
 
@@ -394,7 +392,7 @@ static const char *shown_device(const char *device)
    but conditions may read these too. */
 static ak_status list_choices(ak_brief *brief, const ak_task *task, ak_error *err)
 {
-    ak_buf text = AK_BUF(LINE_MAX_BYTES * 8);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(LINE_MAX_BYTES * 8);
     ak_buf_puts(&text, task->choices_text);
     for (size_t i = 0; i < task->problem->choice_count; i++) {
         const ak_choice_spec *choice = &task->problem->choices[i];
@@ -411,7 +409,6 @@ static ak_status list_choices(ak_brief *brief, const ak_task *task, ak_error *er
     ak_status status = ak_buf_status(&text, err);
     brief->choices =
         status == AK_OK ? ak_arena_strndup(brief->arena, text.data, text.length) : NULL;
-    ak_buf_free(&text);
     return status == AK_OK && brief->choices == NULL ? ak_fail_memory(err) : status;
 }
 
@@ -488,8 +485,7 @@ void ak_brief_close(ak_brief *brief)
     for (size_t i = 0; i < AK_FACTS_MAX; i++) {
         ak_expr_free(brief->derived[i].expr);
     }
-    ak_free(brief->hardware);
-    ak_free(brief->shape);
+    AK_FREE_ALL(brief->hardware, brief->shape);
     ak_arena_free(brief->arena);
     *brief = (ak_brief){0};
 }

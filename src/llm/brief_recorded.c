@@ -15,7 +15,7 @@
 static bool keeps_all(const ak_brief *brief, const ak_config *config)
 {
     const ak_space *space = brief->space;
-    ak_scope *scope = ak_scope_new(brief->constants);
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(brief->constants);
     bool keeps = scope != NULL && ak_config_scope(scope, space, config, NULL) == AK_OK;
     for (size_t i = 0; keeps && i < ak_space_condition_count(space); i++) {
         bool kept = false;
@@ -23,7 +23,6 @@ static bool keeps_all(const ak_brief *brief, const ak_config *config)
             ak_expr_bool(&kept, ak_space_condition(space, i), scope, "condition", NULL) == AK_OK &&
             kept;
     }
-    ak_scope_free(scope);
     return keeps;
 }
 

@@ -68,7 +68,7 @@ static ak_status path_of(char out[AK_PATH_MAX], const char *folder, size_t numbe
 static ak_status write_prompt(const ticket *t, const ak_llm_chat *chat, ak_error *err)
 {
     const char *slash = strrchr(t->reply, '/');
-    ak_buf text = AK_BUF(2 * AK_LLM_PROMPT_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * AK_LLM_PROMPT_BYTES_MAX);
     ak_buf_print(&text, "<!-- Write the answer to the file %s beside this one. -->\n",
                  slash == NULL ? t->reply : slash + 1);
     if (chat->system != NULL) {
@@ -85,12 +85,8 @@ static ak_status write_prompt(const ticket *t, const ak_llm_chat *chat, ak_error
         ak_json_print(&text, chat->schema, true);
         ak_buf_puts(&text, "\n```\n");
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&text, err));
-    AK_TRY(ak_fs_write_private(t->prompt, text.data, text.length, err));
-out:
-    ak_buf_free(&text);
-    return status;
+    AK_DO(ak_buf_status(&text, err));
+    return ak_fs_write_private(t->prompt, text.data, text.length, err);
 }
 
 /* Writes the question under the next free number. A number is reserved by a lock file while the
@@ -170,7 +166,7 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
 {
     char *text = NULL;
     size_t length = 0;
-    json_t *value = NULL;
+    json_auto_t *value = NULL;
     *done = false;
     last->found = ak_fs_is_file(t->reply);
     if (!last->found) {
@@ -200,7 +196,6 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
     } else if (*done) {
         status = take(out, text, value, err);
     }
-    json_decref(value);
     ak_free(text);
     return status;
 }

@@ -205,6 +205,7 @@ ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_
                       ak_error *err);
 /* Closes the client. All its calls must have ended. */
 void ak_llm_close(ak_llm *llm);
+AK_END_AT(ak_llm_close, ak_llm)
 
 /* Returns the name that trials store as their model, such as "openai:gpt-5". If the options name no
    model, it is that of the tape, or "replay" if the tape names none. */

@@ -48,10 +48,10 @@ static ak_status report(char **out, const ak_llm *llm, const ak_llm_answer *answ
 
 ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err)
 {
-    ak_llm *llm = NULL;
-    ak_llm_answer answer = {0};
+    AK_AT_END(ak_llm_close_at) ak_llm *llm = NULL;
+    AK_AT_END(ak_llm_answer_clear) ak_llm_answer answer = {0};
     AK_DO(ak_llm_open(&llm, options, NULL, err));
-    json_t *schema = schema_of_check();
+    json_auto_t *schema = schema_of_check();
     ak_llm_message question = {AK_LLM_USER, "Reply with the word ready."};
     ak_llm_chat chat = {.system = "You are being tested for availability. Be brief.",
                         .messages = &question,
@@ -59,12 +59,6 @@ ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error 
                         .schema = schema,
                         .schema_name = "check",
                         .max_output_tokens = OUTPUT_TOKENS};
-    ak_status status = AK_OK;
-    AK_TRY(schema == NULL ? ak_fail_memory(err) : ak_llm_ask(&answer, llm, &chat, err));
-    AK_TRY(report(out_json, llm, &answer, err));
-out:
-    ak_llm_answer_clear(&answer);
-    json_decref(schema);
-    ak_llm_close(llm);
-    return status;
+    AK_DO(schema == NULL ? ak_fail_memory(err) : ak_llm_ask(&answer, llm, &chat, err));
+    return report(out_json, llm, &answer, err);
 }

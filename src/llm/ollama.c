@@ -40,11 +40,11 @@ static json_t *think(const ak_request *request)
 static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
-    char *system = NULL;
+    AK_FREED char *system = NULL;
     AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object();
-    json_t *options = json_pack("{s:i,s:I}", "num_predict", request->output_tokens, "num_ctx",
-                                (json_int_t)context_of(request));
+    json_auto_t *options = json_pack("{s:i,s:I}", "num_predict", request->output_tokens, "num_ctx",
+                                     (json_int_t)context_of(request));
     bool schema = chat->schema != NULL && ak_can(request, AK_ABILITY_SCHEMA);
     bool good = options != NULL && ak_json_set_text(body, "model", request->model) &&
                 ak_json_set(body, "messages", ak_messages_json(chat, system)) &&
@@ -57,8 +57,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     }
     good = good && ak_json_set(body, "options", json_incref(options)) &&
            ak_json_set(body, "stream", json_boolean(ak_can(request, AK_ABILITY_STREAM)));
-    json_decref(options);
-    ak_free(system);
     return ak_json_give(out, body, good, err);
 }
 

@@ -14,7 +14,7 @@
 static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
-    char *system = NULL;
+    AK_FREED char *system = NULL;
     AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object();
     bool good = ak_json_set_text(body, "model", request->model) &&
@@ -37,7 +37,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (good && ak_can(request, AK_ABILITY_STREAM)) {
         good = ak_json_set(body, "stream", json_true());
     }
-    ak_free(system);
     return ak_json_give(out, body, good, err);
 }
 

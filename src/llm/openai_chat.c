@@ -14,7 +14,7 @@
 ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
-    char *system = NULL;
+    AK_FREED char *system = NULL;
     AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object();
     const char *limit =
@@ -41,7 +41,6 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
             good = ak_json_set(body, "stream_options", json_pack("{s:b}", "include_usage", 1));
         }
     }
-    ak_free(system);
     return ak_json_give(out, body, good, err);
 }
 

@@ -68,29 +68,27 @@ static ak_status read_price(ak_price *out, const json_t *entry, const char *wher
 
 static ak_status find_in_file(ak_price *out, const char *name, const char *path, ak_error *err)
 {
-    json_t *document = NULL, *entry;
+    json_auto_t *document = NULL;
+    json_t *entry;
     const char *key;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_read(&document, path, err));
+    AK_DO(ak_json_read(&document, path, err));
     if (!json_is_object(document)) {
-        AK_TRY(ak_fail(err, AK_INVALID,
+        return ak_fail(err, AK_INVALID,
                        "%s: must be an object such as {\"openai:gpt-5\": {\"input\": 1.25, "
                        "\"output\": 10}}",
-                       path));
+                       path);
     }
     json_object_foreach(document, key, entry) {
         char where[AK_LLM_NAME_MAX + 512];
         ak_price price;
         (void)snprintf(where, sizeof where, "%.400s: \"%.100s\"", path, key);
         /* Checks every entry, so that a mistake shows before its model is used. */
-        AK_TRY(read_price(&price, entry, where, err));
+        AK_DO(read_price(&price, entry, where, err));
         if (!out->known && ak_llm_glob(key, name)) {
             *out = price;
         }
     }
-out:
-    json_decref(document);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *model,

@@ -24,11 +24,10 @@ const char *ak_suggestion_status_text(ak_suggestion_status status)
 /* Copies foreign text as ak_prompt_quote cleans it, without its quotes. */
 static void copy_clean(char *out, size_t bytes, const char *text, size_t max)
 {
-    ak_buf clean = AK_BUF(4096);
+    AK_AT_END(ak_buf_free) ak_buf clean = AK_BUF(4096);
     ak_prompt_quote(&clean, text, max);
     size_t length = clean.length >= 2 ? clean.length - 2 : 0;
     (void)snprintf(out, bytes, "%.*s", (int)length, clean.length >= 2 ? clean.data + 1 : "");
-    ak_buf_free(&clean);
 }
 
 void ak_suggestion_judge(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
@@ -130,10 +129,9 @@ static bool snap(size_t *out, const ak_parameter *parameter, double wish)
 
 static void wish_text(char out[VALUE_BYTES], const json_t *wish)
 {
-    ak_buf text = AK_BUF(WISH_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(WISH_BYTES_MAX);
     ak_json_print(&text, wish, false);
     copy_clean(out, VALUE_BYTES, text.failed == AK_OK ? text.data : "(too long to be shown)", 60);
-    ak_buf_free(&text);
 }
 
 /* Sets parameter `p` to the proposed value. Returns false if the suggestion is refused. */
@@ -220,7 +218,7 @@ static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_spa
 /* Writes the changes as proposed, leaving out those that are null. */
 static void describe(ak_suggestion *out, const json_t *changes)
 {
-    ak_buf text = AK_BUF(65536);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(65536);
     const char *name;
     json_t *wish;
     json_object_foreach((json_t *)(uintptr_t)changes, name, wish) {
@@ -231,7 +229,6 @@ static void describe(ak_suggestion *out, const json_t *changes)
         }
     }
     copy_clean(out->text, sizeof out->text, text.data, AK_PROMPT_TEXT_MAX);
-    ak_buf_free(&text);
 }
 
 /* Reads a percentage, even one in quotes ("15", "+15 %"), as a gain. Returns NaN for anything else,

@@ -36,10 +36,9 @@ ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
                        "a question must be UTF-8 and begin with a message of the user");
     }
     if (chat->schema != NULL) {
-        char *text = NULL;
+        AK_FREED char *text = NULL;
         AK_DO(ak_json_text(&text, chat->schema, err));
         bytes += strlen(text);
-        ak_free(text);
     }
     if (bytes > AK_LLM_PROMPT_BYTES_MAX) {
         return ak_fail(err, AK_LIMIT, "the question has %zu bytes, more than %u", bytes,

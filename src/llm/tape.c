@@ -28,36 +28,32 @@ struct ak_tape {
 
 static ak_status read_script(ak_tape *tape, ak_error *err)
 {
-    char *text = NULL;
-    json_t *entry = NULL;
+    AK_FREED char *text = NULL;
+    json_auto_t *entry = NULL;
     size_t length = 0, line = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&text, &length, tape->path, AK_JSON_BYTES_MAX, err));
-    AK_TRY(strlen(text) == length
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s has a 0 byte: it is no text", tape->path));
+    AK_DO(ak_fs_read(&text, &length, tape->path, AK_JSON_BYTES_MAX, err));
+    AK_DO(strlen(text) == length
+              ? AK_OK
+              : ak_fail(err, AK_INVALID, "%s has a 0 byte: it is no text", tape->path));
     tape->script = json_array();
-    AK_TRY(ak_made(tape->script, err));
+    AK_DO(ak_made(tape->script, err));
     for (const char *p = text; *p != 0;) {
         size_t bytes = strcspn(p, "\n");
         char origin[AK_PATH_MAX + 32];
         (void)snprintf(origin, sizeof origin, "%s:%zu", tape->path, ++line);
         if (strspn(p, " \t\r") < bytes) {
-            AK_TRY(ak_json_parse(&entry, p, bytes, origin, err));
+            AK_DO(ak_json_parse(&entry, p, bytes, origin, err));
             if (json_object_get(entry, "text") == NULL || line > LINES_MAX) {
-                AK_TRY(ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
-                               origin));
+                return ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
+                               origin);
             }
-            AK_TRY(ak_stored(json_array_append(tape->script, entry) == 0, err));
+            AK_DO(ak_stored(json_array_append(tape->script, entry) == 0, err));
             json_decref(entry);
             entry = NULL;
         }
         p += bytes + (p[bytes] == '\n');
     }
-out:
-    json_decref(entry);
-    ak_free(text);
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_about(ak_tape *tape, ak_error *err)
@@ -398,16 +394,12 @@ static ak_status write_json(const ak_tape *tape, const char *file, const json_t 
                             ak_error *err)
 {
     char path[AK_PATH_MAX];
-    ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
     ak_json_print(&text, value, true);
     ak_buf_putc(&text, '\n');
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&text, err));
-    AK_TRY(ak_fs_join(path, tape->path, file, err));
-    AK_TRY(ak_fs_write_private(path, text.data, text.length, err));
-out:
-    ak_buf_free(&text);
-    return status;
+    AK_DO(ak_buf_status(&text, err));
+    AK_DO(ak_fs_join(path, tape->path, file, err));
+    return ak_fs_write_private(path, text.data, text.length, err);
 }
 
 static ak_status write_about(ak_tape *tape, const json_t *question, ak_error *err)
@@ -428,16 +420,12 @@ ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
 {
     char file[AK_HASH_BYTES + 32];
     (void)snprintf(file, sizeof file, "%s.json", name);
-    json_t *document = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(ak_json_set(document, "question", json_deep_copy(question)) &&
-                         ak_json_set(document, "answer", answer_json(answer)),
-                     err));
+    json_auto_t *document = json_object();
+    AK_DO(ak_stored(ak_json_set(document, "question", json_deep_copy(question)) &&
+                        ak_json_set(document, "answer", answer_json(answer)),
+                    err));
     if (tape->about == NULL) {
-        AK_TRY(write_about(tape, question, err));
+        AK_DO(write_about(tape, question, err));
     }
-    AK_TRY(write_json(tape, file, document, err));
-out:
-    json_decref(document);
-    return status;
+    return write_json(tape, file, document, err);
 }

@@ -53,7 +53,7 @@ json_t *ak_ceilings_json(const ak_ceilings *c)
    there is no memory. */
 static json_t *read_file(const char *path)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     size_t length = 0;
     json_t *object = NULL;
     if (ak_fs_read(&text, &length, path, FILE_BYTES_MAX, NULL) == AK_OK &&
@@ -61,7 +61,6 @@ static json_t *read_file(const char *path)
         json_decref(object);
         object = NULL;
     }
-    ak_free(text);
     return object == NULL ? json_object() : object;
 }
 
@@ -76,12 +75,11 @@ void ak_ceilings_keep(ak_ceilings *ceilings, const char *key)
     json_t *all = read_file(path);
     read_figures(&kept, json_object_get(all, key));
     if (ak_ceilings_raise(&kept, ceilings)) {
-        char *text = NULL;
+        AK_FREED char *text = NULL;
         if (ak_json_set(all, key, ak_ceilings_json(&kept)) &&
             ak_json_text(&text, all, NULL) == AK_OK && ak_fs_mkdirs(folder, NULL) == AK_OK) {
             (void)ak_fs_write(path, text, strlen(text), NULL);
         }
-        ak_free(text);
     }
     json_decref(all);
     (void)ak_ceilings_raise(ceilings, &kept);

@@ -242,10 +242,7 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
     settle(&p, &x);
     ak_cover_loss(&p.loss, ms, configs, sizes, p.chosen, p.count);
 out:
-    ak_free(x.best);
-    ak_free(x.picked);
-    ak_free(x.low);
-    ak_free(x.loss);
+    AK_FREE_ALL(x.best, x.picked, x.low, x.loss);
     if (status != AK_OK) {
         ak_cover_clear(&p);
         return status;
@@ -256,8 +253,7 @@ out:
 
 void ak_cover_clear(ak_cover *cover)
 {
-    ak_free(cover->chosen);
-    ak_free(cover->serves);
+    AK_FREE_ALL(cover->chosen, cover->serves);
     *cover = (ak_cover){0};
 }
 

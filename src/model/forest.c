@@ -339,13 +339,7 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
         ak_forest_node *n = &b.forest->nodes[i];
         n->variance = n->variance > floor_variance ? n->variance : floor_variance;
     }
-    ak_free(b.order);
-    ak_free(b.sum);
-    ak_free(b.hits);
-    ak_free(b.tasks);
-    ak_free(b.seen);
-    ak_free(b.opinions);
-    ak_free(b.asked);
+    AK_FREE_ALL(b.order, b.sum, b.hits, b.tasks, b.seen, b.opinions, b.asked);
     if (status != AK_OK) {
         ak_forest_free(b.forest);
         return status;
@@ -357,9 +351,7 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
 void ak_forest_free(ak_forest *forest)
 {
     if (forest != NULL) {
-        ak_free(forest->nodes);
-        ak_free(forest->root);
-        ak_free(forest);
+        AK_FREE_ALL(forest->nodes, forest->root, forest);
     }
 }
 

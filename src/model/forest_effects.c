@@ -242,8 +242,7 @@ static ak_status shares(double *out, const ak_forest *forest, size_t column, ak_
         out[c] = fmax(out[c] / (double)trees, 0.0);
     }
 out:
-    ak_free(w.levels);
-    ak_free(w.sums);
+    AK_FREE_ALL(w.levels, w.sums);
     return status;
 }
 

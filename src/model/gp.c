@@ -159,15 +159,8 @@ ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_optio
 void ak_gp_close(ak_gp *gp)
 {
     if (gp != NULL) {
-        ak_free(gp->watched);
-        ak_free(gp->v);
-        ak_free(gp->points);
-        ak_free(gp->y);
-        ak_free(gp->l);
-        ak_free(gp->half);
-        ak_free(gp->tuned_l);
-        ak_free(gp->order);
-        ak_free(gp);
+        AK_FREE_ALL(gp->watched, gp->v, gp->points, gp->y, gp->l, gp->half, gp->tuned_l, gp->order,
+                    gp);
     }
 }
 

@@ -214,14 +214,13 @@ static void scan(search *s, char *text, size_t bytes, const char *beside)
 ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *definition,
                          ak_error *err)
 {
-    search *s;
-    char *text = NULL;
-    ak_status status = AK_OK;
+    AK_FREED search *s = NULL;
+    AK_FREED char *text = NULL;
     if (source == NULL) {
         return AK_OK;
     }
     AK_DO(AK_NEW(s, 1, err));
-    AK_TRY(ak_copy_text(&text, source, err));
+    AK_DO(ak_copy_text(&text, source, err));
     s->hasher = hasher;
     add_options(s, definition);
     add_variables(s);
@@ -238,8 +237,5 @@ ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *de
             scan(s, text, bytes, folder);
         }
     }
-out:
-    ak_free(text);
-    ak_free(s);
-    return status;
+    return AK_OK;
 }

@@ -156,14 +156,10 @@ static ak_status read_expression(const char **out, const json_t *kernel, const c
                                  const char *fallback, const char *where, ak_error *err)
 {
     char place[256];
-    ak_expr *expr = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string_or(out, kernel, key, fallback, where, err));
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    AK_DO(ak_json_string_or(out, kernel, key, fallback, where, err));
     (void)snprintf(place, sizeof place, "%.200s: %s", where, key);
-    AK_TRY(ak_expr_parse(&expr, *out, place, err));
-out:
-    ak_expr_free(expr);
-    return status;
+    return ak_expr_parse(&expr, *out, place, err);
 }
 
 /* Reads "Defines": macros whose values are expressions over the task and the parameters. */
@@ -236,8 +232,7 @@ static ak_status read_spills(ak_implementation_spec *implementation, const json_
 static ak_status adapt(ak_implementation_spec *implementation, ak_problem *problem,
                        const ak_backend_rules *rules, ak_error *err)
 {
-    ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
     const bool fortran = is_fortran(implementation);
     ak_buf_puts(&source, fortran ? AK_FORTRAN_BEGIN "\n" : "");
     ak_buf_puts(&source, implementation->source);
@@ -247,13 +242,11 @@ static ak_status adapt(ak_implementation_spec *implementation, ak_problem *probl
                                  .launch = implementation->launch,
                                  .problem = problem,
                                  .where = implementation->where};
-    AK_TRY(rules->adapt(&source, &entry, err));
-    AK_TRY(ak_buf_status(&source, err));
-    AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
+    AK_DO(rules->adapt(&source, &entry, err));
+    AK_DO(ak_buf_status(&source, err));
+    AK_DO(ak_problem_text(&implementation->source, problem, source.data, err));
     implementation->kernel_name = "ak_kernel";
-out:
-    ak_buf_free(&source);
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_launch(ak_implementation_spec *implementation, ak_problem *problem,
@@ -280,24 +273,24 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
     const bool fortran = is_fortran(implementation);
     const char *mark = strstr(implementation->source, AK_FORTRAN_BEGIN "\n");
     if (!fortran && mark != NULL && strstr(mark, AK_FORTRAN_END "\n") != NULL) {
-        AK_DO(ak_fail(err, AK_INVALID,
-                      "%s: the source has the marks between which autokernel puts Fortran, but "
-                      "its \"Language\" is another: leave these two comments out",
-                      where));
+        return ak_fail(err, AK_INVALID,
+                       "%s: the source has the marks between which autokernel puts Fortran, but "
+                       "its \"Language\" is another: leave these two comments out",
+                       where);
     }
     if (fortran && launch == NULL) {
-        AK_DO(ak_fail(err, AK_INVALID,
-                      "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with "
-                      "bind(c), whose arguments Launch lists",
-                      where));
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with "
+                       "bind(c), whose arguments Launch lists",
+                       where);
     }
     if (launch == NULL && rules != NULL && rules->adapt != NULL &&
         strcmp(implementation->kernel_name, "ak_kernel") != 0) {
-        AK_DO(ak_fail(err, AK_INVALID,
-                      "%s: \"KernelName\" is \"%.60s\", but without a \"Launch\" the entry is "
-                      "ak_kernel; leave KernelName out, or list in \"Launch\" the arguments of "
-                      "that function",
-                      where, implementation->kernel_name));
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"KernelName\" is \"%.60s\", but without a \"Launch\" the entry is "
+                       "ak_kernel; leave KernelName out, or list in \"Launch\" the arguments of "
+                       "that function",
+                       where, implementation->kernel_name);
     }
     if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
         AK_DO(rules->check_launch(implementation, problem, err));

@@ -344,8 +344,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, a
 out:
     if (s != NULL) {
         ak_buf_free(&s->notes);
-        ak_free(s->plain);
-        ak_free(s->own);
+        AK_FREE_ALL(s->plain, s->own);
     }
     ak_free(s);
     return status;
@@ -355,8 +354,6 @@ void ak_kernel_scan_clear(ak_kernel_scan *scan)
 {
     json_decref(scan->problem);
     json_decref(scan->space);
-    ak_free(scan->source);
-    ak_free(scan->reference);
-    ak_free(scan->notes);
+    AK_FREE_ALL(scan->source, scan->reference, scan->notes);
     *scan = (ak_kernel_scan){.problem = NULL};
 }

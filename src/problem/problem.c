@@ -162,8 +162,7 @@ void ak_problem_close(ak_problem *problem)
         for (size_t i = 0; i < problem->document_count; i++) {
             json_decref(problem->documents[i]);
         }
-        ak_free(problem->documents);
-        ak_free(problem->files);
+        AK_FREE_ALL(problem->documents, problem->files);
         ak_arena_free(problem->arena);
         ak_free(problem);
     }
@@ -218,13 +217,12 @@ ak_status ak_problem_lacks(const ak_problem *problem, const char *what, const ch
         return ak_fail(err, status, "%s has no %s \"%.60s\"; did you mean \"%s\"?", problem->name,
                        what, name, near);
     }
-    ak_buf list = AK_BUF(400);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(400);
     for (size_t i = 0; names[i] != NULL; i++) {
         ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
     (void)ak_fail(err, status, "%s has no %s \"%.60s\"; it has %s", problem->name, what, name,
                   list.data);
-    ak_buf_free(&list);
     return status;
 }
 

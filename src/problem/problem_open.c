@@ -47,7 +47,7 @@ bool ak_problem_is_builtin(const char *name)
 static ak_status unknown_kernel(const char *name, ak_error *err)
 {
     char builtin[AK_KERNEL_NAME_MAX + 1], near[AK_KERNEL_NAME_MAX + 1] = "";
-    ak_buf list = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(256);
     size_t closest = SIZE_MAX;
     for (size_t i = 0; i < ak_asset_count; i++) {
         if (builtin_name(builtin, &ak_assets[i])) {
@@ -68,7 +68,6 @@ static ak_status unknown_kernel(const char *name, ak_error *err)
                       "unknown kernel \"%.100s\": it is neither built in (%s) nor a folder with a "
                       "problem.json nor a T1 file",
                       name, list.data);
-    ak_buf_free(&list);
     return status;
 }
 
@@ -78,12 +77,9 @@ static ak_status unknown_kernel(const char *name, ak_error *err)
 static bool same_identity(const json_t *a, const json_t *b,
                           ak_status (*print)(char **out, const json_t *document, ak_error *err))
 {
-    char *one = NULL, *other = NULL;
-    bool same =
-        print(&one, a, NULL) == AK_OK && print(&other, b, NULL) == AK_OK && strcmp(one, other) == 0;
-    ak_free(one);
-    ak_free(other);
-    return same;
+    AK_FREED char *one = NULL, *other = NULL;
+    return print(&one, a, NULL) == AK_OK && print(&other, b, NULL) == AK_OK &&
+           strcmp(one, other) == 0;
 }
 
 ak_status ak_problem_is_as_builtin(bool *same, const ak_problem *problem, ak_error *err)
@@ -102,34 +98,31 @@ ak_status ak_problem_is_as_builtin(bool *same, const ak_problem *problem, ak_err
    implementations by name. */
 static ak_status check_names(const ak_problem *problem, ak_error *err)
 {
-    ak_problem *builtin;
+    AK_AT_END(ak_problem_close_at) ak_problem *builtin = NULL;
     bool same;
     if (problem->builtin || !ak_problem_is_builtin(problem->name)) {
         return AK_OK;
     }
     AK_DO(ak_problem_is_as_builtin(&same, problem, err));
     AK_DO(ak_problem_open(&builtin, problem->name, err));
-    ak_status status = AK_OK;
     if (!same) {
-        AK_TRY(ak_fail(err, AK_INVALID,
+        return ak_fail(err, AK_INVALID,
                        "%s: the built-in kernel \"%s\" computes something else or is checked in "
                        "another way: give this one another name",
-                       problem->where, problem->name));
+                       problem->where, problem->name);
     }
     for (size_t i = 0; i < problem->implementation_count; i++) {
         const ak_implementation_spec *mine = &problem->implementations[i], *theirs;
         if (ak_problem_find(&theirs, builtin, mine->name, NULL) == AK_OK &&
             (!same_identity(mine->definition, theirs->definition, ak_space_identity) ||
              strcmp(mine->source, theirs->source) != 0)) {
-            AK_TRY(ak_fail(err, AK_INVALID,
+            return ak_fail(err, AK_INVALID,
                            "%s: the built-in kernel \"%s\" has another implementation \"%s\": "
                            "rename this file, to %s_mine.json for example",
-                           mine->where, problem->name, mine->name, mine->backend));
+                           mine->where, problem->name, mine->name, mine->backend);
         }
     }
-out:
-    ak_problem_close(builtin);
-    return status;
+    return AK_OK;
 }
 
 static ak_status refuse_file(const char *name, ak_error *err)
@@ -300,24 +293,21 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
 ak_status ak_problem_of_space(ak_problem **out, const char *name, const char *implementation,
                               json_t *document, const char *where, ak_error *err)
 {
-    ak_problem *problem = ak_alloc(1, sizeof *problem);
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = ak_alloc(1, sizeof *problem);
     if (problem == NULL) {
         json_decref(document);
         return ak_fail_memory(err);
     }
     problem->arena = ak_arena_new();
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_keep(problem, document, err));
-    AK_TRY(ak_made(problem->arena, err));
-    AK_TRY(ak_t1_fill(problem, name, document, where, err));
+    AK_DO(ak_problem_keep(problem, document, err));
+    AK_DO(ak_made(problem->arena, err));
+    AK_DO(ak_t1_fill(problem, name, document, where, err));
     if (implementation[0] != 0) {
-        AK_TRY(ak_problem_text(&problem->implementations[0].name, problem, implementation, err));
+        AK_DO(ak_problem_text(&problem->implementations[0].name, problem, implementation, err));
     }
     *out = problem;
     problem = NULL;
-out:
-    ak_problem_close(problem);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err)

@@ -386,10 +386,9 @@ static ak_status read_head(ak_problem_reader *r)
 ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, const json_t *json,
                           ak_error *err)
 {
-    ak_problem_reader *r = ak_alloc(1, sizeof *r);
-    ak_scope *sizes = ak_scope_new(NULL);
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(r != NULL && sizes != NULL, err));
+    AK_FREED ak_problem_reader *r = ak_alloc(1, sizeof *r);
+    AK_AT_END(ak_scope_free_at) ak_scope *sizes = ak_scope_new(NULL);
+    AK_DO(ak_stored(r != NULL && sizes != NULL, err));
     *r = (ak_problem_reader){.problem = problem,
                              .files = files,
                              .json = json,
@@ -397,21 +396,17 @@ ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, con
                              .sizes = sizes,
                              .err = err};
     problem->data = "";
-    AK_TRY(read_head(r));
+    AK_DO(read_head(r));
     static ak_status (*const parts[])(ak_problem_reader *) = {
         read_sizes, read_dtypes, ak_problem_read_choices, ak_problem_read_arguments,
         read_sizes_to_use};
     for (size_t i = 0; i < AK_COUNT(parts); i++) {
-        AK_TRY(parts[i](r));
+        AK_DO(parts[i](r));
     }
-    AK_TRY(read_work(&problem->flops, "flops", r));
-    AK_TRY(read_work(&problem->bytes, "bytes", r));
-    AK_TRY(read_tolerances(r));
-    AK_TRY(read_few_terms(r));
-    AK_TRY(ak_problem_read_reference(files, r));
-    AK_TRY(ak_problem_read_baselines(r));
-out:
-    ak_scope_free(sizes);
-    ak_free(r);
-    return status;
+    AK_DO(read_work(&problem->flops, "flops", r));
+    AK_DO(read_work(&problem->bytes, "bytes", r));
+    AK_DO(read_tolerances(r));
+    AK_DO(read_few_terms(r));
+    AK_DO(ak_problem_read_reference(files, r));
+    return ak_problem_read_baselines(r);
 }

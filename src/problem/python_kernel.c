@@ -49,11 +49,9 @@ bool ak_python_kernel_is(const char *name)
    autokernel.reference states them. */
 static bool has_decorator(const char *path)
 {
-    char *text = NULL;
-    bool found = ak_fs_read(&text, NULL, path, AK_SOURCE_BYTES_MAX, NULL) == AK_OK &&
-                 strstr(text, "autokernel") != NULL;
-    ak_free(text);
-    return found;
+    AK_FREED char *text = NULL;
+    return ak_fs_read(&text, NULL, path, AK_SOURCE_BYTES_MAX, NULL) == AK_OK &&
+           strstr(text, "autokernel") != NULL;
 }
 
 /* Returns AK_INVALID unless the file `name`, which the Python file `path` needs, is in the same

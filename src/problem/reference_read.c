@@ -14,22 +14,18 @@
 
 ak_status ak_problem_read_data(const char **out, const char *name, ak_problem_reader *r)
 {
-    char path[AK_PATH_MAX], hash[AK_HASH_QUICK_BYTES], *bytes = NULL;
+    AK_FREED char *bytes = NULL;
+    char path[AK_PATH_MAX], hash[AK_HASH_QUICK_BYTES];
     size_t length = 0;
-    ak_buf known = AK_BUF(AK_SOURCE_BYTES_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_kernel_locate(path, r->files, name, r->err));
-    AK_TRY(ak_fs_read(&bytes, &length, path, AK_DATA_BYTES_MAX, r->err));
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(AK_SOURCE_BYTES_MAX);
+    AK_DO(ak_kernel_locate(path, r->files, name, r->err));
+    AK_DO(ak_fs_read(&bytes, &length, path, AK_DATA_BYTES_MAX, r->err));
     ak_hash_quick(hash, bytes, length);
     /* Results depend on the file's content, so its hash is part of their identity. */
     ak_buf_print(&known, "%s%s %s\n", r->problem->data, name, hash);
-    AK_TRY(ak_buf_status(&known, r->err));
-    AK_TRY(ak_problem_text(&r->problem->data, r->problem, known.data, r->err));
-    status = ak_problem_text(out, r->problem, path, r->err);
-out:
-    ak_free(bytes);
-    ak_buf_free(&known);
-    return status;
+    AK_DO(ak_buf_status(&known, r->err));
+    AK_DO(ak_problem_text(&r->problem->data, r->problem, known.data, r->err));
+    return ak_problem_text(out, r->problem, path, r->err);
 }
 
 /* Sets how outputs name the reference. */

@@ -80,7 +80,7 @@ static bool is_simd(const char *text)
 
 bool ak_source_openmp(ak_source_omp *out, const char *text)
 {
-    char *plain = ak_source_plain(text);
+    AK_FREED char *plain = ak_source_plain(text);
     *out = AK_SOURCE_OMP_NONE;
     for (size_t i = 0; plain != NULL && plain[i] != 0; i++) {
         const char *what =
@@ -91,9 +91,7 @@ bool ak_source_openmp(ak_source_omp *out, const char *text)
             *out = AK_SOURCE_OMP_SIMD;
         }
     }
-    const bool known = plain != NULL;
-    ak_free(plain);
-    return known;
+    return plain != NULL;
 }
 
 const char *ak_source_find(const char *text, const char *word)

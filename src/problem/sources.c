@@ -144,9 +144,7 @@ static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], ak_hasher *hasher,
     }
 out:
     ak_hasher_end(out, hasher);
-    ak_free(others);
-    ak_free(definition);
-    ak_free(words);
+    AK_FREE_ALL(others, definition, words);
     return status;
 }
 

@@ -94,7 +94,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
     static const char *const read[] = {"ConfigurationSpace", "KernelSpecification"};
     static const char *const in_kernel[] = {"Device", "SimulationInput", "BenchmarkName"};
     const json_t *kernel = json_object_get(document, read[1]);
-    ak_buf text = AK_BUF(4096);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)document, key, value) {
@@ -111,7 +111,6 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
     if (status == AK_OK && text.length > 0) {
         status = ak_problem_text(&problem->unread, problem, text.data, err);
     }
-    ak_buf_free(&text);
     return status;
 }
 
@@ -189,8 +188,7 @@ ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
     for (size_t i = 0; i < problem->document_count; i++) {
         json_decref(problem->documents[i]);
     }
-    ak_free(problem->documents);
-    ak_free(problem->files);
+    AK_FREE_ALL(problem->documents, problem->files);
     *problem = (ak_problem){.arena = arena};
     AK_DO(ak_problem_keep(problem, document, err));
     AK_DO(ak_problem_text(&problem->lacks, problem, why.text, err));

@@ -146,9 +146,9 @@ static ak_status read_fill(char out[TEXT_BYTES + 16], const json_t *argument,
         AK_DO(expression(value, given, "FillValue", c));
     }
     if (source != NULL && strcmp(fill, "BinaryRaw") != 0) {
-        AK_DO(ak_fail(c->err, AK_INVALID,
-                      "%s: \"DataSource\" is read with the \"FillType\" BinaryRaw only, not %.40s",
-                      c->where, fill));
+        return ak_fail(c->err, AK_INVALID,
+                       "%s: \"DataSource\" is read with the \"FillType\" BinaryRaw only, not %.40s",
+                       c->where, fill);
     }
     if (strcmp(fill, "Constant") == 0 || strcmp(fill, "Uninitialized") == 0) {
         (void)snprintf(out, TEXT_BYTES + 16, "constant(%s)", value);

@@ -15,21 +15,10 @@ void ak_task_close(ak_task *task)
         json_decref(task->definition);
         ak_scope_free(task->constants);
         ak_problem_close(task->problem);
-        ak_free(task->device);
-        ak_free(task->devices);
-        ak_free(task->opens);
-        ak_free(task->kernel);
-        ak_free(task->size_text);
-        ak_free(task->rank);
-        ak_free(task->fix);
-        ak_free(task->libraries);
-        ak_free(task->launcher);
-        ak_free(task->workers);
-        ak_free(task->protocol);
-        ak_free(task->unused);
-        ak_free(task->reason);
-        ak_free(task->choices_text);
-        ak_free(task->dtype_text);
+        AK_FREE_ALL(task->device, task->devices, task->opens, task->kernel, task->size_text,
+                    task->rank, task->fix, task->libraries, task->launcher, task->workers,
+                    task->protocol, task->unused, task->reason, task->choices_text,
+                    task->dtype_text);
         ak_objective_free(task->objective);
         ak_free(task);
     }

@@ -95,7 +95,7 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
 {
     const ak_problem *problem = task->problem;
     bool runnable = ak_problem_runnable(problem, NULL) == AK_OK;
-    ak_buf list = AK_BUF(300);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(300);
     if (spec->implementation != NULL) {
         AK_DO(ak_problem_find(&task->implementation, problem, spec->implementation, err));
         const ak_implementation_spec *named = task->implementation;
@@ -132,7 +132,6 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
                          "their devices with --device ('autokernel doctor' lists them)",
                          problem->name, device->backend, list.data);
     }
-    ak_buf_free(&list);
     return status;
 }
 

@@ -273,14 +273,13 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
 {
     const ak_implementation_spec *implementation = task->implementation;
     const json_t *conditions = conditions_of(task);
-    ak_scope *scope = NULL;
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
     AK_DO(ak_task_scope(&scope, task, shape, config, err));
     *out = ak_task_broken_need(implementation, scope) == NULL;
     for (size_t i = 0; *out && config != NULL && i < json_array_size(conditions); i++) {
         const char *text = for_every_size(json_array_get(conditions, i));
         *out = text == NULL || holds(text, scope, implementation->where);
     }
-    ak_scope_free(scope);
     return AK_OK;
 }
 
@@ -288,7 +287,7 @@ ak_status ak_task_broken_condition(const char **out, const ak_task *task, const 
                                    const ak_config *config, ak_error *err)
 {
     const json_t *conditions = conditions_of(task);
-    ak_scope *scope = NULL;
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
     *out = NULL;
     AK_DO(ak_task_scope(&scope, task, shape, config, err));
     for (size_t i = 0; *out == NULL && i < json_array_size(conditions); i++) {
@@ -298,7 +297,6 @@ ak_status ak_task_broken_condition(const char **out, const ak_task *task, const 
                                : ak_json_text_or_null(condition, "Expression");
         *out = text == NULL || holds(text, scope, task->implementation->where) ? NULL : text;
     }
-    ak_scope_free(scope);
     return AK_OK;
 }
 

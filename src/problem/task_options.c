@@ -24,19 +24,16 @@ static ak_status add_defines(ak_options *out, const ak_task *task, const ak_conf
     const ak_implementation_spec *implementation = task->implementation;
     const char *name;
     json_t *text;
-    ak_scope *scope = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_task_scope(&scope, task, &task->shape, config, err));
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
+    AK_DO(ak_task_scope(&scope, task, &task->shape, config, err));
     json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text) {
         char line[160];
         int64_t value = 0;
-        AK_TRY(ak_expr_int(&value, json_string_value(text), scope, implementation->where, err));
+        AK_DO(ak_expr_int(&value, json_string_value(text), scope, implementation->where, err));
         (void)snprintf(line, sizeof line, "-D%.63s=%lld", name, (long long)value);
-        AK_TRY(ak_options_add(out, line, err));
+        AK_DO(ak_options_add(out, line, err));
     }
-out:
-    ak_scope_free(scope);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,

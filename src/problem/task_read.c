@@ -75,18 +75,17 @@ ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err)
 {
     static const pair_reader reader = {"size", set_size};
     const ak_problem *problem = task->problem;
-    ak_buf canonical = AK_BUF(TASK_TEXT_MAX);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf canonical = AK_BUF(TASK_TEXT_MAX);
     if (text != NULL && *text != 0 && strchr(text, '=') == NULL) {
         if (problem->size_count == 0) {
             return ak_fail(err, AK_INVALID, "%s has no sizes, so \"%.40s\" sets none",
                            problem->name, text);
         }
         for (size_t i = 0; i < problem->size_count; i++) {
-            AK_TRY(read_size(&task->shape.size[i], problem->sizes[i].name, text, err));
+            AK_DO(read_size(&task->shape.size[i], problem->sizes[i].name, text, err));
         }
     } else if (text != NULL) {
-        AK_TRY(read_pairs(task, text, &reader, err));
+        AK_DO(read_pairs(task, text, &reader, err));
     }
     for (size_t i = 0; i < problem->size_count; i++) {
         if (task->shape.size[i] == 0) {
@@ -95,10 +94,7 @@ ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err)
         ak_buf_print(&canonical, "%s%s=%lld", i == 0 ? "" : ",", problem->sizes[i].name,
                      (long long)task->shape.size[i]);
     }
-    AK_TRY(ak_buf_take(&task->size_text, &canonical, err));
-out:
-    ak_buf_free(&canonical);
-    return status;
+    return ak_buf_take(&task->size_text, &canonical, err);
 }
 
 /* ---- dtype, options -------------------------------------------------------------------------- */
@@ -111,7 +107,7 @@ ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_er
     if (!*given) {
         return AK_OK;
     }
-    ak_buf list = AK_BUF(100);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(100);
     bool found = false;
     const char *names[AK_COUNT(problem->dtypes) + 1] = {NULL};
     for (size_t i = 0; i < problem->dtype_count && !found; i++) {
@@ -130,7 +126,6 @@ ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_er
                                      problem->name, text, meant)
                            : ak_fail(err, AK_INVALID, "%s has no dtype \"%.40s\"; it has %s",
                                      problem->name, text, list.data);
-    ak_buf_free(&list);
     return status;
 }
 
@@ -218,9 +213,8 @@ ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err)
     for (size_t i = 0; i < problem->choice_count; i++) {
         task->choice[i] = -1;
     }
-    ak_buf canonical = AK_BUF(TASK_TEXT_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(text == NULL ? AK_OK : read_pairs(task, text, &reader, err));
+    AK_AT_END(ak_buf_free) ak_buf canonical = AK_BUF(TASK_TEXT_MAX);
+    AK_DO(text == NULL ? AK_OK : read_pairs(task, text, &reader, err));
     for (size_t i = 0; i < problem->choice_count; i++) {
         const ak_choice_spec *choice = &problem->choices[i];
         if (task->choice[i] < 0) {
@@ -237,8 +231,5 @@ ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err)
         ak_buf_print(&canonical, "%s" AK_OBJECTIVE_CHOICE "=%s", canonical.length == 0 ? "" : ",",
                      ak_objective_text(task->objective));
     }
-    AK_TRY(ak_buf_take(&task->choices_text, &canonical, err));
-out:
-    ak_buf_free(&canonical);
-    return status;
+    return ak_buf_take(&task->choices_text, &canonical, err);
 }

@@ -130,20 +130,10 @@ void ak_recording_close(ak_recording *recording)
         ak_space_free(recording->space);
         json_decref(recording->definition);
         json_decref(recording->environment);
-        ak_free(recording->configs);
-        ak_free(recording->records);
-        ak_free(recording->ascending);
-        ak_free(recording->path);
-        ak_free(recording->kernel);
-        ak_free(recording->device);
-        ak_free(recording->size);
-        ak_free(recording->objective);
-        ak_free(recording->unit);
-        ak_free(recording->implementation);
-        ak_free(recording->dtype);
-        ak_free(recording->choices);
-        ak_free(recording->rank);
-        ak_free(recording->stated_rank);
+        AK_FREE_ALL(recording->configs, recording->records, recording->ascending, recording->path,
+                    recording->kernel, recording->device, recording->size, recording->objective,
+                    recording->unit, recording->implementation, recording->dtype,
+                    recording->choices, recording->rank, recording->stated_rank);
         ak_scope_free(recording->constants);
         ak_scope_free(recording->device_facts);
         ak_free(recording);

@@ -121,18 +121,17 @@ static size_t view_trials(view *views, const ak_matrix *matrix, size_t skip)
 ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *matrix,
                         const char *from, const char *to, ak_error *err)
 {
-    ak_status status = AK_OK;
     const size_t columns = matrix->column_count;
-    uint16_t *row_from = ak_alloc(columns, sizeof *row_from);
-    uint16_t *row_to = ak_alloc(columns, sizeof *row_to);
-    view *views = ak_alloc(matrix->count, sizeof *views);
-    ak_outcome *pairs = ak_alloc(matrix->count, sizeof *pairs);
-    ak_report_change *changes = ak_alloc(columns, sizeof *changes);
+    AK_FREED uint16_t *row_from = ak_alloc(columns, sizeof *row_from);
+    AK_FREED uint16_t *row_to = ak_alloc(columns, sizeof *row_to);
+    AK_FREED view *views = ak_alloc(matrix->count, sizeof *views);
+    AK_FREED ak_outcome *pairs = ak_alloc(matrix->count, sizeof *pairs);
+    AK_FREED ak_report_change *changes = ak_alloc(columns, sizeof *changes);
     size_t found = 0;
     bool lost = row_from == NULL || row_to == NULL || views == NULL || pairs == NULL;
-    AK_TRY(ak_stored(!lost && changes != NULL, err));
-    AK_TRY(ak_matrix_row(row_from, matrix, from, err));
-    AK_TRY(ak_matrix_row(row_to, matrix, to, err));
+    AK_DO(ak_stored(!lost && changes != NULL, err));
+    AK_DO(ak_matrix_row(row_from, matrix, from, err));
+    AK_DO(ak_matrix_row(row_to, matrix, to, err));
     for (size_t c = 0; c < columns; c++) {
         const ak_matrix_column *column = &matrix->columns[c];
         if (row_from[c] == row_to[c] || row_from[c] == AK_MATRIX_NONE ||
@@ -150,11 +149,5 @@ ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *
     *out = changes;
     *count = found;
     changes = NULL;
-out:
-    ak_free(row_from);
-    ak_free(row_to);
-    ak_free(views);
-    ak_free(pairs);
-    ak_free(changes);
-    return status;
+    return AK_OK;
 }

@@ -32,26 +32,23 @@ static ak_status keep_parent(void *context, const ak_trial *trial, ak_error *err
 
 static ak_status find_parents(ak_gathered *out, ak_archive *archive, ak_error *err)
 {
-    ak_map *looked = ak_map_new();
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(looked, err));
+    AK_AT_END(ak_map_free_at) ak_map *looked = ak_map_new();
+    AK_DO(ak_made(looked, err));
     for (size_t i = 0; i < out->count; i++) {
         char id[24];
         (void)snprintf(id, sizeof id, "%lld", (long long)out->trials[i].id);
-        AK_TRY(ak_map_put(looked, id, i, err));
+        AK_DO(ak_map_put(looked, id, i, err));
     }
     for (size_t i = 0; i < out->count; i++) {
         const ak_archive_filter one = {.id = out->trials[i].parent, .simulated = true};
         char id[24];
         (void)snprintf(id, sizeof id, "%lld", (long long)one.id);
         if (one.id > 0 && !ak_map_get(NULL, looked, id)) {
-            AK_TRY(ak_map_put(looked, id, i, err));
-            AK_TRY(ak_archive_take(archive, &one, keep_parent, out, err));
+            AK_DO(ak_map_put(looked, id, i, err));
+            AK_DO(ak_archive_take(archive, &one, keep_parent, out, err));
         }
     }
-out:
-    ak_map_free(looked);
-    return status;
+    return AK_OK;
 }
 
 static ak_status sort_by_id(ak_gathered *out, ak_error *err)
@@ -89,9 +86,7 @@ void ak_gathered_clear(ak_gathered *gathered)
     for (size_t i = 0; i < gathered->parent_count; i++) {
         ak_trial_clear(&gathered->parents[i]);
     }
-    ak_free(gathered->trials);
-    ak_free(gathered->parents);
-    ak_free(gathered->by_id);
+    AK_FREE_ALL(gathered->trials, gathered->parents, gathered->by_id);
     ak_map_free(gathered->configs);
     *gathered = (ak_gathered){0};
 }

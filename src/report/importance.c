@@ -62,12 +62,11 @@ static ak_status add_parameter(reader *r, size_t column, ak_error *err)
 {
     const ak_matrix_column *from = &r->matrix.columns[column];
     ak_importance_parameter *p = &r->importance->parameters[r->importance->parameter_count];
-    uint16_t *level = NULL;
-    ak_status status = AK_OK;
+    AK_FREED uint16_t *level = NULL;
     r->columns[r->importance->parameter_count++] = column;
-    AK_TRY(ak_copy_text(&p->name, from->name, err));
-    AK_TRY(AK_NEW(p->values, from->count, err));
-    AK_TRY(AK_NEW(level, from->count, err));
+    AK_DO(ak_copy_text(&p->name, from->name, err));
+    AK_DO(AK_NEW(p->values, from->count, err));
+    AK_DO(AK_NEW(level, from->count, err));
     for (size_t i = 0; i < r->matrix.count; i++) {
         if (r->usable[i]) {
             ak_importance_value *value = &p->values[*cell(r, i, column)];
@@ -79,7 +78,7 @@ static ak_status add_parameter(reader *r, size_t column, ak_error *err)
         if (p->values[v].tried > 0) {
             ak_importance_value *value = &p->values[p->value_count];
             *value = p->values[v];
-            AK_TRY(ak_copy_text(&value->text, from->values[v], err));
+            AK_DO(ak_copy_text(&value->text, from->values[v], err));
             p->value_count++;
         }
     }
@@ -93,9 +92,7 @@ static ak_status add_parameter(reader *r, size_t column, ak_error *err)
     for (size_t i = 0; i < r->matrix.count; i++) {
         *cell(r, i, column) = r->usable[i] ? level[*cell(r, i, column)] : AK_MATRIX_NONE;
     }
-out:
-    ak_free(level);
-    return status;
+    return AK_OK;
 }
 
 /* Returns how many parameters a trial has and, in *same, whether `first` has the same ones. */
@@ -142,7 +139,7 @@ static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_er
 
 static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error *err)
 {
-    ak_buf key = AK_BUF(1u << 18);
+    AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(1u << 18);
     ak_buf_print(&key, "%s\n%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(t->kernel),
                  ak_or_empty(t->implementation), ak_or_empty(t->device), ak_or_empty(t->size),
                  ak_or_empty(t->dtype), ak_or_empty(t->choices), ak_or_empty(t->environment));
@@ -151,7 +148,6 @@ static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error
         *out = ak_map_count(tasks);
         status = ak_map_put(tasks, key.data, *out, err);
     }
-    ak_buf_free(&key);
     return status;
 }
 
@@ -177,9 +173,7 @@ static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *tr
 out:
     *tasks_seen = tasks == NULL ? 0 : ak_map_count(tasks);
     ak_map_free(tasks);
-    ak_free(sum);
-    ak_free(members);
-    ak_free(task);
+    AK_FREE_ALL(sum, members, task);
     return status;
 }
 
@@ -196,9 +190,7 @@ typedef struct table {
 
 static void table_free(table *t)
 {
-    ak_free((void *)t->trials);
-    ak_free(t->rows);
-    ak_free(t->y);
+    AK_FREE_ALL((void *)t->trials, t->rows, t->y);
 }
 
 static bool ordered(const ak_importance_parameter *parameter)
@@ -402,11 +394,8 @@ void ak_importance_clear(ak_importance *importance)
         for (size_t v = 0; v < p->value_count; v++) {
             ak_free(p->values[v].text);
         }
-        ak_free(p->values);
-        ak_free(p->name);
+        AK_FREE_ALL(p->values, p->name);
     }
-    ak_free(importance->parameters);
-    ak_free(importance->best.text);
-    ak_free(importance->worst.text);
+    AK_FREE_ALL(importance->parameters, importance->best.text, importance->worst.text);
     *importance = (ak_importance){0};
 }

@@ -66,18 +66,12 @@ json_t *ak_importance_to_json(const ak_importance *importance)
 ak_status ak_archive_importance(char **out_text, ak_archive *archive,
                                 const ak_archive_filter *filter, ak_error *err)
 {
-    ak_gathered gathered = {0};
-    ak_importance importance = {0};
-    json_t *object = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_gather(&gathered, archive, filter, err));
-    AK_TRY(ak_importance_of(&importance, gathered.trials, gathered.count, err));
+    AK_AT_END(ak_gathered_clear) ak_gathered gathered = {0};
+    AK_AT_END(ak_importance_clear) ak_importance importance = {0};
+    json_auto_t *object = NULL;
+    AK_DO(ak_gather(&gathered, archive, filter, err));
+    AK_DO(ak_importance_of(&importance, gathered.trials, gathered.count, err));
     object = ak_importance_to_json(&importance);
-    AK_TRY(ak_made(object, err));
-    AK_TRY(ak_json_text(out_text, object, err));
-out:
-    json_decref(object);
-    ak_importance_clear(&importance);
-    ak_gathered_clear(&gathered);
-    return status;
+    AK_DO(ak_made(object, err));
+    return ak_json_text(out_text, object, err);
 }

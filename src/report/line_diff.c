@@ -121,8 +121,6 @@ ak_status ak_line_diff(ak_line_change **out, size_t *count, const char *before, 
     *out = d.list;
     *count = d.count;
 out:
-    ak_free(d.common);
-    ak_free(d.before.list);
-    ak_free(d.after.list);
+    AK_FREE_ALL(d.common, d.before.list, d.after.list);
     return status;
 }

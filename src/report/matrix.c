@@ -45,26 +45,22 @@ static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *
                             ak_error *err)
 {
     ak_matrix_column *c = &r->matrix->columns[column];
-    ak_buf key = AK_BUF(VALUE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(VALUE_BYTES_MAX);
     ak_buf_print(&key, "%zu ", column);
     size_t prefix = key.length;
     ak_value_print(&key, value);
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&key, err));
+    AK_DO(ak_buf_status(&key, err));
     if (ak_map_get(at, r->values, key.data)) {
-        goto out;
+        return AK_OK;
     }
     *at = AK_MATRIX_NONE;
     if (c->count == AK_MATRIX_NONE) {
-        goto out;
+        return AK_OK;
     }
-    AK_TRY(AK_GROW(c->values, &c->capacity, c->count + 1, err));
-    AK_TRY(ak_copy_text(&c->values[c->count], key.data + prefix, err));
+    AK_DO(AK_GROW(c->values, &c->capacity, c->count + 1, err));
+    AK_DO(ak_copy_text(&c->values[c->count], key.data + prefix, err));
     *at = c->count++;
-    AK_TRY(ak_map_put(r->values, key.data, *at, err));
-out:
-    ak_buf_free(&key);
-    return status;
+    return ak_map_put(r->values, key.data, *at, err);
 }
 
 /* Adds the pairs of a configuration; adds none if it cannot be parsed. */
@@ -125,8 +121,7 @@ ak_status ak_matrix_of(ak_matrix *out, const ak_trial *trials, size_t count, ak_
     matrix = (ak_matrix){0};
 out:
     ak_matrix_clear(&matrix);
-    ak_free(ends);
-    ak_free(r.pairs);
+    AK_FREE_ALL(ends, r.pairs);
     ak_map_free(r.names);
     ak_map_free(r.values);
     return status;
@@ -138,17 +133,15 @@ void ak_matrix_clear(ak_matrix *matrix)
         for (size_t v = 0; v < matrix->columns[c].count; v++) {
             ak_free(matrix->columns[c].values[v]);
         }
-        ak_free((void *)matrix->columns[c].values);
-        ak_free(matrix->columns[c].name);
+        AK_FREE_ALL((void *)matrix->columns[c].values, matrix->columns[c].name);
     }
-    ak_free(matrix->columns);
-    ak_free(matrix->rows);
+    AK_FREE_ALL(matrix->columns, matrix->rows);
     *matrix = (ak_matrix){0};
 }
 
 ak_status ak_matrix_row(uint16_t *row, const ak_matrix *matrix, const char *config, ak_error *err)
 {
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     ak_status status = ak_config_text_to_json(&object, config, "configuration", err);
     for (size_t c = 0; status == AK_OK && c < matrix->column_count; c++) {
         const ak_matrix_column *column = &matrix->columns[c];
@@ -157,13 +150,11 @@ ak_status ak_matrix_row(uint16_t *row, const ak_matrix *matrix, const char *conf
         if (value == NULL) {
             continue;
         }
-        ak_buf text = AK_BUF(VALUE_BYTES_MAX);
+        AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(VALUE_BYTES_MAX);
         ak_value_print(&text, value);
         status = ak_buf_status(&text, err);
         size_t at = AK_FIND_TEXT(column->values, column->count, text.data);
         row[c] = (uint16_t)(at < column->count ? at : AK_MATRIX_NONE);
-        ak_buf_free(&text);
     }
-    json_decref(object);
     return status;
 }

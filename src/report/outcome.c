@@ -5,25 +5,21 @@
 
 json_t *ak_outcome_result(ak_archive *archive, const char *run)
 {
-    ak_run record = {0};
+    AK_AT_END(ak_run_clear) ak_run record = {0};
     json_t *result = NULL;
     if (ak_archive_get_run(&record, archive, run, NULL) != AK_OK ||
         ak_json_parse_text(&result, record.result_json, "result", NULL) != AK_OK) {
         result = NULL;
     }
-    ak_run_clear(&record);
     return result;
 }
 
 /* Returns whether the configuration, an object of the result, equals that of the trial, a text. */
 static bool same_config(const json_t *config, const char *text)
 {
-    json_t *other = NULL;
-    bool same = json_is_object(config) &&
-                ak_config_text_to_json(&other, text, "trial", NULL) == AK_OK &&
-                json_equal(config, other);
-    json_decref(other);
-    return same;
+    json_auto_t *other = NULL;
+    return json_is_object(config) && ak_config_text_to_json(&other, text, "trial", NULL) == AK_OK &&
+           json_equal(config, other);
 }
 
 /* Looks for the trial's configuration in a list of the result. */

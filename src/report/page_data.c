@@ -129,7 +129,7 @@ static json_t *talk_json(const json_t *conversation)
     static const char *const keys[] = {"reply", "state", "system", "brief"};
     size_t bytes = 0, i;
     json_t *talk = json_deep_copy(conversation), *texts = json_array(), *call;
-    ak_map *at = ak_map_new();
+    AK_AT_END(ak_map_free_at) ak_map *at = ak_map_new();
     bool good = talk != NULL && texts != NULL && at != NULL;
     for (size_t k = 0; good && k < AK_COUNT(keys); k++) {
         json_array_foreach(json_object_get(talk, "calls"), i, call) {
@@ -138,28 +138,21 @@ static json_t *talk_json(const json_t *conversation)
         }
     }
     good = good && ak_json_set(talk, "texts", json_incref(texts));
-    ak_map_free(at);
     json_decref(texts);
     return ak_json_whole(talk, good);
 }
 
 ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *err)
 {
-    ak_status status = AK_OK;
-    json_t *sections = NULL, *headline = NULL;
-    json_t *report = ak_report_object(model);
-    AK_TRY(ak_stored(report != NULL && cut_failures(report), err));
-    AK_TRY(headline_json(&headline, model, err));
-    AK_TRY(sections_json(&sections, model, err));
+    json_auto_t *sections = NULL, *headline = NULL;
+    json_auto_t *report = ak_report_object(model);
+    AK_DO(ak_stored(report != NULL && cut_failures(report), err));
+    AK_DO(headline_json(&headline, model, err));
+    AK_DO(sections_json(&sections, model, err));
     *out = json_pack("{s:i, s:s, s:O, s:O, s:o, s:s?, s:o, s:o, s:O?, s:O}", "schema", 1, "kind",
                      "run", "headline", headline, "report", report, "changes", changes_json(model),
                      "default", model->default_config, "trials", ak_page_trials(model), "talk",
                      model->conversation == NULL ? json_null() : talk_json(model->conversation),
                      "worth", model->worth, "sections", sections);
-    status = ak_made(*out, err);
-out:
-    json_decref(report);
-    json_decref(headline);
-    json_decref(sections);
-    return status;
+    return ak_made(*out, err);
 }

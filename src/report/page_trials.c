@@ -43,8 +43,7 @@ static ak_status choose(choice *out, const ak_report_model *model)
     bool *fast = ak_alloc(model->count, sizeof *fast);
     *out = (choice){.model = model, .at = ak_alloc(model->count, sizeof *out->at)};
     if (out->at == NULL || fast == NULL) {
-        ak_free(fast);
-        ak_free(out->at);
+        AK_FREE_ALL(fast, out->at);
         return AK_NO_MEMORY;
     }
     const size_t marked = mark_fast(fast, model), room = AK_PAGE_TRIALS_MAX - marked;
@@ -241,11 +240,10 @@ static json_t *reason_json(const char *text)
     if (text[length] == 0) {
         return json_string(text);
     }
-    ak_buf cut = AK_BUF(AK_PAGE_REASON_BYTES_MAX + 32);
+    AK_AT_END(ak_buf_free) ak_buf cut = AK_BUF(AK_PAGE_REASON_BYTES_MAX + 32);
     ak_buf_append(&cut, text, length);
     ak_buf_puts(&cut, " ... (cut)");
     json_t *value = cut.failed == AK_OK ? json_string(cut.data) : NULL;
-    ak_buf_free(&cut);
     return value;
 }
 
@@ -272,7 +270,7 @@ static ak_status index_of(json_int_t *out, ak_map *known, json_t *names, const c
 static bool add_texts(json_t *out, const choice *c, size_t column)
 {
     ak_map *known = ak_map_new();
-    json_t *list = json_array(), *names = json_array();
+    json_auto_t *list = json_array(), *names = json_array();
     const ak_field *field = field_of(texts[column].field);
     bool good = known != NULL && list != NULL && names != NULL, any = false;
     for (size_t i = 0; good && i < c->count; i++) {
@@ -289,8 +287,6 @@ static bool add_texts(json_t *out, const choice *c, size_t column)
         good = ak_json_set(out, texts[column].name, json_incref(list)) &&
                ak_json_set(out, texts[column].names, json_incref(names));
     }
-    json_decref(list);
-    json_decref(names);
     return good;
 }
 

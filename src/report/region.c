@@ -214,8 +214,6 @@ ak_status ak_region_find(ak_importance_region *out, const ak_region_data *data, 
     AK_TRY(list_conditions(&f, err));
     AK_TRY(choose(out, &f, err));
 out:
-    ak_free(scratch);
-    ak_free(f.order);
-    ak_free(f.conditions);
+    AK_FREE_ALL(scratch, f.order, f.conditions);
     return status;
 }

@@ -66,7 +66,7 @@ static void put_escaped(ak_buf *out, const char *text)
    equivalent. */
 static void put_data(ak_buf *out, const json_t *data)
 {
-    ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
     ak_json_print(&text, data, false);
     const char *from = text.data;
     for (const char *at = strchr(from, '<'); at != NULL; at = strchr(from, '<')) {
@@ -76,7 +76,6 @@ static void put_data(ak_buf *out, const json_t *data)
     }
     ak_buf_puts(out, from);
     out->failed = out->failed == AK_OK ? text.failed : out->failed;
-    ak_buf_free(&text);
 }
 
 static void put_policy(ak_buf *out, const ak_asset *style)
@@ -119,18 +118,15 @@ ak_status ak_page_print(ak_buf *out, const char *title, const json_t *data, ak_e
 static ak_status render(ak_buf *out, const ak_report_model *model, size_t width, ak_error *err)
 {
     (void)width;
-    ak_buf title = AK_BUF(4096);
-    json_t *data = NULL;
+    AK_AT_END(ak_buf_free) ak_buf title = AK_BUF(4096);
+    json_auto_t *data = NULL;
     AK_DO(ak_page_object(&data, model, err));
     ak_buf_print(&title, "autokernel: %.500s %.500s on %.500s", model->run.kernel, model->run.size,
                  model->run.device);
     if (title.length > 0) {
         ak_plain_line(title.data);
     }
-    ak_status status = ak_page_print(out, title.data, data, err);
-    ak_buf_free(&title);
-    json_decref(data);
-    return status;
+    return ak_page_print(out, title.data, data, err);
 }
 
 const ak_report_ops ak_report_html = {.name = "html", .render = render};

@@ -24,12 +24,11 @@ static void put_commands(ak_buf *out, const ak_section *section, size_t width)
 
 static void put_note(ak_buf *out, const char *note, size_t width)
 {
-    ak_buf text = AK_BUF(1 << 16);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(1 << 16);
     ak_buf_print(&text, "(%s)", note);
     ak_buf_puts(out, "  ");
     ak_layout_fill(out, text.data, width, INDENT, INDENT + 1);
     ak_buf_putc(out, '\n');
-    ak_buf_free(&text);
 }
 
 static void put_picture(ak_buf *out, const char *picture)

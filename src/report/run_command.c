@@ -46,7 +46,7 @@ static void list_option(ak_buf *out, const char *flag, const json_t *list)
 static void number_option(ak_buf *out, const char *flag, const json_t *options, const char *key)
 {
     const json_t *value = json_object_get(options, key);
-    ak_buf digits = AK_BUF(64);
+    AK_AT_END(ak_buf_free) ak_buf digits = AK_BUF(64);
     if (json_is_integer(value)) {
         ak_buf_print(&digits, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value)) {
@@ -56,7 +56,6 @@ static void number_option(ak_buf *out, const char *flag, const json_t *options, 
     if (json_number_value(value) > 0 || (json_is_integer(value) && strcmp(key, "seed") == 0)) {
         option(out, flag, digits.data);
     }
-    ak_buf_free(&digits);
 }
 
 /* Adds which language model is asked, where, at what prices and within what limits. */

@@ -188,14 +188,13 @@ double ak_report_rest(const ak_report_model *model)
 static ak_status find_group(size_t *index, ak_map *groups, const char *a, const char *b,
                             ak_error *err)
 {
-    ak_buf key = AK_BUF(1 << 20);
+    AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(1 << 20);
     ak_buf_print(&key, "%s\n%s", a, b);
     ak_status status = ak_buf_status(&key, err);
     if (status == AK_OK && !ak_map_get(index, groups, key.data)) {
         *index = ak_map_count(groups);
         status = ak_map_put(groups, key.data, *index, err);
     }
-    ak_buf_free(&key);
     return status;
 }
 
@@ -481,10 +480,8 @@ static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, a
 static ak_status with_map(ak_status (*group)(ak_report_model *, ak_map *, ak_error *),
                           ak_report_model *model, ak_error *err)
 {
-    ak_map *groups = ak_map_new();
-    ak_status status = groups == NULL ? ak_fail_memory(err) : group(model, groups, err);
-    ak_map_free(groups);
-    return status;
+    AK_AT_END(ak_map_free_at) ak_map *groups = ak_map_new();
+    return groups == NULL ? ak_fail_memory(err) : group(model, groups, err);
 }
 
 static bool stop(void *any, const ak_call *call)
@@ -531,30 +528,27 @@ static ak_status look_for_changes(ak_report_model *model, ak_archive *archive, a
 ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char *run,
                            ak_error *err)
 {
-    ak_report_model model = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_archive_get_run(&model.run, archive, run, err));
+    AK_AT_END(ak_report_model_clear) ak_report_model model = {0};
+    AK_DO(ak_archive_get_run(&model.run, archive, run, err));
     ak_archive_filter filter = {.run = model.run.id};
-    AK_TRY(read_record(&model, err));
-    AK_TRY(read_resumed(&model, archive, err));
-    AK_TRY(ak_archive_take(archive, &filter, keep_trial, &model, err));
-    AK_TRY(rank(&model, err));
-    AK_TRY(with_map(group_failures, &model, err));
-    AK_TRY(with_map(group_authors, &model, err));
-    AK_TRY(with_map(group_devices, &model, err));
-    AK_TRY(ak_matrix_of(&model.matrix, model.trials, model.count, err));
-    AK_TRY(compare_values(&model, err));
-    AK_TRY(ak_importance_of(&model.importance, model.trials, model.count, err));
-    AK_TRY(read_whereabouts(&model, archive, err));
-    AK_TRY(read_calls(&model, archive, err));
-    AK_TRY(look_for_changes(&model, archive, err));
+    AK_DO(read_record(&model, err));
+    AK_DO(read_resumed(&model, archive, err));
+    AK_DO(ak_archive_take(archive, &filter, keep_trial, &model, err));
+    AK_DO(rank(&model, err));
+    AK_DO(with_map(group_failures, &model, err));
+    AK_DO(with_map(group_authors, &model, err));
+    AK_DO(with_map(group_devices, &model, err));
+    AK_DO(ak_matrix_of(&model.matrix, model.trials, model.count, err));
+    AK_DO(compare_values(&model, err));
+    AK_DO(ak_importance_of(&model.importance, model.trials, model.count, err));
+    AK_DO(read_whereabouts(&model, archive, err));
+    AK_DO(read_calls(&model, archive, err));
+    AK_DO(look_for_changes(&model, archive, err));
     choose_best(&model);
-    AK_TRY(compare_with_default(&model, err));
+    AK_DO(compare_with_default(&model, err));
     *out = model;
     model = (ak_report_model){0};
-out:
-    ak_report_model_clear(&model);
-    return status;
+    return AK_OK;
 }
 
 void ak_report_model_clear(ak_report_model *model)
@@ -572,14 +566,7 @@ void ak_report_model_clear(ak_report_model *model)
     json_decref(model->result);
     json_decref(model->environment);
     json_decref(model->paths);
-    ak_free(model->trials);
-    ak_free(model->ranking);
-    ak_free(model->failures);
-    ak_free(model->steps);
-    ak_free(model->authors);
-    ak_free(model->devices);
-    ak_free(model->values);
-    ak_free(model->command);
-    ak_free(model->changed);
+    AK_FREE_ALL(model->trials, model->ranking, model->failures, model->steps, model->authors,
+                model->devices, model->values, model->command, model->changed);
     *model = (ak_report_model){0};
 }

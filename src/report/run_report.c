@@ -63,18 +63,13 @@ ak_status ak_report(char **out_text, ak_archive *archive, const char *run, const
 {
     size_t width = 0;
     const ak_report_ops *ops;
-    ak_report_model model = {0};
-    ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(need_format(&ops, &width, format, err));
-    AK_TRY(ak_report_gather(&model, archive, run, err));
-    AK_TRY(ops->print != NULL ? print_run(&text_out, ops, &model, width, err)
-                              : ops->render(&text_out, &model, width, err));
-    AK_TRY(ak_buf_take(out_text, &text_out, err));
-out:
-    ak_report_model_clear(&model);
-    ak_buf_free(&text_out);
-    return status;
+    AK_AT_END(ak_report_model_clear) ak_report_model model = {0};
+    AK_AT_END(ak_buf_free) ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
+    AK_DO(need_format(&ops, &width, format, err));
+    AK_DO(ak_report_gather(&model, archive, run, err));
+    AK_DO(ops->print != NULL ? print_run(&text_out, ops, &model, width, err)
+                             : ops->render(&text_out, &model, width, err));
+    return ak_buf_take(out_text, &text_out, err);
 }
 
 /* What was compared, in the forms that the formats print. */
@@ -88,21 +83,17 @@ static ak_status print_comparison(char **out_text, const comparison *c, const ak
                                   size_t width, ak_error *err)
 {
     char page_title[64];
-    ak_buf out = AK_BUF(AK_REPORT_BYTES_MAX);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf out = AK_BUF(AK_REPORT_BYTES_MAX);
     if (ops->print != NULL) {
         ops->print(&out, c->title, &c->sections, width);
     } else if (ops == &ak_report_html) {
         (void)snprintf(page_title, sizeof page_title, "autokernel: %s", c->title);
-        AK_TRY(ak_page_print(&out, page_title, c->object, err));
+        AK_DO(ak_page_print(&out, page_title, c->object, err));
     } else {
         ak_json_print(&out, c->object, true);
         ak_buf_putc(&out, '\n');
     }
-    AK_TRY(ak_buf_take(out_text, &out, err));
-out:
-    ak_buf_free(&out);
-    return status;
+    return ak_buf_take(out_text, &out, err);
 }
 
 ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *run,

@@ -80,20 +80,18 @@ void ak_section_cellf(ak_section_builder *b, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    ak_buf out = formatted(b, format, args);
+    AK_AT_END(ak_buf_free) ak_buf out = formatted(b, format, args);
     va_end(args);
     ak_section_cell(b, out.data);
-    ak_buf_free(&out);
 }
 
 void ak_section_cell_if(ak_section_builder *b, bool known, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    ak_buf out = formatted(b, format, args);
+    AK_AT_END(ak_buf_free) ak_buf out = formatted(b, format, args);
     va_end(args);
     ak_section_cell(b, known ? out.data : "-");
-    ak_buf_free(&out);
 }
 
 void ak_section_pair(ak_section_builder *b, const char *label, const char *text)
@@ -108,10 +106,9 @@ void ak_section_pairf(ak_section_builder *b, const char *label, const char *form
 {
     va_list args;
     va_start(args, format);
-    ak_buf out = formatted(b, format, args);
+    AK_AT_END(ak_buf_free) ak_buf out = formatted(b, format, args);
     va_end(args);
     ak_section_pair(b, label, out.data);
-    ak_buf_free(&out);
 }
 
 void ak_section_figure(ak_section_builder *b, const char *format, double value)
@@ -131,7 +128,7 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    ak_buf out = formatted(b, format, args);
+    AK_AT_END(ak_buf_free) ak_buf out = formatted(b, format, args);
     va_end(args);
     char *kept = ak_arena_strndup(b->sections->arena, out.data, out.length);
     if (kept == NULL && b->status == AK_OK) {
@@ -141,7 +138,6 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
         ak_plain_line(kept);
     }
     b->section->note = kept;
-    ak_buf_free(&out);
 }
 
 void ak_section_note_roofline(ak_section_builder *b, double efficiency, bool memory_bound)

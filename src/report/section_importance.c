@@ -59,7 +59,7 @@ static void add_coverage(ak_section_builder *b, const ak_importance *importance)
         "Each value is shown with its number of trials and, if some failed, how many worked.";
     for (size_t i = 0; i < importance->parameter_count; i++) {
         const ak_importance_parameter *p = &importance->parameters[i];
-        ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
         for (size_t v = 0; v < p->value_count; v++) {
             const ak_importance_value *value = &p->values[v];
             ak_buf_print(&text, "%s%s (%zu", v == 0 ? "" : ", ", value->text, value->tried);
@@ -70,7 +70,6 @@ static void add_coverage(ak_section_builder *b, const ak_importance *importance)
         }
         ak_section_cell(b, p->name);
         ak_section_cell(b, text.failed == AK_LIMIT ? "(too many to show)" : text.data);
-        ak_buf_free(&text);
     }
 }
 

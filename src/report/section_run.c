@@ -32,7 +32,7 @@ static void flatten(ak_section_builder *b, const char *prefix, const json_t *val
         ak_section_pair(b, prefix, json_string_value(value));
         return;
     }
-    ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
     ak_json_print(&text, value, false);
     if (text.failed == AK_LIMIT) {
         ak_section_pair(b, prefix, "(too long to show)");
@@ -40,7 +40,6 @@ static void flatten(ak_section_builder *b, const char *prefix, const json_t *val
         b->status = ak_buf_status(&text, b->err);
         ak_section_pair(b, prefix, text.data);
     }
-    ak_buf_free(&text);
 }
 
 static void add_run(ak_section_builder *b, const ak_report_model *model)
@@ -252,7 +251,7 @@ static void note_finish(ak_section_builder *b, const ak_report_model *model, con
                         bool overlap)
 {
     static const ak_speed_doubt doubts[] = {AK_DOUBT_VARIES, AK_DOUBT_CONTROL, AK_DOUBT_BUSY};
-    ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
     ak_buf_puts(&note, model->baseline == NULL && model->best.speedup <= 0
                            ? "Speeds are relative to the first finalist: neither a library nor the "
                              "default was measured."
@@ -277,7 +276,6 @@ static void note_finish(ak_section_builder *b, const ak_report_model *model, con
     if (ak_buf_status(&note, NULL) == AK_OK) {
         ak_section_notef(b, "%s", note.data);
     }
-    ak_buf_free(&note);
 }
 
 /* Adds "#1 tuned", "#2" for a configuration, by its rank, and the name for a library. */
@@ -360,7 +358,7 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
     b->section->note = "The first is shown in full, the others by their differences from it.";
     for (size_t i = 0; i < model->ok_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_trial *trial = model->ranking[i];
-        ak_buf changes = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        AK_AT_END(ak_buf_free) ak_buf changes = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
         if (i > 0) {
             ak_buf_unshared(&changes, trial->config, model->ranking[0]->config);
         }
@@ -388,7 +386,6 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
                                                : changes.data,
                          trial->same_code ? AK_SAME_CODE : "",
                          ak_report_is_resumed(model, trial) ? " (resumed)" : "");
-        ak_buf_free(&changes);
     }
 }
 

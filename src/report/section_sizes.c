@@ -62,7 +62,7 @@ static size_t place_of(const json_t *table, const json_t *config)
    decided. */
 static void note_loss(ak_section_builder *b, const json_t *result, const json_t *table)
 {
-    ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
     const ak_sizes_lost lost = ak_sizes_lost_of(result);
     const char *method = strcmp(text_of(table, "method"), "exact") == 0
                              ? "the best choice of all"
@@ -83,7 +83,6 @@ static void note_loss(ak_section_builder *b, const json_t *result, const json_t 
     if (ak_buf_status(&note, NULL) == AK_OK) {
         ak_section_notef(b, "%s", note.data);
     }
-    ak_buf_free(&note);
 }
 
 static void add_table(ak_section_builder *b, const json_t *result, const json_t *table)
@@ -95,13 +94,12 @@ static void add_table(ak_section_builder *b, const json_t *result, const json_t 
     for (size_t i = 0; i < json_array_size(chosen); i++) {
         json_int_t at = json_integer_value(json_array_get(chosen, i));
         const json_t *config = json_array_get(all, (size_t)at);
-        char *text = NULL;
+        AK_FREED char *text = NULL;
         ak_section_cellf(b, "%zu", i + 1);
         if (json_is_object(config) && b->status == AK_OK) {
             b->status = ak_config_text_from_json(&text, config, NULL, "result", b->err);
         }
         ak_section_cell(b, text == NULL ? "-" : text);
-        ak_free(text);
     }
 }
 
@@ -153,7 +151,7 @@ static void add_stability(ak_section_builder *b, const json_t *result)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         const json_t *winner_of = json_object_get(one, "winner_of");
-        ak_buf names = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        AK_AT_END(ak_buf_free) ak_buf names = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
         for (size_t s = 0; s < json_array_size(winner_of); s++) {
             const char *name = json_string_value(json_array_get(winner_of, s));
             ak_buf_print(&names, "%s%s", s == 0 ? "" : "; ", name == NULL ? "-" : name);
@@ -164,7 +162,6 @@ static void add_stability(ak_section_builder *b, const json_t *result)
         ak_section_cell(b, text_of(one, "worst_size"));
         sizes_cell(b, one, "undecided");
         sizes_cell(b, one, "unusable");
-        ak_buf_free(&names);
     }
 }
 

@@ -24,19 +24,14 @@ ak_status ak_study_object(json_t **out, const char *kind, const char *ended, con
 
 ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err)
 {
-    ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
-    json_t *page = NULL;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
+    json_auto_t *page = NULL;
     if (strcmp(kind, AK_STUDY) != 0 && strcmp(kind, AK_SIMULATION) != 0) {
         return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
     }
-    AK_TRY(ak_study_object(&page, kind, NULL, json, err));
-    AK_TRY(ak_page_print(
+    AK_DO(ak_study_object(&page, kind, NULL, json, err));
+    AK_DO(ak_page_print(
         &text, strcmp(kind, AK_STUDY) == 0 ? "autokernel: study" : "autokernel: simulation", page,
         err));
-    AK_TRY(ak_buf_take(out, &text, err));
-out:
-    ak_buf_free(&text);
-    json_decref(page);
-    return status;
+    return ak_buf_take(out, &text, err);
 }

@@ -75,70 +75,57 @@ static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t
 static ak_status take(void *context, const ak_run *run, ak_error *err)
 {
     gathering *g = context;
-    ak_status status = AK_OK;
-    json_t *environment = NULL, *result = NULL;
+    json_auto_t *environment = NULL, *result = NULL;
     const ak_archive_filter filter = {.run = run->id, .simulated = true};
-    AK_TRY(ak_json_parse_text(&environment, run->environment_json, "run", err));
-    AK_TRY(ak_json_parse_text(&result, run->result_json, "run", err));
-    AK_TRY(ak_config_text_in_result(result, err));
+    AK_DO(ak_json_parse_text(&environment, run->environment_json, "run", err));
+    AK_DO(ak_json_parse_text(&result, run->result_json, "run", err));
+    AK_DO(ak_config_text_in_result(result, err));
     const char *hash = ak_json_text_or_null(environment, "source");
     if (hash == NULL) {
-        goto out; /* the run did not record the hash of its sources */
+        return AK_OK; /* the run did not record the hash of its sources */
     }
-    AK_TRY(find_version(g, run, hash, err));
+    AK_DO(find_version(g, run, hash, err));
     g->version->runs++;
     json_decref(g->version->environment);
     g->version->environment = json_incref(environment);
     if (strcmp(run->id, g->out->run.id) == 0) {
         g->out->at = (size_t)(g->version - g->out->list);
     }
-    AK_TRY(take_best(g->version, run, result, err));
-    AK_TRY(ak_archive_each(g->archive, &filter, take_trial, g, err));
-out:
-    json_decref(environment);
-    json_decref(result);
-    return status;
+    AK_DO(take_best(g->version, run, result, err));
+    return ak_archive_each(g->archive, &filter, take_trial, g, err);
 }
 
 ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_versions v = {.at = SIZE_MAX};
-    json_t *result = NULL;
+    AK_AT_END(ak_versions_clear) ak_versions v = {.at = SIZE_MAX};
+    json_auto_t *result = NULL;
     gathering g = {.out = &v, .archive = archive};
-    AK_TRY(ak_archive_get_run(&v.run, archive, run, err));
-    AK_TRY(ak_json_parse_text(&result, v.run.result_json, "run", err));
-    AK_TRY(ak_config_text_in_result(result, err));
+    AK_DO(ak_archive_get_run(&v.run, archive, run, err));
+    AK_DO(ak_json_parse_text(&result, v.run.result_json, "run", err));
+    AK_DO(ak_config_text_in_result(result, err));
     const char *config = ak_json_text_at(json_object_get(result, "best"), "config");
-    AK_TRY(config[0] == 0 ? AK_OK : ak_trial_set_text(&v.config, config, err));
-    AK_TRY(ak_archive_runs_like(archive, &v.run, take, &g, err));
-    AK_TRY(v.at != SIZE_MAX ? AK_OK
-                            : ak_fail(err, AK_NOT_FOUND,
-                                      "run %s does not say which sources it was made of, so its "
-                                      "versions are not known",
-                                      v.run.id));
+    AK_DO(config[0] == 0 ? AK_OK : ak_trial_set_text(&v.config, config, err));
+    AK_DO(ak_archive_runs_like(archive, &v.run, take, &g, err));
+    AK_DO(v.at != SIZE_MAX ? AK_OK
+                           : ak_fail(err, AK_NOT_FOUND,
+                                     "run %s does not say which sources it was made of, so its "
+                                     "versions are not known",
+                                     v.run.id));
     *out = v;
     v = (ak_versions){0};
-out:
-    json_decref(result);
-    ak_versions_clear(&v);
-    return status;
+    return AK_OK;
 }
 
 void ak_versions_clear(ak_versions *versions)
 {
     for (size_t i = 0; i < versions->count; i++) {
         ak_kernel_version *v = &versions->list[i];
-        ak_free(v->hash);
-        ak_free(v->since);
-        ak_free(v->run);
-        ak_free(v->config);
+        AK_FREE_ALL(v->hash, v->since, v->run, v->config);
         json_decref(v->environment);
         json_decref(v->noise);
         ak_pack_clear(&v->sources);
     }
-    ak_free(versions->list);
-    ak_free(versions->config);
+    AK_FREE_ALL(versions->list, versions->config);
     ak_run_clear(&versions->run);
     *versions = (ak_versions){0};
 }
@@ -209,7 +196,7 @@ static void add_same(ak_section_builder *b, const ak_versions *v)
 static void add_lines(ak_section_builder *b, const char *name, const char *before,
                       const char *after)
 {
-    ak_line_change *list = NULL;
+    AK_FREED ak_line_change *list = NULL;
     size_t count = 0;
     if (b->status != AK_OK) {
         return;
@@ -228,14 +215,13 @@ static void add_lines(ak_section_builder *b, const char *name, const char *befor
         ak_section_cellf(b, "(and %zu line%s more)", count - LINES_SHOWN,
                          ak_plural(count - LINES_SHOWN));
     }
-    ak_free(list);
 }
 
 /* Notes which other members of the environment differ, because they may also explain a change of
    speed. */
 static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
 {
-    ak_buf others = AK_BUF(4096);
+    AK_AT_END(ak_buf_free) ak_buf others = AK_BUF(4096);
     const char *key;
     json_t *value;
     json_object_foreach(v->list[at].environment, key, value) {
@@ -247,7 +233,6 @@ static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
     ak_section_notef(b, "From version %zu to version %zu.%s%s%s", at, at + 1,
                      others.length == 0 ? "" : " The environment differs also in: ",
                      others.length == 0 ? "" : others.data, others.length == 0 ? "" : ".");
-    ak_buf_free(&others);
 }
 
 static void add_changes(ak_section_builder *b, const ak_versions *v, size_t at)

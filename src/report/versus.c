@@ -30,15 +30,14 @@ static int by_ratio(const void *a, const void *b)
    trial of a configuration in it is the best one. */
 static ak_status find_common(ak_versus *v, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_map *of_a = ak_map_new();
+    AK_AT_END(ak_map_free_at) ak_map *of_a = ak_map_new();
     size_t at;
     v->common = ak_alloc(v->b.ok_count, sizeof *v->common);
-    AK_TRY(ak_stored(of_a != NULL && v->common != NULL, err));
+    AK_DO(ak_stored(of_a != NULL && v->common != NULL, err));
     for (size_t i = 0; i < v->a.ok_count; i++) {
         if (!ak_report_is_resumed(&v->a, v->a.ranking[i]) &&
             !ak_map_get(NULL, of_a, v->a.ranking[i]->config)) {
-            AK_TRY(ak_map_put(of_a, v->a.ranking[i]->config, i, err));
+            AK_DO(ak_map_put(of_a, v->a.ranking[i]->config, i, err));
         }
     }
     for (size_t i = 0; i < v->b.ok_count; i++) {
@@ -49,15 +48,13 @@ static ak_status find_common(ak_versus *v, ak_error *err)
             v->common[v->common_count++] =
                 (ak_versus_common){.a = a, .b = b, .ratio = ak_trial_cost(a) / ak_trial_cost(b)};
             /* The configuration is done: B's slower trials of it must not match again. */
-            AK_TRY(ak_map_put(of_a, b->config, v->a.ok_count, err));
+            AK_DO(ak_map_put(of_a, b->config, v->a.ok_count, err));
         }
     }
     if (v->common_count > 0) {
         qsort(v->common, v->common_count, sizeof *v->common, by_ratio);
     }
-out:
-    ak_map_free(of_a);
-    return status;
+    return AK_OK;
 }
 
 /* Returns whether the best of both runs have one configuration, of which both archived the same
@@ -77,11 +74,10 @@ static bool is_same_code(const ak_versus *v)
 ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,
                            ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_versus v = {0};
-    AK_TRY(ak_report_gather(&v.a, archive, a, err));
-    AK_TRY(ak_report_gather(&v.b, archive, b, err));
-    AK_TRY(find_common(&v, err));
+    AK_AT_END(ak_versus_clear) ak_versus v = {0};
+    AK_DO(ak_report_gather(&v.a, archive, a, err));
+    AK_DO(ak_report_gather(&v.b, archive, b, err));
+    AK_DO(find_common(&v, err));
     const ak_report_best *x = &v.a.best, *y = &v.b.best;
     if (x->found && y->found) {
         v.speed = ak_apart_speed(
@@ -91,9 +87,7 @@ ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, c
     }
     *out = v;
     v = (ak_versus){0};
-out:
-    ak_versus_clear(&v);
-    return status;
+    return AK_OK;
 }
 
 void ak_versus_clear(ak_versus *versus)
@@ -246,14 +240,13 @@ static void differing(ak_section_builder *b, const char *label, const json_t *of
     }
     ak_section_cell(b, label);
     for (size_t i = 0; i < 2; i++) {
-        ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
         if (values[i] != NULL) {
             print(&text, values[i]);
         }
         ak_section_cell(b, text.failed != AK_OK ? "(too long to show)"
                            : text.length == 0   ? "-"
                                                 : text.data);
-        ak_buf_free(&text);
     }
 }
 

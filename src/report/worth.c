@@ -215,11 +215,10 @@ static ak_status count_trials(worth *w, ak_archive *archive, ak_error *err)
             p->by_status[t->status]++;
         }
         if (!ak_map_get(NULL, w->run_ids, t->run)) {
-            json_t *result = ak_outcome_result(archive, t->run);
+            json_auto_t *result = ak_outcome_result(archive, t->run);
             status = ak_map_put(w->run_ids, t->run, i, err);
             judge_run(w, result, t->run);
             count_run(w, result, t->run);
-            json_decref(result);
         }
     }
     return status;

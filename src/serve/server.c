@@ -95,7 +95,7 @@ static int reply_error(server *s, struct MHD_Connection *connection, const ak_er
 
 static int reply_json(server *s, struct MHD_Connection *connection, json_t *value)
 {
-    ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
     int done = AK_MHD_NO;
     if (value != NULL) {
         ak_json_print(&text, value, false);
@@ -103,7 +103,6 @@ static int reply_json(server *s, struct MHD_Connection *connection, json_t *valu
     if (value != NULL && ak_buf_status(&text, NULL) == AK_OK) {
         done = reply(s, connection, 200, json_kind, text.data, text.length);
     }
-    ak_buf_free(&text);
     json_decref(value);
     return done;
 }
@@ -114,7 +113,7 @@ static const char live_script[] = "src/serve/page/live.js";
 
 static int show_page(server *s, struct MHD_Connection *connection)
 {
-    ak_buf page = AK_BUF(1 << 16);
+    AK_AT_END(ak_buf_free) ak_buf page = AK_BUF(1 << 16);
     ak_buf_puts(&page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                        "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -127,10 +126,8 @@ static int show_page(server *s, struct MHD_Connection *connection)
                      ak_fs_base(ak_page_scripts[i]));
     }
     ak_buf_puts(&page, "<script src=\"/assets/live.js\"></script>\n</body>\n</html>\n");
-    int done =
-        page.failed != AK_OK ? AK_MHD_NO : reply(s, connection, 200, html, page.data, page.length);
-    ak_buf_free(&page);
-    return done;
+    return page.failed != AK_OK ? AK_MHD_NO
+                                : reply(s, connection, 200, html, page.data, page.length);
 }
 
 /* Sends a script or the style. The name is only compared with the known assets; it never becomes a
@@ -155,9 +152,8 @@ static int show_asset(server *s, struct MHD_Connection *connection, const char *
 /* Makes the data of a run's page, unless the data made last are of this run and still current. */
 static ak_status make_run(server *s, const char *id, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_report_model model = {0};
-    json_t *page = NULL;
+    AK_AT_END(ak_report_model_clear) ak_report_model model = {0};
+    json_auto_t *page = NULL;
     char place[AK_WATCH_PLACE_BYTES];
     int64_t killed;
     ak_watch_place(place, s->watch);
@@ -166,19 +162,15 @@ static ak_status make_run(server *s, const char *id, ak_error *err)
         s->page_killed == killed) {
         return AK_OK;
     }
-    ak_free(s->page_id);
-    ak_free(s->page);
+    AK_FREE_ALL(s->page_id, s->page);
     s->page_id = s->page = NULL;
-    AK_TRY(ak_report_gather(&model, ak_watch_archive(s->watch), id, err));
-    AK_TRY(ak_page_object(&page, &model, err));
-    AK_TRY(ak_json_text(&s->page, page, err));
-    AK_TRY(ak_copy_text(&s->page_id, id, err));
+    AK_DO(ak_report_gather(&model, ak_watch_archive(s->watch), id, err));
+    AK_DO(ak_page_object(&page, &model, err));
+    AK_DO(ak_json_text(&s->page, page, err));
+    AK_DO(ak_copy_text(&s->page_id, id, err));
     memcpy(s->page_place, place, sizeof place);
     s->page_killed = killed;
-out:
-    json_decref(page);
-    ak_report_model_clear(&model);
-    return status;
+    return AK_OK;
 }
 
 static bool is_run_id(const char *id)
@@ -299,14 +291,13 @@ static const char *header_of(server *s, struct MHD_Connection *connection, const
    browser's address bar. */
 static int take_token(server *s, struct MHD_Connection *connection)
 {
-    ak_buf cookie = AK_BUF(AK_KEY_MAX + 128);
+    AK_AT_END(ak_buf_free) ak_buf cookie = AK_BUF(AK_KEY_MAX + 128);
     struct MHD_Response *response =
         s->mhd->MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", AK_MHD_PERSISTENT);
     ak_buf_print(&cookie, "autokernel=%s; HttpOnly; SameSite=Strict; Path=/", s->gate.token);
     bool good = response != NULL && cookie.failed == AK_OK &&
                 s->mhd->MHD_add_response_header(response, "Set-Cookie", cookie.data) &&
                 s->mhd->MHD_add_response_header(response, "Location", "/");
-    ak_buf_free(&cookie);
     return good ? queue(s, connection, 303, html, response) : AK_MHD_NO;
 }
 
@@ -433,8 +424,7 @@ static void close_server(server *s)
     }
     ak_watch_close(s->watch);
     ak_key_free(s->token);
-    ak_free(s->page_id);
-    ak_free(s->page);
+    AK_FREE_ALL(s->page_id, s->page);
 }
 
 /* Serves until it is cancelled. A poll that fails, for example because the archive is locked, is
@@ -467,21 +457,20 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
 
 ak_status ak_serve(const ak_serve_options *options, ak_error *err)
 {
-    ak_status status = AK_OK;
-    server s = {.gate = {.port = options->port}};
+    AK_AT_END(close_server) server s = {.gate = {.port = options->port}};
     const char *address = options->address == NULL ? "127.0.0.1" : options->address;
     int socket_fd = -1;
     char url[120];
-    AK_TRY(ak_mhd_load(&s.mhd, err));
+    AK_DO(ak_mhd_load(&s.mhd, err));
     if (options->token_file != NULL) {
-        AK_TRY(ak_key_read(&s.token, NULL, options->token_file, err));
-        AK_TRY(check_token(s.token, options->token_file, err));
+        AK_DO(ak_key_read(&s.token, NULL, options->token_file, err));
+        AK_DO(check_token(s.token, options->token_file, err));
         s.gate.token = s.token;
     }
-    AK_TRY(ak_watch_open(&s.watch, options->archive, err));
+    AK_DO(ak_watch_open(&s.watch, options->archive, err));
     s.gate.address = address;
     s.streams = (ak_streams){.mhd = s.mhd, .watch = s.watch};
-    AK_TRY(listen_at(&socket_fd, &s.gate.port, address, s.gate.token != NULL, err));
+    AK_DO(listen_at(&socket_fd, &s.gate.port, address, s.gate.token != NULL, err));
     s.daemon = s.mhd->MHD_start_daemon(
         AK_MHD_USE_EPOLL | AK_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, &s,
         AK_MHD_OPTION_LISTEN_SOCKET, socket_fd, AK_MHD_OPTION_CONNECTION_LIMIT,
@@ -489,15 +478,11 @@ ak_status ak_serve(const ak_serve_options *options, ak_error *err)
         AK_SERVE_IDLE_S, AK_MHD_OPTION_NOTIFY_CONNECTION, notice, &s, AK_MHD_OPTION_END);
     if (s.daemon == NULL) {
         (void)close(socket_fd);
-        status = ak_fail(err, AK_IO, "the dashboard cannot be started on port %u", s.gate.port);
-        goto out;
+        return ak_fail(err, AK_IO, "the dashboard cannot be started on port %u", s.gate.port);
     }
     (void)snprintf(url, sizeof url, "http://%s:%u/", address, s.gate.port);
     if (options->ready != NULL) {
         options->ready(options->context, url);
     }
-    AK_TRY(run(&s, options->cancel, err));
-out:
-    close_server(&s);
-    return status;
+    return run(&s, options->cancel, err);
 }

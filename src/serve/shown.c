@@ -27,7 +27,7 @@ json_t *ak_shown_subject(const json_t *result, bool simulated)
         json_object_get(json_array_get(json_object_get(result, "strategies"), 0), "recordings");
     const json_t *about = simulated ? json_array_get(recordings, 0) : result;
     size_t more = json_array_size(recordings) > 1 ? json_array_size(recordings) - 1 : 0;
-    ak_buf text = AK_BUF(4096);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
     const char *size = ak_json_text_at(about, "size");
     ak_buf_print(&text, "%.1000s%s%.1000s on %.1000s", ak_json_text_at(about, "kernel"),
                  size[0] == 0 ? "" : " ", size, ak_json_text_at(about, "device"));
@@ -38,7 +38,6 @@ json_t *ak_shown_subject(const json_t *result, bool simulated)
     char *clean = text.failed == AK_OK ? ak_utf8_clean(text.data) : NULL;
     json_t *subject = clean == NULL ? NULL : json_string(clean);
     ak_free(clean);
-    ak_buf_free(&text);
     return subject;
 }
 

@@ -13,7 +13,7 @@ static void put_field(ak_buf *out, const char *name, const char *text)
 
 void ak_sse_put(ak_buf *out, const char *id, const char *event, const json_t *data)
 {
-    ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
     ak_json_print(&text, data, false);
     if (id != NULL) {
         put_field(out, "id", id);
@@ -22,5 +22,4 @@ void ak_sse_put(ak_buf *out, const char *id, const char *event, const json_t *da
     put_field(out, "data", text.data);
     ak_buf_putc(out, '\n');
     out->failed = out->failed == AK_OK ? text.failed : out->failed;
-    ak_buf_free(&text);
 }

@@ -57,8 +57,8 @@ static void tell(ak_stream *one, const char *since)
     char place[AK_WATCH_PLACE_BYTES];
     int64_t version;
     const ak_watch *watch = one->owner->watch;
-    json_t *studies = ak_watch_studies(watch, since);
-    json_t *runs = ak_watch_runs(watch, since);
+    json_auto_t *studies = ak_watch_studies(watch, since);
+    json_auto_t *runs = ak_watch_runs(watch, since);
     ak_watch_place(place, watch);
     tell_list(one, "studies", studies, json_array_size(runs) > 0 ? since : place);
     tell_list(one, "runs", runs, place);
@@ -66,8 +66,6 @@ static void tell(ak_stream *one, const char *since)
     tell_state(one, &one->fleets, version, "fleets", fleets);
     const json_t *killed = ak_watch_killed(&version, watch);
     tell_state(one, &one->killed, version, "killed", killed);
-    json_decref(studies);
-    json_decref(runs);
 }
 
 static ssize_t read_stream(void *context, uint64_t position, char *out, size_t max)

@@ -113,8 +113,7 @@ static bool add_run(void *context, const ak_overview_run *run)
     w->status = s->id == NULL ? ak_fail_memory(w->err) : take(s, run, w->err);
     w->status = w->status == AK_OK ? ak_map_put(w->by_id, s->id, w->count, w->err) : w->status;
     if (w->status != AK_OK) {
-        ak_free(s->id);
-        ak_free(s->ended);
+        AK_FREE_ALL(s->id, s->ended);
         json_decref(s->shown);
         return false;
     }
@@ -206,12 +205,11 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
 
 static bool add_fleet(void *context, const ak_overview_fleet *fleet)
 {
-    json_t *said = NULL;
+    json_auto_t *said = NULL;
     (void)ak_json_parse(&said, fleet->workers_json, strlen(fleet->workers_json), "fleet", NULL);
     json_t *object =
         json_pack("{s:s?, s:s?, s:s?, s:s?, s:o}", "id", fleet->id, "run", fleet->run, "about",
                   fleet->about, "seen", fleet->seen, "workers", ak_shown_workers(said));
-    json_decref(said);
     return ak_json_append(context, object);
 }
 
@@ -375,18 +373,14 @@ void ak_watch_close(ak_watch *w)
     for (size_t i = 0; i < w->count; i++) {
         json_decref(w->runs[i].shown);
         json_decref(w->runs[i].devices);
-        ak_free(w->runs[i].id);
-        ak_free(w->runs[i].ended);
-        ak_free(w->runs[i].process);
+        AK_FREE_ALL(w->runs[i].id, w->runs[i].ended, w->runs[i].process);
     }
     json_decref(w->killed);
     json_decref(w->studies);
     json_decref(w->fleets);
     ak_archive_close(w->archive);
     ak_map_free(w->by_id);
-    ak_free(w->runs);
-    ak_free(w->path);
-    ak_free(w);
+    AK_FREE_ALL(w->runs, w->path, w);
 }
 
 ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)

@@ -167,30 +167,23 @@ static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entr
     forget_former_hash(one);
     take_time(&one->trial, filter.choices, entry);
 out:
-    ak_free(size);
-    ak_free(config);
+    AK_FREE_ALL(size, config);
     return status;
 }
 
 static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
 {
-    ak_status status = AK_OK;
-    json_t *file = NULL;
-    ak_run run = {0};
-    AK_TRY(ak_format_dispatch_table(&file, b->archive, request->filter, err));
-    AK_TRY(ak_archive_get_run(&run, b->archive, ak_json_text_at(file, "run"), err));
+    json_auto_t *file = NULL;
+    AK_AT_END(ak_run_clear) ak_run run = {0};
+    AK_DO(ak_format_dispatch_table(&file, b->archive, request->filter, err));
+    AK_DO(ak_archive_get_run(&run, b->archive, ak_json_text_at(file, "run"), err));
     const json_t *sizes = json_object_get(file, "sizes");
     b->warnings = json_incref(json_object_get(file, "warnings"));
     for (size_t i = 0; i < json_array_size(sizes); i++) {
-        AK_TRY(take_entry(b, file, json_array_get(sizes, i), &run, err));
+        AK_DO(take_entry(b, file, json_array_get(sizes, i), &run, err));
     }
-    AK_TRY(ak_copy_text(&b->created, run.ended == NULL ? run.started : run.ended, err));
-    AK_TRY(b->case_count == 0 ? ak_fail(err, AK_CORRUPT, "dispatch table: it has no sizes")
-                              : AK_OK);
-out:
-    ak_run_clear(&run);
-    json_decref(file);
-    return status;
+    AK_DO(ak_copy_text(&b->created, run.ended == NULL ? run.started : run.ended, err));
+    return b->case_count == 0 ? ak_fail(err, AK_CORRUPT, "dispatch table: it has no sizes") : AK_OK;
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -292,7 +285,7 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
 static ak_status take_fix(ak_bundle_build *b, ak_error *err)
 {
     const char *id = b->cases[0].trial.run;
-    json_t *options = NULL;
+    json_auto_t *options = NULL;
     ak_run run = {0};
     ak_status status = id == NULL ? AK_NOT_FOUND : ak_archive_get_run(&run, b->archive, id, NULL);
     if (status != AK_OK) {
@@ -302,7 +295,6 @@ static ak_status take_fix(ak_bundle_build *b, ak_error *err)
     if (ak_json_parse_text(&options, run.options_json, "options", NULL) == AK_OK) {
         status = ak_trial_set_text(&b->fix, ak_json_text_or_null(options, "fix"), err);
     }
-    json_decref(options);
     ak_run_clear(&run);
     return status;
 }

@@ -133,7 +133,7 @@ static void print_arguments(ak_buf *out, const writer *w)
     const json_t *list = json_object_get(w->file, "arguments");
     for (int i = 0; i < w->info->argument_count; i++) {
         const akr_argument *a = &w->info->argument[i];
-        ak_buf shape = AK_BUF(SOURCE_MAX);
+        AK_AT_END(ak_buf_free) ak_buf shape = AK_BUF(SOURCE_MAX);
         ak_infix_print_shape(&shape, json_array_get(list, (size_t)i));
         ak_buf_print(out, " *   %s: %s, %s ", w->argument[i],
                      a->access == AKR_IN    ? "read"
@@ -142,7 +142,6 @@ static void print_arguments(ak_buf *out, const writer *w)
                      akr_dtype_text(a->dtype));
         ak_code_comment(out, shape.data);
         ak_buf_puts(out, a->unused ? ", not looked at: may be NULL\n" : "\n");
-        ak_buf_free(&shape);
     }
 }
 
@@ -221,7 +220,7 @@ static ak_status print_asset(ak_buf *out, const char *path, ak_error *err)
 
 static ak_status print_bundle(ak_buf *out, const ak_pack *pack, ak_error *err)
 {
-    ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
     ak_status status = ak_pack_tar(&tar, pack, err);
     ak_buf_puts(out, "\n/* The bundle: a tar file. */\nstatic const unsigned char one_bundle[] "
                      "__attribute__((aligned(64))) = {");
@@ -230,7 +229,6 @@ static ak_status print_bundle(ak_buf *out, const ak_pack *pack, ak_error *err)
                      (unsigned)(unsigned char)tar.data[i]);
     }
     ak_buf_puts(out, "\n};\n\n");
-    ak_buf_free(&tar);
     return status == AK_OK ? ak_buf_status(out, err) : status;
 }
 
@@ -511,11 +509,10 @@ static const c_file c_files[] = {
 static ak_status add(ak_pack *out, const c_file *file, const writer *w, ak_error *err)
 {
     char path[AK_BUNDLE_NAME_MAX + 16];
-    ak_buf text = AK_BUF(SOURCE_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SOURCE_MAX);
     (void)snprintf(path, sizeof path, "%s%s%s", file->before, w->info->name, file->after);
     ak_status status = file->write(&text, w, err);
     status = status == AK_OK ? ak_pack_add(out, path, text.data, text.length, err) : status;
-    ak_buf_free(&text);
     return status;
 }
 

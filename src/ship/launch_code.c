@@ -47,18 +47,14 @@ static ak_status set(json_t *object, const char *key, const json_t *value, int f
 static ak_status set_list(json_t *object, const char *key, const json_t *array, size_t least,
                           writer *w)
 {
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     size_t count = json_array_size(array);
-    ak_status status = AK_OK;
     for (size_t i = 0; i < (count > least ? count : least); i++) {
         json_t *program = NULL;
-        AK_TRY(program_of(&program, json_array_get(array, i), 1, w));
-        AK_TRY(ak_stored(ak_json_append(list, program), w->err));
+        AK_DO(program_of(&program, json_array_get(array, i), 1, w));
+        AK_DO(ak_stored(ak_json_append(list, program), w->err));
     }
-    AK_TRY(ak_stored(ak_json_set(object, key, json_incref(list)), w->err));
-out:
-    json_decref(list);
-    return status;
+    return ak_stored(ak_json_set(object, key, json_incref(list)), w->err);
 }
 
 static ak_status write_let(json_t *list, const json_t *let, writer *w)
@@ -73,15 +69,12 @@ static ak_status write_let(json_t *list, const json_t *let, writer *w)
                    ? ak_scope_set_int(w->scope, name, (int64_t)real, w->err)
                    : ak_scope_set_real(w->scope, name, real, w->err);
     }
-    json_t *one = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(ak_json_set_text(one, "name", name), w->err));
-    AK_TRY(set(one, "value", value, 0, w));
-    AK_TRY(ak_stored(json_array_append(list, one) == 0, w->err));
+    json_auto_t *one = json_object();
+    AK_DO(ak_stored(ak_json_set_text(one, "name", name), w->err));
+    AK_DO(set(one, "value", value, 0, w));
+    AK_DO(ak_stored(json_array_append(list, one) == 0, w->err));
     w->open[w->open_count++] = name;
-out:
-    json_decref(one);
-    return status;
+    return AK_OK;
 }
 
 static size_t argument_of(const ak_problem *problem, const char *name)
@@ -96,46 +89,39 @@ static size_t argument_of(const ak_problem *problem, const char *name)
 static ak_status write_map(json_t *list, const json_t *map, writer *w)
 {
     const size_t argument = argument_of(w->task->problem, ak_json_text_at(map, "Buffer"));
-    json_t *one = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(ak_json_set_count(one, "argument", argument), w->err));
-    AK_TRY(set(one, "use", json_object_get(map, "Use"), 1, w));
-    AK_TRY(set(one, "workspace", json_object_get(map, "Workspace"), -1, w));
-    AK_TRY(set(one, "swizzle", json_object_get(map, "Swizzle"), 0, w));
-    AK_TRY(set(one, "promotion", json_object_get(map, "Promotion"), 0, w));
-    AK_TRY(set_list(one, "sizes", json_object_get(map, "Sizes"), 0, w));
-    AK_TRY(set_list(one, "box", json_object_get(map, "Box"), 0, w));
+    json_auto_t *one = json_object();
+    AK_DO(ak_stored(ak_json_set_count(one, "argument", argument), w->err));
+    AK_DO(set(one, "use", json_object_get(map, "Use"), 1, w));
+    AK_DO(set(one, "workspace", json_object_get(map, "Workspace"), -1, w));
+    AK_DO(set(one, "swizzle", json_object_get(map, "Swizzle"), 0, w));
+    AK_DO(set(one, "promotion", json_object_get(map, "Promotion"), 0, w));
+    AK_DO(set_list(one, "sizes", json_object_get(map, "Sizes"), 0, w));
+    AK_DO(set_list(one, "box", json_object_get(map, "Box"), 0, w));
     if (json_array_size(json_object_get(map, "Strides")) > 0) {
-        AK_TRY(set_list(one, "strides", json_object_get(map, "Strides"), 0, w));
+        AK_DO(set_list(one, "strides", json_object_get(map, "Strides"), 0, w));
     } else if (!ak_json_set(one, "strides", json_array())) {
-        AK_TRY(ak_fail_memory(w->err));
+        return ak_fail_memory(w->err);
     }
-    status = ak_stored(json_array_append(list, one) == 0, w->err);
-out:
-    json_decref(one);
-    return status;
+    return ak_stored(json_array_append(list, one) == 0, w->err);
 }
 
 /* Returns AK_INVALID if the expression needs a name that gets its value only at a launch. */
 static ak_status is_constant(const char *text, writer *w)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
-    ak_status status = AK_OK;
     AK_DO(ak_expr_parse(&expr, text, w->where, w->err));
     size_t count = ak_expr_names(&names, expr);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < w->open_count; k++) {
-            AK_TRY(strcmp(names[i], w->open[k]) != 0
-                       ? AK_OK
-                       : ak_fail(w->err, AK_INVALID,
-                                 "%s: \"%.160s\": a real number that depends on %s", w->where, text,
-                                 w->open[k]));
+            AK_DO(strcmp(names[i], w->open[k]) != 0
+                      ? AK_OK
+                      : ak_fail(w->err, AK_INVALID,
+                                "%s: \"%.160s\": a real number that depends on %s", w->where, text,
+                                w->open[k]));
         }
     }
-out:
-    ak_expr_free(expr);
-    return status;
+    return AK_OK;
 }
 
 /* Writes a real number as the bits of a double. */
@@ -154,11 +140,10 @@ static ak_status set_real(json_t *object, const char *key, const json_t *value, 
 
 static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps, writer *w)
 {
-    json_t *one = json_object();
+    json_auto_t *one = json_object();
     const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)pass));
     const json_t *value = json_object_get(pass, key);
     ak_dtype dtype;
-    ak_status status = AK_OK;
     bool good = one != NULL;
     if (strcmp(key, "Buffer") == 0) {
         size_t argument = argument_of(w->task->problem, json_string_value(value));
@@ -173,16 +158,13 @@ static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps
     } else if (strcmp(key, "Workspace") == 0 || strcmp(key, "Null") == 0) {
         good = ak_json_set(one, key[0] == 'W' ? "workspace" : "null", json_true());
     } else if (!ak_dtype_parse_scalar(&dtype, key)) {
-        AK_TRY(ak_fail(w->err, AK_INTERNAL, "%s: an argument is \"%.40s\"", w->where, key));
+        return ak_fail(w->err, AK_INTERNAL, "%s: an argument is \"%.40s\"", w->where, key);
     } else if (ak_dtype_is_float(dtype)) {
-        AK_TRY(set_real(one, ak_dtype_text(dtype), value, w));
+        AK_DO(set_real(one, ak_dtype_text(dtype), value, w));
     } else {
-        AK_TRY(set(one, ak_dtype_text(dtype), value, 0, w));
+        AK_DO(set(one, ak_dtype_text(dtype), value, 0, w));
     }
-    status = ak_stored(good && json_array_append(list, one) == 0, w->err);
-out:
-    json_decref(one);
-    return status;
+    return ak_stored(good && json_array_append(list, one) == 0, w->err);
 }
 
 static bool is_never_used(const json_t *program)
@@ -258,19 +240,16 @@ ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_siz
 {
     const ak_implementation_spec *implementation = one->task->implementation;
     const json_t *launch = implementation->launch;
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     size_t count = json_is_array(launch) ? json_array_size(launch) : 1;
     writer w = {.task = one->task, .folds = one_size, .err = err};
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(list, err));
+    AK_DO(ak_made(list, err));
     (void)snprintf(w.where, sizeof w.where, "%.200s: Launch", implementation->where);
     for (size_t i = 0; i < count; i++) {
         const json_t *kernel = json_is_array(launch) ? json_array_get(launch, i) : launch;
-        AK_TRY(check_constants(kernel, &w));
-        AK_TRY(write_kernel(list, kernel, &one->config, &w));
+        AK_DO(check_constants(kernel, &w));
+        AK_DO(write_kernel(list, kernel, &one->config, &w));
     }
     *out = json_incref(list);
-out:
-    json_decref(list);
-    return status;
+    return AK_OK;
 }

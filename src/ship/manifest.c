@@ -103,8 +103,7 @@ out:
 static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 {
     place at = {.task = task};
-    json_t *list = json_array();
-    ak_status status = AK_OK;
+    json_auto_t *list = json_array();
     for (size_t i = 0; i < task->problem->size_count; i++) {
         at.sizes[i] = task->problem->sizes[i].name;
     }
@@ -112,13 +111,10 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
         json_t *argument = NULL;
         (void)snprintf(at.where, sizeof at.where, "argument %.80s",
                        task->problem->arguments[i].name);
-        AK_TRY(argument_of(&argument, i, &at, err));
-        AK_TRY(ak_stored(ak_json_append(list, argument), err));
+        AK_DO(argument_of(&argument, i, &at, err));
+        AK_DO(ak_stored(ak_json_append(list, argument), err));
     }
-    AK_TRY(ak_stored(ak_json_set(file, "arguments", json_incref(list)), err));
-out:
-    json_decref(list);
-    return status;
+    return ak_stored(ak_json_set(file, "arguments", json_incref(list)), err);
 }
 
 /* ---- the code -------------------------------------------------------------------------------- */
@@ -147,7 +143,7 @@ static json_t *numbers_of(const ak_task *task)
 static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *err)
 {
     ak_status status = AK_OK;
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     for (size_t i = 0; i < b->variant_count && status == AK_OK; i++) {
         const ak_bundle_variant *v = &b->variants[i];
         json_t *config = NULL, *one = json_object();
@@ -169,7 +165,6 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
     }
     status = status == AK_OK && json_object_set(file, "variants", list) != 0 ? ak_fail_memory(err)
                                                                              : status;
-    json_decref(list);
     return status;
 }
 
@@ -273,8 +268,7 @@ static bool add_files(json_t *list, const ak_pack *pack)
 ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
 {
     const ak_problem *problem = task->problem;
-    json_t *object = json_object();
-    ak_status status = AK_OK;
+    json_auto_t *object = json_object();
     bool good = object != NULL && ak_json_set_text(object, "kernel", problem->name) &&
                 ak_json_set_text(object, "description", problem->description) &&
                 ak_json_set_text(object, "implementation", task->implementation->name) &&
@@ -283,12 +277,10 @@ ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
                 ak_json_set_text(object, "options", task->choices_text) &&
                 ak_json_set(object, "option_values", options_of(task)) &&
                 ak_json_set(object, "sizes", sizes_of(problem));
-    AK_TRY(ak_stored(good, err));
-    AK_TRY(set_arguments(object, task, err));
+    AK_DO(ak_stored(good, err));
+    AK_DO(set_arguments(object, task, err));
     *out = json_incref(object);
-out:
-    json_decref(object);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err)

@@ -21,8 +21,7 @@ static void build_clear(ak_bundle_build *b)
     for (size_t i = 0; i < b->variant_count; i++) {
         ak_bundle_variant *v = &b->variants[i];
         ak_options_clear(&v->options);
-        ak_free(v->config);
-        ak_free(v->note);
+        AK_FREE_ALL(v->config, v->note);
         json_decref(v->when);
         json_decref(v->workspace);
         json_decref(v->threads);
@@ -33,11 +32,9 @@ static void build_clear(ak_bundle_build *b)
         json_decref(b->cases[i].table);
         ak_task_close(b->cases[i].task);
     }
-    ak_free(b->variants);
-    ak_free(b->cases);
+    AK_FREE_ALL(b->variants, b->cases);
     json_decref(b->warnings);
-    ak_free(b->created);
-    ak_free(b->fix);
+    AK_FREE_ALL(b->created, b->fix);
     json_decref(b->environment);
     json_decref(b->needs);
     ak_fs_owned_close(&b->folder);
@@ -70,16 +67,12 @@ static ak_status add_all(ak_pack *out, const char *folder, const ak_pack *from, 
 static ak_status add_manifest(ak_pack *out, const ak_bundle_build *b, ak_error *err)
 {
     char sum[65], line[96];
-    ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_bundle_manifest(&text, b, err));
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
+    AK_DO(ak_bundle_manifest(&text, b, err));
     akr_sha256(sum, text.data, text.length);
     (void)snprintf(line, sizeof line, "%s  %s\n", sum, AK_BUNDLE_JSON); /* sha256sum's format */
-    AK_TRY(ak_pack_add(out, AK_BUNDLE_JSON, text.data, text.length, err));
-    status = ak_pack_add(out, AK_BUNDLE_SUM, line, strlen(line), err);
-out:
-    ak_buf_free(&text);
-    return status;
+    AK_DO(ak_pack_add(out, AK_BUNDLE_JSON, text.data, text.length, err));
+    return ak_pack_add(out, AK_BUNDLE_SUM, line, strlen(line), err);
 }
 
 /* Says once of all variants that have the same reason that nobody has compared their code. */
@@ -88,7 +81,7 @@ static void tell_uncompared(const ak_bundle_build *b, size_t first,
 {
     const ak_bundle_variant *v = &b->variants[first];
     size_t count = 0;
-    ak_buf line = AK_BUF(1024);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(1024);
     for (size_t i = 0; i < b->variant_count && v->uncompared != NULL; i++) {
         const bool same = ak_text_same(b->variants[i].uncompared, v->uncompared);
         if (same && i < first) {
@@ -105,14 +98,13 @@ static void tell_uncompared(const ak_bundle_build *b, size_t first,
                      v->uncompared);
         request->note(request->context, line.data);
     }
-    ak_buf_free(&line);
 }
 
 static void tell_notes(const ak_bundle_build *b, const ak_bundle_request *request)
 {
     for (size_t i = 0; i < b->variant_count && request->note != NULL; i++) {
         const ak_bundle_variant *v = &b->variants[i];
-        ak_buf line = AK_BUF(1024);
+        AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(1024);
         if (v->note != NULL) {
             ak_buf_print(&line, "%.300s %s: %s", v->config,
                          v->workspace == NULL ? "serves the measured sizes only"
@@ -120,7 +112,6 @@ static void tell_notes(const ak_bundle_build *b, const ak_bundle_request *reques
                          v->note);
             request->note(request->context, line.data);
         }
-        ak_buf_free(&line);
     }
     for (size_t i = 0; i < b->variant_count && request->note != NULL; i++) {
         tell_uncompared(b, i, request);
@@ -159,17 +150,13 @@ out:
 static ak_status write_tar(const ak_pack *pack, const char *path, const ak_bundle_request *request,
                            ak_error *err)
 {
-    ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_pack_tar(&tar, pack, err));
+    AK_AT_END(ak_buf_free) ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
+    AK_DO(ak_pack_tar(&tar, pack, err));
     if (request->before != NULL) {
-        AK_TRY(request->before(request->context, NULL, path, tar.data, tar.length, err));
+        AK_DO(request->before(request->context, NULL, path, tar.data, tar.length, err));
     }
-    AK_TRY(strcmp(path, "-") == 0 ? ak_format_standard_output(tar.data, tar.length, err)
-                                  : ak_fs_write(path, tar.data, tar.length, err));
-out:
-    ak_buf_free(&tar);
-    return status;
+    return strcmp(path, "-") == 0 ? ak_format_standard_output(tar.data, tar.length, err)
+                                  : ak_fs_write(path, tar.data, tar.length, err);
 }
 
 static ak_status write_folder(const ak_pack *pack, const char *path,

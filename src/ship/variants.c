@@ -36,13 +36,12 @@ static bool same_options(const ak_options *a, const ak_options *b)
 static ak_status add_condition(json_t *when, const char *text, const ak_program_names *names,
                                ak_error *err)
 {
-    json_t *program = NULL;
+    json_auto_t *program = NULL;
     ak_status status = ak_program_of(&program, text, names, err);
     if (status == AK_OK &&
         (json_array_extend(when, program) != 0 || !ak_json_append(when, json_string("and()")))) {
         status = ak_fail_memory(err);
     }
-    json_decref(program);
     return status;
 }
 
@@ -345,15 +344,15 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
 {
     const ak_task *task = v->first->task;
     const ak_backend_ops *backend;
-    char source[AK_PATH_MAX], artifact[AK_PATH_MAX], *code = NULL;
+    AK_FREED char *code = NULL;
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
     size_t length = 0;
-    ak_compile_result result = {0};
-    json_t *needs = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_backend_find(&backend, task->backend, err));
-    AK_TRY(ak_fs_join(source, b->folder.path, "source.c", err));
-    AK_TRY(ak_backend_write_source(source, backend, task->implementation, err));
-    AK_TRY(ak_fs_join(artifact, b->folder.path, "artifact", err));
+    AK_AT_END(ak_compile_result_clear) ak_compile_result result = {0};
+    json_auto_t *needs = NULL;
+    AK_DO(ak_backend_find(&backend, task->backend, err));
+    AK_DO(ak_fs_join(source, b->folder.path, "source.c", err));
+    AK_DO(ak_backend_write_source(source, backend, task->implementation, err));
+    AK_DO(ak_fs_join(artifact, b->folder.path, "artifact", err));
     ak_compile_job job = {.source_path = source,
                           .compiler = v->compiler,
                           .argv = (const char *const *)v->options.argv,
@@ -363,18 +362,13 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
                           .timeout_ns = COMPILE_NS,
                           .memory_max = MEMORY_MAX,
                           .priority = AK_PROC_USUAL};
-    AK_TRY(backend->requires(&needs, v->version, sizeof v->version, &job, err));
-    AK_TRY(backend->compile(&result, &job, err));
-    AK_TRY(judge(&result, v, err));
-    AK_TRY(compare(b, v, result.artifact_hash, err));
-    AK_TRY(ak_fs_read(&code, &length, artifact, CODE_MAX, err));
-    AK_TRY(ak_pack_add(&b->code, v->file, code, length, err));
-    status = merge_needs(b, needs, err);
-out:
-    json_decref(needs);
-    ak_compile_result_clear(&result);
-    ak_free(code);
-    return status;
+    AK_DO(backend->requires(&needs, v->version, sizeof v->version, &job, err));
+    AK_DO(backend->compile(&result, &job, err));
+    AK_DO(judge(&result, v, err));
+    AK_DO(compare(b, v, result.artifact_hash, err));
+    AK_DO(ak_fs_read(&code, &length, artifact, CODE_MAX, err));
+    AK_DO(ak_pack_add(&b->code, v->file, code, length, err));
+    return merge_needs(b, needs, err);
 }
 
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err)

@@ -13,6 +13,7 @@
 #include "archive/field.h"
 #include "backend/backend.h"
 #include "base/alloc.h"
+#include "base/infix.h"
 #include "measure/pressure.h"
 #include "measure/verdict.h"
 #include "runtime/ak_runtime.h"
@@ -166,29 +167,17 @@ static ak_status own_files(const verifying *v, const json_t *variant, ak_error *
                          kernel);
 }
 
-/* Writes a size as "M=64,N=32". */
-static ak_status size_text(ak_buf *out, const json_t *file, const json_t *size, ak_error *err)
-{
-    const json_t *names = json_object_get(file, "sizes");
-    for (size_t i = 0; i < json_array_size(size); i++) {
-        ak_buf_print(out, "%s%s=%lld", i == 0 ? "" : ",",
-                     ak_json_text_at(json_array_get(names, i), "name"),
-                     (long long)json_integer_value(json_array_get(size, i)));
-    }
-    return ak_buf_status(out, err);
-}
-
 static ak_status open_task(ak_task **out, ak_config *config, const verifying *v,
                            const json_t *variant, const char *size, ak_error *err)
 {
     const json_t *environment = json_object_get(v->file, "environment");
-    char kernel[AK_PATH_MAX], name[AK_PATH_MAX], device[AK_DEVICE_NAME_BYTES], *text = NULL;
-    ak_task *task = NULL;
-    ak_status status = AK_OK;
+    AK_FREED char *text = NULL;
+    char kernel[AK_PATH_MAX], name[AK_PATH_MAX], device[AK_DEVICE_NAME_BYTES];
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     const char *backend = ak_json_text_at(v->file, "backend");
     (void)snprintf(device, sizeof device, "%.50s:0", backend);
     (void)snprintf(name, sizeof name, "source/%.100s", ak_json_text_at(v->file, "kernel"));
-    AK_TRY(ak_fs_join(kernel, v->folder, name, err));
+    AK_DO(ak_fs_join(kernel, v->folder, name, err));
     const ak_task_spec spec = {
         .kernel = kernel,
         .kept = true,
@@ -201,16 +190,12 @@ static ak_status open_task(ak_task **out, ak_config *config, const verifying *v,
         .allow_numerics = json_is_true(json_object_get(environment, "numerics")),
         .threads = (int)json_integer_value(json_object_get(environment, "threads")),
     };
-    AK_TRY(ak_task_open(&task, &spec, err));
-    AK_TRY(
-        ak_config_text_from_json(&text, json_object_get(variant, "config"), NULL, "config", err));
-    AK_TRY(ak_config_parse(config, task->space, text, err));
+    AK_DO(ak_task_open(&task, &spec, err));
+    AK_DO(ak_config_text_from_json(&text, json_object_get(variant, "config"), NULL, "config", err));
+    AK_DO(ak_config_parse(config, task->space, text, err));
     *out = task;
     task = NULL;
-out:
-    ak_free(text);
-    ak_task_close(task);
-    return status;
+    return AK_OK;
 }
 
 /* Names the first part of `have` that is not as in `want`, such as "arguments 2 shape". */
@@ -464,7 +449,8 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     sizing s = {.measured = measured};
     ak_status status = AK_OK;
     AK_TRY(own_files(v, variant, err));
-    AK_TRY(size_text(&size, v->file, json_object_get(measured, "size"), err));
+    ak_infix_print_size(&size, v->file, json_object_get(measured, "size"));
+    AK_TRY(ak_buf_status(&size, err));
     AK_TRY(open_task(&task, &s.config, v, variant, size.data, err));
     AK_TRY(own_interface(v, task, measured, err));
     AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));

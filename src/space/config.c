@@ -45,7 +45,7 @@ size_t ak_config_format(char *out, size_t bytes, const ak_space *space, const ak
 static ak_status unknown_parameter(const ak_space *space, const char *name, ak_error *err)
 {
     const char *names[AK_PARAMETERS_MAX + 1] = {NULL};
-    ak_buf list = AK_BUF(320);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(320);
     for (size_t p = 0; p < space->count; p++) {
         names[p] = space->parameters[p].name;
         ak_buf_print(&list, "%s%s", p == 0 ? "" : ", ", names[p]);
@@ -56,13 +56,12 @@ static ak_status unknown_parameter(const ak_space *space, const char *name, ak_e
                                "there is no parameter \"%.60s\"; did you mean \"%s\"?", name, near)
                      : ak_fail(err, AK_INVALID, "there is no parameter \"%.60s\"; there are %.300s",
                                name, list.data);
-    ak_buf_free(&list);
     return status;
 }
 
 static ak_status unknown_value(const ak_space *space, size_t p, const char *text, ak_error *err)
 {
-    ak_buf list = AK_BUF(512);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(512);
     size_t count = space->parameters[p].value_count;
     for (size_t v = 0; v < count && list.length < 240; v++) {
         ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", space->bodies[p].text[v]);
@@ -76,7 +75,6 @@ static ak_status unknown_value(const ak_space *space, size_t p, const char *text
                              : "";
     ak_status status = ak_fail(err, AK_INVALID, "%s has no value \"%.60s\"%s; it can be %.300s",
                                space->parameters[p].name, text, absent, list.data);
-    ak_buf_free(&list);
     return status;
 }
 
@@ -142,7 +140,7 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
                    : ak_fail(err, AK_INTERNAL,
                              "a configuration that breaks no condition is not in the space");
     }
-    ak_buf values = AK_BUF(512);
+    AK_AT_END(ak_buf_free) ak_buf values = AK_BUF(512);
     const char *const *names;
     size_t count = ak_expr_names(&names, space->conditions[broken]), p;
     for (size_t i = 0; i < count && values.length < 120; i++) {
@@ -152,13 +150,10 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
         }
     }
     const char *reason = space->reasons[broken];
-    ak_status status =
-        ak_fail(err, AK_INVALID,
-                "this configuration is not valid: %.160s breaks condition %zu, %.120s%s%.120s%s",
-                values.data, broken + 1, space->texts[broken], *reason == 0 ? "" : " (", reason,
-                *reason == 0 ? "" : ")");
-    ak_buf_free(&values);
-    return status;
+    return ak_fail(err, AK_INVALID,
+                   "this configuration is not valid: %.160s breaks condition %zu, %.120s%s%.120s%s",
+                   values.data, broken + 1, space->texts[broken], *reason == 0 ? "" : " (", reason,
+                   *reason == 0 ? "" : ")");
 }
 
 ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err)
@@ -174,18 +169,16 @@ ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *tex
     }
     ak_config config = space->fallback;
     bool given[AK_PARAMETERS_MAX] = {false};
-    char *copy, *item;
-    ak_status status = AK_OK;
+    AK_FREED char *copy = NULL;
+    char *item;
     AK_DO(ak_copy_text(&copy, text, err));
     char *rest = *ak_text_trim(copy) == 0 ? NULL : copy; /* "" means the default */
     while ((item = strsep(&rest, ",")) != NULL) {
-        AK_TRY(set_one(&config, given, space, item, err));
+        AK_DO(set_one(&config, given, space, item, err));
     }
-    AK_TRY(ak_config_explain(space, &config, err));
+    AK_DO(ak_config_explain(space, &config, err));
     *out = config;
-out:
-    ak_free(copy);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_config_scope(ak_scope *scope, const ak_space *space, const ak_config *config,

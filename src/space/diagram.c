@@ -186,9 +186,8 @@ static ak_status layers_init(product *p)
     const ak_symbols *symbols = p->r->symbols;
     size_t n = symbols->count;
     p->start = ak_alloc(atoms->count + 1, sizeof *p->start);
-    const ak_atom **atom_of = ak_alloc(atoms->count + 1, sizeof(const ak_atom *));
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(p->start != NULL && atom_of != NULL, p->err));
+    AK_FREED const ak_atom **atom_of = ak_alloc(atoms->count + 1, sizeof(const ak_atom *));
+    AK_DO(ak_stored(p->start != NULL && atom_of != NULL, p->err));
     for (size_t i = 0; i < atoms->count; i++) {
         if (p->r->root[i] != AK_RULE_ALWAYS) {
             atom_of[p->rule_count] = &atoms->items[i];
@@ -202,8 +201,8 @@ static ak_status layers_init(product *p)
         l->edges = ak_alloc(values, sizeof *l->edges);
         l->live = ak_alloc(p->rule_count + 1, sizeof *l->live);
         l->reads = ak_alloc(p->rule_count + 1, sizeof *l->reads);
-        AK_TRY(ak_stored(l->now != NULL && l->edges != NULL && l->live != NULL && l->reads != NULL,
-                         p->err));
+        AK_DO(ak_stored(l->now != NULL && l->edges != NULL && l->live != NULL && l->reads != NULL,
+                        p->err));
         for (size_t i = 0; i < p->rule_count; i++) {
             const ak_atom *atom = atom_of[i];
             size_t first = p->r->nodes[p->start[i]].variable;
@@ -217,24 +216,15 @@ static ak_status layers_init(product *p)
         }
     }
     memcpy(p->layers[0].now, p->start, p->rule_count * sizeof *p->start);
-out:
-    ak_free(atom_of);
-    return status;
+    return AK_OK;
 }
 
 static void product_clear(product *p)
 {
     for (size_t i = 0; i <= AK_PARAMETERS_MAX; i++) {
-        ak_free(p->layers[i].now);
-        ak_free(p->layers[i].edges);
-        ak_free(p->layers[i].live);
-        ak_free(p->layers[i].reads);
+        AK_FREE_ALL(p->layers[i].now, p->layers[i].edges, p->layers[i].live, p->layers[i].reads);
     }
-    ak_free(p->start);
-    ak_free(p->states);
-    ak_free(p->keys);
-    ak_free(p->visited.slots);
-    ak_free(p->unique.slots);
+    AK_FREE_ALL(p->start, p->states, p->keys, p->visited.slots, p->unique.slots);
 }
 
 /* Adds the node AK_GRAPH_END to an empty graph. */
@@ -276,8 +266,7 @@ out:
     if (r != NULL) {
         ak_rules_clear(r);
     }
-    ak_free(p);
-    ak_free(r);
+    AK_FREE_ALL(p, r);
     if (status != AK_OK) {
         ak_graph_clear(&graph);
         return status;
@@ -351,8 +340,7 @@ out:
 
 void ak_graph_clear(ak_graph *graph)
 {
-    ak_free(graph->nodes);
-    ak_free(graph->edges);
+    AK_FREE_ALL(graph->nodes, graph->edges);
     *graph = (ak_graph){.empty = true};
 }
 

@@ -33,6 +33,7 @@ typedef struct ak_scope ak_scope;
    in the parent (or NULL), which must outlive it. */
 ak_scope *ak_scope_new(const ak_scope *parent);
 void ak_scope_free(ak_scope *scope);
+AK_END_AT(ak_scope_free, ak_scope)
 /* Set the value of a name, replacing an earlier one. */
 ak_status ak_scope_set(ak_scope *scope, const char *name, ak_value value, ak_error *err);
 ak_status ak_scope_set_int(ak_scope *scope, const char *name, int64_t value, ak_error *err);
@@ -53,6 +54,7 @@ typedef struct ak_expr ak_expr; /* a parsed expression; immutable */
 /* Parses a text. `where` names the place in messages ("host.json: condition 3"). */
 ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_error *err);
 void ak_expr_free(ak_expr *expr);
+AK_END_AT(ak_expr_free, ak_expr)
 /* Returns the number of different names that the expression reads. *out lists them; it is
    borrowed. */
 size_t ak_expr_names(const char *const **out, const ak_expr *expr);

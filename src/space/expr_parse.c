@@ -471,8 +471,7 @@ void ak_expr_free(ak_expr *expr)
 {
     if (expr != NULL) {
         ak_arena_free(expr->arena);
-        ak_free(expr->names);
-        ak_free(expr);
+        AK_FREE_ALL(expr->names, expr);
     }
 }
 

@@ -259,8 +259,8 @@ static ak_status write_program(writer *w, const ak_program_names *known)
 {
     const char *const *names;
     size_t name_count = ak_expr_names(&names, w->expr);
-    ak_value *values = ak_alloc(name_count + 1, sizeof *values);
-    bool *stays = ak_alloc(name_count + 1, sizeof *stays);
+    AK_FREED ak_value *values = ak_alloc(name_count + 1, sizeof *values);
+    AK_FREED bool *stays = ak_alloc(name_count + 1, sizeof *stays);
     ak_status status = ak_stored(values != NULL && stays != NULL, w->err);
     for (size_t i = 0; i < name_count && status == AK_OK; i++) {
         for (size_t k = 0; k < known->open_count; k++) {
@@ -273,8 +273,6 @@ static ak_status write_program(writer *w, const ak_program_names *known)
     w->values = values;
     w->open = stays;
     status = status == AK_OK ? write(w, w->expr->root) : status;
-    ak_free(values);
-    ak_free(stays);
     return status;
 }
 

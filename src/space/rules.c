@@ -213,8 +213,5 @@ void ak_rules_clear(ak_rules *r)
     for (size_t p = 0; p < AK_PARAMETERS_MAX; p++) {
         ak_free(r->row[p]);
     }
-    ak_free(r->root);
-    ak_free(r->nodes);
-    ak_free(r->children);
-    ak_free(r->unique.slots);
+    AK_FREE_ALL(r->root, r->nodes, r->children, r->unique.slots);
 }

@@ -40,8 +40,7 @@ void ak_scope_free(ak_scope *scope)
     if (scope != NULL) {
         ak_map_free(scope->names);
         ak_arena_free(scope->arena);
-        ak_free(scope->entries);
-        ak_free(scope);
+        AK_FREE_ALL(scope->entries, scope);
     }
 }
 

@@ -73,11 +73,10 @@ static void append_fault(ak_buf *out, const ak_space *space, size_t condition, s
    most of the combinations. */
 static ak_status explain_empty(const ak_space *space, const char *where, ak_error *err)
 {
-    size_t *excluded;
+    AK_FREED size_t *excluded = NULL;
     AK_DO(AK_NEW(excluded, space->condition_count + 1, err));
     uint64_t work = 0;
-    ak_status status = AK_OK;
-    ak_buf fault = AK_BUF(2048);
+    AK_AT_END(ak_buf_free) ak_buf fault = AK_BUF(2048);
     trials t;
     begin(&t, space);
     size_t samples = t.count, worst = 0;
@@ -93,7 +92,7 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
             const ak_atom *atom = &space->atoms.items[i];
             bool holds = true;
             if (atom->condition != last) {
-                AK_TRY(ak_atom_holds(&holds, &work, atom, &space->symbols, &binding, err));
+                AK_DO(ak_atom_holds(&holds, &work, atom, &space->symbols, &binding, err));
             }
             if (!holds) {
                 last = atom->condition;
@@ -107,16 +106,12 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
     const double percent = 100.0 * (double)excluded[worst] / (double)samples;
     const char *reason = space->reasons[worst];
     append_fault(&fault, space, worst, samples);
-    AK_TRY(ak_buf_status(&fault, err));
-    status = ak_fail(err, AK_INVALID,
-                     "%s: no configuration is valid: condition %zu (%.120s%s%.80s) excludes "
-                     "%.3g %% of all combinations%s",
-                     where, worst + 1, space->texts[worst], *reason == 0 ? "" : ": ", reason,
-                     percent, ak_or_empty(fault.data));
-out:
-    ak_buf_free(&fault);
-    ak_free(excluded);
-    return status;
+    AK_DO(ak_buf_status(&fault, err));
+    return ak_fail(err, AK_INVALID,
+                   "%s: no configuration is valid: condition %zu (%.120s%s%.80s) excludes "
+                   "%.3g %% of all combinations%s",
+                   where, worst + 1, space->texts[worst], *reason == 0 ? "" : ": ", reason, percent,
+                   ak_or_empty(fault.data));
 }
 
 /* Marks the values that occur in valid configurations. These are the values on edges, because every

@@ -54,7 +54,7 @@ static ak_status refuse_fix(const ak_parameter *parameter, const ak_parameter_bo
                             const char *text, size_t bytes, ak_space_reader *r)
 {
     enum { SHOWN = 12 }; /* values listed; a parameter may have hundreds */
-    ak_buf list = AK_BUF(200);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(200);
     for (size_t v = 0; v < parameter->value_count && v < SHOWN; v++) {
         ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", body->text[v]);
     }
@@ -62,7 +62,6 @@ static ak_status refuse_fix(const ak_parameter *parameter, const ak_parameter_bo
     ak_status status =
         ak_fail(r->err, AK_INVALID, "%s has no value \"%.*s\" to be fixed at; it has %s", r->where,
                 (int)(bytes < 60 ? bytes : 60), text, list.data);
-    ak_buf_free(&list);
     return status;
 }
 

@@ -84,7 +84,7 @@ static bool is_value(const ak_space *space, size_t parameter, size_t v, const ch
 static ak_status find_value(size_t *index, const ak_space *space, size_t parameter,
                             const json_t *json, ak_error *err)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     size_t count = space->parameters[parameter].value_count;
     ak_status status = json_is_string(json) ? AK_OK : ak_json_text(&text, json, err);
     const char *written = text == NULL ? json_string_value(json) : text;
@@ -92,7 +92,6 @@ static ak_status find_value(size_t *index, const ak_space *space, size_t paramet
     while (status == AK_OK && *index < count && !is_value(space, parameter, *index, written)) {
         *index += 1;
     }
-    ak_free(text);
     return status;
 }
 

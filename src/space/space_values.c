@@ -116,16 +116,12 @@ static ak_status from_json(ak_value *out, const json_t *json, ak_space_reader *r
 
 static ak_status evaluate(ak_value *out, const char *text, ak_space_reader *r)
 {
-    ak_expr *expr;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     ak_value value;
-    ak_status status = AK_OK;
     AK_DO(ak_expr_parse(&expr, text, r->where, r->err));
-    AK_TRY(ak_expr_eval(&value, expr, r->spec->constants, r->scratch, r->err));
+    AK_DO(ak_expr_eval(&value, expr, r->spec->constants, r->scratch, r->err));
     /* Texts in the result may be literals of the expression, so they are copied. */
-    AK_TRY(ak_stored(ak_value_copy(out, &value, r->space->arena), r->err));
-out:
-    ak_expr_free(expr);
-    return status;
+    return ak_stored(ak_value_copy(out, &value, r->space->arena), r->err);
 }
 
 static ak_status check_text(const char *text, ak_space_reader *r)
@@ -158,31 +154,28 @@ static ak_status finish_values(ak_value *values, const char ***text, size_t coun
         *type = guess_type(values, count);
     }
     *text = ak_arena_alloc(r->space->arena, (count + 1) * sizeof **text);
-    ak_map *seen = ak_map_new();
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(*text != NULL && seen != NULL, r->err));
+    AK_AT_END(ak_map_free_at) ak_map *seen = ak_map_new();
+    AK_DO(ak_stored(*text != NULL && seen != NULL, r->err));
     for (size_t i = 0; i < count; i++) {
         char line[AK_VALUE_TEXT_MAX + 2];
         if (!convert(&values[i], *type)) {
             (void)ak_value_format(line, 60, &values[i]);
-            AK_TRY(ak_fail(r->err, AK_INVALID, "%s: the value %s is not of the parameter's type",
-                           r->where, line));
+            return ak_fail(r->err, AK_INVALID, "%s: the value %s is not of the parameter's type",
+                           r->where, line);
         }
         (void)ak_value_format(line, sizeof line, &values[i]);
-        AK_TRY(check_text(line, r));
+        AK_DO(check_text(line, r));
         if (ak_map_get(NULL, seen, line)) {
-            AK_TRY(ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" is there twice", r->where,
-                           line));
+            return ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" is there twice", r->where,
+                           line);
         }
-        AK_TRY(ak_map_put(seen, line, i, r->err));
-        AK_TRY(ak_arena_text(&(*text)[i], r->space->arena, line, r->err));
+        AK_DO(ak_map_put(seen, line, i, r->err));
+        AK_DO(ak_arena_text(&(*text)[i], r->space->arena, line, r->err));
         if (values[i].type == AK_VALUE_STRING) {
             values[i].as.string = (*text)[i]; /* owned by the space, not by the file */
         }
     }
-out:
-    ak_map_free(seen);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,
@@ -327,11 +320,10 @@ ak_status ak_space_rank_values(const ak_parameter *parameter, ak_parameter_body 
     if (parameter->values[0].type == AK_VALUE_STRING) {
         return AK_OK;
     }
-    ranked *order = ak_alloc(count, sizeof *order);
+    AK_FREED ranked *order = ak_alloc(count, sizeof *order);
     body->rank = ak_arena_alloc(r->space->arena, count * sizeof *body->rank);
     body->by_rank = ak_arena_alloc(r->space->arena, count * sizeof *body->by_rank);
     if (order == NULL || body->rank == NULL || body->by_rank == NULL) {
-        ak_free(order);
         return ak_fail_memory(r->err);
     }
     for (size_t i = 0; i < count; i++) {
@@ -344,6 +336,5 @@ ak_status ak_space_rank_values(const ak_parameter *parameter, ak_parameter_body 
         body->by_rank[i] = order[i].index;
         body->rank[order[i].index] = (uint16_t)i;
     }
-    ak_free(order);
     return AK_OK;
 }

@@ -31,7 +31,7 @@ static ak_status place_value(placed *out, const ak_space *space, size_t p, const
                              ak_error *err)
 {
     const ak_parameter *parameter = &space->parameters[p];
-    char *made = NULL;
+    AK_FREED char *made = NULL;
     ak_status status = json_is_string(json) ? AK_OK : ak_json_text(&made, json, err);
     const char *text = made == NULL ? json_string_value(json) : made;
     out->exact = out->found = false;
@@ -50,7 +50,6 @@ static ak_status place_value(placed *out, const ak_space *space, size_t p, const
         }
     }
     out->found = out->found || out->exact;
-    ak_free(made);
     return status;
 }
 

@@ -217,7 +217,7 @@ static ak_status take_situation(ak_advisor *a, ak_error *err)
     const ak_brief *b = &a->brief;
     const char *choices = a->options->task == NULL ? b->choices : a->options->task->choices_text;
     char config[4096];
-    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
     ak_buf_print(&text, "%s;%s;%s;%s;%s;%llu;%d/%d;%zu;%d%d%s", b->kernel, b->implementation,
                  b->size, b->dtype, choices, (unsigned long long)a->seed, a->generation,
                  a->plan.generations, a->plan.batch, a->plan.no_history, a->plan.no_facts,
@@ -227,12 +227,9 @@ static ak_status take_situation(ak_advisor *a, ak_error *err)
         (void)ak_config_format(config, sizeof config, a->space, &t->config);
         ak_buf_print(&text, ";%s %s %.6g", config, ak_trial_status_text(t->status), t->ms);
     }
-    ak_status status = ak_buf_status(&text, err);
-    if (status == AK_OK) {
-        ak_hash_quick(a->situation, text.data, text.length);
-    }
-    ak_buf_free(&text);
-    return status;
+    AK_DO(ak_buf_status(&text, err));
+    ak_hash_quick(a->situation, text.data, text.length);
+    return AK_OK;
 }
 
 /* Decides whether to stop asking: after STALLED_MAX generations without a gain, or when all planned
@@ -397,26 +394,23 @@ static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t
 static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **out_record,
                                ak_error *err)
 {
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     size_t total = json_array_size(elements), first = a->advice_count;
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(list, err));
+    AK_DO(ak_made(list, err));
     a->refused_count = 0;
     for (size_t i = 0; i < total && i < AK_PROPOSALS_MAX; i++) {
         ak_suggestion s;
         judge(a, &s, json_array_get(elements, i), first);
         bool taken = s.status == AK_SUGGESTION_ACCEPTED || s.status == AK_SUGGESTION_SNAPPED;
-        AK_TRY(taken ? keep(a, &s, err) : AK_OK);
+        AK_DO(taken ? keep(a, &s, err) : AK_OK);
         if (s.note[0] != 0 && s.status != AK_SUGGESTION_SURPLUS &&
             a->refused_count < AK_PROMPT_REFUSALS) {
             a->refused[a->refused_count++] = s;
         }
-        AK_TRY(ak_stored(ak_json_append(list, record(a, &s)), err));
+        AK_DO(ak_stored(ak_json_append(list, record(a, &s)), err));
     }
     *out_record = json_incref(list);
-out:
-    json_decref(list);
-    return status;
+    return AK_OK;
 }
 
 /* Reports the call in the form that the archive keeps. The strings are borrowed for the duration of
@@ -626,9 +620,7 @@ void ak_advisor_close(ak_advisor *a)
     ak_buf_free(&a->prompt);
     json_decref(a->schema);
     ak_arena_free(a->arena);
-    ak_free(a->trials);
-    ak_free(a->list);
-    ak_free(a);
+    AK_FREE_ALL(a->trials, a->list, a);
 }
 
 /* ---- observations ---------------------------------------------------------------------------- */

@@ -53,12 +53,8 @@ ak_status ak_effects_new(ak_effects **out, const ak_space *space, ak_error *err)
 void ak_effects_free(ak_effects *effects)
 {
     if (effects != NULL) {
-        ak_free(effects->effect);
-        ak_free(effects->sum);
-        ak_free(effects->weight);
-        ak_free(effects->left);
-        ak_free(effects->share);
-        ak_free(effects);
+        AK_FREE_ALL(effects->effect, effects->sum, effects->weight, effects->left, effects->share,
+                    effects);
     }
 }
 

@@ -38,9 +38,7 @@ void ak_frame_end(ak_strategy *strategy)
     ak_frame *frame = (ak_frame *)strategy;
     if (frame != NULL) {
         ak_walk_close(&frame->walk);
-        ak_free(frame->known);
-        ak_free(frame->slots);
-        ak_free(frame->errands);
+        AK_FREE_ALL(frame->known, frame->slots, frame->errands);
         ak_arena_free(frame->arena);
         ak_free(frame);
     }

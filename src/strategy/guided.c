@@ -623,16 +623,8 @@ void ak_guided_close(ak_strategy *strategy)
         ak_gp_close(self->gp);
         ak_forest_free(self->forest);
         ak_features_close(&self->features);
-        ak_free(self->design);
-        ak_free(self->trials);
-        ak_free(self->pending);
-        ak_free(self->row);
-        ak_free(self->y);
-        ak_free(self->order);
-        ak_free(self->levels);
-        ak_free(self->pool);
-        ak_free(self->neighbours);
-        ak_free(self);
+        AK_FREE_ALL(self->design, self->trials, self->pending, self->row, self->y, self->order,
+                    self->levels, self->pool, self->neighbours, self);
     }
 }
 

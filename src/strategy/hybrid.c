@@ -70,8 +70,7 @@ static void close_hybrid(ak_strategy *strategy)
             self->search->ops->close(self->search);
         }
         ak_walk_close(&self->walk);
-        ak_free(self->held);
-        ak_free(self);
+        AK_FREE_ALL(self->held, self);
     }
 }
 

@@ -137,8 +137,9 @@ static ak_status grow_forest(ak_like *like, uint64_t seed, ak_error *err)
 {
     size_t columns = like->features.count;
     size_t stride = like->count / FOREST_ROWS + 1, count = 0;
-    uint16_t *levels = ak_alloc((like->count / stride + 1) * (columns + 1), sizeof *levels);
-    double *y = ak_alloc(like->count / stride + 1, sizeof *y);
+    AK_FREED uint16_t *levels =
+        ak_alloc((like->count / stride + 1) * (columns + 1), sizeof *levels);
+    AK_FREED double *y = ak_alloc(like->count / stride + 1, sizeof *y);
     ak_status status = ak_stored(levels != NULL && y != NULL, err);
     for (size_t i = 0; status == AK_OK && i < like->count; i += stride) {
         ak_features_row(levels + count * columns, &like->features, &like->rows[i].config);
@@ -151,8 +152,6 @@ static ak_status grow_forest(ak_like *like, uint64_t seed, ak_error *err)
         options.leaf_min = 1;
         status = ak_forest_fit(&like->forest, &data, &options, err);
     }
-    ak_free(levels);
-    ak_free(y);
     return status;
 }
 
@@ -250,9 +249,8 @@ static void describe(ak_like *like)
 
 ak_status ak_like_finish(ak_like *like, uint64_t seed, ak_error *err)
 {
-    size_t *first = ak_alloc(like->place_count + 1, sizeof *first);
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(first, err));
+    AK_FREED size_t *first = ak_alloc(like->place_count + 1, sizeof *first);
+    AK_DO(ak_made(first, err));
     if (like->count > 0) {
         qsort(like->rows, like->count, sizeof *like->rows, by_place_and_time);
     }
@@ -265,14 +263,11 @@ ak_status ak_like_finish(ak_like *like, uint64_t seed, ak_error *err)
         first[g + 1] = at;
         rank_place(like->rows + first[g], at - first[g]);
     }
-    AK_TRY(ak_features_open(&like->features, like->space, err));
-    AK_TRY(grow_forest(like, seed, err));
-    AK_TRY(choose_candidates(like, first, err));
+    AK_DO(ak_features_open(&like->features, like->space, err));
+    AK_DO(grow_forest(like, seed, err));
+    AK_DO(choose_candidates(like, first, err));
     describe(like);
-    AK_TRY(ak_buf_status(&like->text, err));
-out:
-    ak_free(first);
-    return status;
+    return ak_buf_status(&like->text, err);
 }
 
 /* ---- use ------------------------------------------------------------------------------------- */

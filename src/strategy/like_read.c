@@ -10,11 +10,9 @@
 static ak_status values_of(json_t **out, const ak_recording *recording, const ak_config *config,
                            ak_error *err)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     AK_DO(ak_config_text(&text, recording->space, config, err));
-    ak_status status = ak_config_text_to_json(out, text, recording->path, err);
-    ak_free(text);
-    return status;
+    return ak_config_text_to_json(out, text, recording->path, err);
 }
 
 ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak_error *err)

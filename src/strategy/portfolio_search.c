@@ -60,8 +60,7 @@ static void close_portfolio(ak_strategy *strategy)
             }
         }
         ak_walk_close(&self->walk);
-        ak_free(self->outcomes);
-        ak_free(self);
+        AK_FREE_ALL(self->outcomes, self);
     }
 }
 

@@ -70,14 +70,13 @@ static ak_status no_such_hyper(const ak_strategy_ops *ops, const char *name, ak_
         return ak_fail(err, AK_NOT_FOUND,
                        "strategy %s has no hyper-parameters; leave out \"%.60s\"", ops->name, name);
     }
-    ak_buf known = AK_BUF(1024);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(1024);
     for (size_t i = 0; i < count; i++) {
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ops->hypers[i].name);
     }
     ak_status status =
         ak_fail(err, AK_NOT_FOUND, "strategy %s has no hyper-parameter \"%.60s\"; it has: %s",
                 ops->name, name, known.data);
-    ak_buf_free(&known);
     return status;
 }
 
@@ -148,7 +147,7 @@ ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error
 ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_choice *choice,
                            ak_error *err)
 {
-    ak_buf text = AK_BUF(AK_STRATEGY_TEXT_MAX - 1);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_STRATEGY_TEXT_MAX - 1);
     ak_buf_puts(&text, choice->ops->name);
     char separator = ':';
     for (size_t i = 0; i < ak_strategy_hyper_count(choice->ops); i++) {
@@ -158,10 +157,7 @@ ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_cho
             separator = ',';
         }
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_buf_status(&text, err));
+    AK_DO(ak_buf_status(&text, err));
     memcpy(out, text.data, text.length + 1);
-out:
-    ak_buf_free(&text);
-    return status;
+    return AK_OK;
 }

@@ -32,12 +32,11 @@ static ak_status write_text(const char *folder, const char *name, const char *te
 static ak_status write_json(const char *folder, const char *name, const json_t *document,
                             ak_error *err)
 {
-    ak_buf text = AK_BUF(DOCUMENT_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(DOCUMENT_BYTES_MAX);
     ak_json_print(&text, document, true);
     ak_buf_puts(&text, "\n");
     ak_status status = ak_buf_status(&text, err);
     status = status == AK_OK ? write_text(folder, name, text.data, err) : status;
-    ak_buf_free(&text);
     return status;
 }
 
@@ -91,28 +90,27 @@ static ak_status write_problem(const char *folder, json_t *problem, ak_error *er
 
 static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_error *err)
 {
-    json_t *document = NULL, *problem = NULL, *space = NULL;
+    json_auto_t *document = NULL, *problem = NULL, *space = NULL;
     char name[80];
     const char *backend;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_read(&document, file, err));
+    AK_DO(ak_json_read(&document, file, err));
     json_t *kernel = json_object_get(document, "KernelSpecification");
-    AK_TRY(ak_t1_backend(&backend, document, file, err));
+    AK_DO(ak_t1_backend(&backend, document, file, err));
     const char *source = ak_json_text_at(kernel, "KernelFile");
     const json_t *reference = json_object_get(kernel, "Reference");
-    AK_TRY(*source == 0 ? ak_fail(err, AK_INVALID, "%s: it names no \"KernelFile\"", file) : AK_OK);
-    AK_TRY(copy_file(folder, file, source, err));
-    AK_TRY(ak_stored(ak_json_set_text(kernel, "KernelFile", ak_fs_base(source)), err));
-    AK_TRY(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), backend, file, err));
+    AK_DO(*source == 0 ? ak_fail(err, AK_INVALID, "%s: it names no \"KernelFile\"", file) : AK_OK);
+    AK_DO(copy_file(folder, file, source, err));
+    AK_DO(ak_stored(ak_json_set_text(kernel, "KernelFile", ak_fs_base(source)), err));
+    AK_DO(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), backend, file, err));
     if (json_is_string(reference) && strchr(json_string_value(reference), '.') != NULL) {
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(json_string_value(reference), ":"),
                        json_string_value(reference));
-        AK_TRY(copy_file(folder, file, name, err));
+        AK_DO(copy_file(folder, file, name, err));
     }
-    AK_TRY(copy_data(folder, file, problem, err));
-    AK_TRY(write_problem(folder, problem, err));
+    AK_DO(copy_data(folder, file, problem, err));
+    AK_DO(write_problem(folder, problem, err));
     (void)snprintf(name, sizeof name, "%s.json", backend);
-    AK_TRY(write_json(folder, name, space, err));
+    AK_DO(write_json(folder, name, space, err));
     ak_buf notes = AK_BUF(1024);
     ak_buf_puts(&notes, "flops and bytes: 0, and each array moved once (inout twice), are guesses, "
                         "which rates and the roofline follow; write formulas into problem.json\n");
@@ -121,12 +119,7 @@ static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_
                             "default configuration; write reference.c or reference.py and name it "
                             "in problem.json\n");
     }
-    status = ak_buf_take(note, &notes, err);
-out:
-    json_decref(document);
-    json_decref(problem);
-    json_decref(space);
-    return status;
+    return ak_buf_take(note, &notes, err);
 }
 
 /* The files that a source includes and that lie beside it. In the kernel's folder they are put in
@@ -160,10 +153,10 @@ static bool is_free(const includes *all, const char *name)
 /* Copies one file that is included. *taken says whether the copy is put in front of the source. */
 static ak_status take_include(bool *taken, includes *all, const char *name, ak_error *err)
 {
-    char path[2 * AK_PATH_MAX], *text = NULL;
+    AK_FREED char *text = NULL;
+    char path[2 * AK_PATH_MAX];
     size_t length = 0, known = 0;
     json_t *one;
-    ak_status status = AK_OK;
     *taken = false;
     (void)snprintf(path, sizeof path, "%.*s%s", (int)(ak_fs_base(all->file) - all->file), all->file,
                    name);
@@ -183,33 +176,30 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
                      name);
         return AK_OK;
     }
-    AK_TRY(ak_kernel_beside(path, all->file, name, err)); /* refuses a link out of the folder */
-    AK_TRY(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
-    AK_TRY(check_text(text, length, path, err));
+    AK_DO(ak_kernel_beside(path, all->file, name, err)); /* refuses a link out of the folder */
+    AK_DO(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
+    AK_DO(check_text(text, length, path, err));
     *taken = true;
-    AK_TRY(ak_stored(ak_json_append(all->names, json_string(name)), err));
+    AK_DO(ak_stored(ak_json_append(all->names, json_string(name)), err));
     const size_t place = json_array_size(all->names) - 1;
-    AK_TRY(take_includes(all, text, err));
+    AK_DO(take_includes(all, text, err));
     /* Move the file behind the files that it includes itself. */
     one = json_incref(json_array_get(all->names, place));
     bool good = json_array_remove(all->names, place) == 0 && ak_json_append(all->names, one);
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     ak_buf_print(&all->text, "%s\n", text);
     ak_buf_print(&all->notes,
                  "include \"%s\": it is put in front of the source (\"Include\" of the space "
                  "file); write into it what it needs of the source\n",
                  name);
-    status = write_text(all->folder, name, text, err);
-out:
-    ak_free(text);
-    return status;
+    return write_text(all->folder, name, text, err);
 }
 
 /* Copies the files beside the source that a text includes, and turns the #include lines of these
    files into comments. */
 static ak_status take_includes(includes *all, char *text, ak_error *err)
 {
-    char *plain = ak_source_plain(text);
+    AK_FREED char *plain = ak_source_plain(text);
     ak_status status = ak_made(plain, err);
     for (char *line = text; status == AK_OK && *line != 0;) {
         const size_t bytes = strcspn(line, "\n");
@@ -232,7 +222,6 @@ static ak_status take_includes(includes *all, char *text, ak_error *err)
         }
         line += bytes + (line[bytes] == '\n' ? 1 : 0);
     }
-    ak_free(plain);
     return status;
 }
 

@@ -208,25 +208,22 @@ static ak_status take_default(candidate *c, ak_trial *trial, const ak_session *s
 static ak_status try_defaults(candidate *list, size_t count, ak_session *session, const chooser *ch,
                               ak_archive *archive, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_result result = {0};
+    AK_AT_END(ak_result_clear) ak_result result = {0};
     const uint64_t first = session->next_job;
     size_t sent[CANDIDATES_MAX], sent_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (list[i].cost <= 0) {
-            AK_TRY(submit_default(session, &list[i], err));
+            AK_DO(submit_default(session, &list[i], err));
             sent[sent_count++] = i;
         }
     }
     for (size_t i = 0; i < sent_count; i++) {
-        AK_TRY(ak_session_wait(&result, session, first, sent_count, err));
+        AK_DO(ak_session_wait(&result, session, first, sent_count, err));
         candidate *c = &list[sent[result.id - first]];
-        AK_TRY(take_default(c, &result.trial, session, ch, archive, err));
+        AK_DO(take_default(c, &result.trial, session, ch, archive, err));
         ak_result_clear(&result);
     }
-out:
-    ak_result_clear(&result);
-    return status;
+    return AK_OK;
 }
 
 /* Measures the defaults of the implementations list[0..count) by the workers of one session. A

@@ -132,12 +132,12 @@ static ak_status drop_refuted(ak_tune_result *out, ak_archive *archive, const ak
 ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                             size_t evaluations, bool sanitize, ak_error *err)
 {
-    ak_status status = AK_OK;
-    char hash[AK_ENVIRONMENT_BYTES], *words = NULL;
-    ak_run run = {0};
-    json_t *result = NULL, *options = NULL;
+    AK_FREED char *words = NULL;
+    char hash[AK_ENVIRONMENT_BYTES];
+    AK_AT_END(ak_run_clear) ak_run run = {0};
+    json_auto_t *result = NULL, *options = NULL;
     bool there = false;
-    AK_TRY(ak_session_environment(hash, &words, task, err));
+    AK_DO(ak_session_environment(hash, &words, task, err));
     ak_session_rename(task, archive, hash, words);
     const ak_run like = {.kernel = (char *)(uintptr_t)task->problem->name,
                          .implementation = (char *)(uintptr_t)task->implementation->name,
@@ -145,24 +145,19 @@ ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive
                          .dtype = (char *)(uintptr_t)ak_task_dtype(task),
                          .choices = task->choices_text,
                          .environment = hash};
-    AK_TRY(ak_archive_ended_run(&there, &run, archive, &like, err));
+    AK_DO(ak_archive_ended_run(&there, &run, archive, &like, err));
     if (there) {
         const char *text = run.options_json == NULL ? "{}" : run.options_json;
-        AK_TRY(ak_json_parse(&result, run.result_json, strlen(run.result_json), "result of a run",
-                             err));
-        AK_TRY(ak_json_parse(&options, text, strlen(text), "options of a run", err));
+        AK_DO(ak_json_parse(&result, run.result_json, strlen(run.result_json), "result of a run",
+                            err));
+        AK_DO(ak_json_parse(&options, text, strlen(text), "options of a run", err));
     }
     if (there && same_part(options, task, sanitize)) {
-        AK_TRY(take(out, &run, result, task, evaluations, err));
-        AK_TRY(drop_refuted(out, archive, &run, err));
+        AK_DO(take(out, &run, result, task, evaluations, err));
+        AK_DO(drop_refuted(out, archive, &run, err));
     }
     if (!out->found) {
         ak_tune_result_clear(out);
     }
-out:
-    json_decref(options);
-    json_decref(result);
-    ak_run_clear(&run);
-    ak_free(words);
-    return status;
+    return AK_OK;
 }

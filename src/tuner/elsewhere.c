@@ -110,15 +110,13 @@ static bool says_nothing(const ak_trial *trial)
 static ak_status take_trial(void *context, const ak_trial *trial, ak_error *err)
 {
     reader *r = context;
-    json_t *values = NULL;
+    json_auto_t *values = NULL;
     if (says_nothing(trial)) {
         return AK_OK;
     }
     double ms = trial->status == AK_TRIAL_OK ? ak_trial_cost(trial) : HUGE_VAL;
     AK_DO(ak_config_text_to_json(&values, trial->config, "a trial of the archive", err));
-    ak_status status = ak_like_add(r->like, values, ms, err);
-    json_decref(values);
-    return status;
+    return ak_like_add(r->like, values, ms, err);
 }
 
 static int nearest_first(const void *a, const void *b)

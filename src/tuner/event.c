@@ -9,21 +9,19 @@
 void ak_event_send(const ak_events *events, const char *name, json_t *fields)
 {
     if (events->sink != NULL) {
-        json_t *event = json_object();
+        json_auto_t *event = json_object();
         int64_t now = events->pool == NULL ? ak_clock_ns() : ak_pool_now_ns(events->pool);
         bool good = ak_json_set_text(event, "event", name) &&
                     ak_json_set_text(event, "run", events->run) &&
                     ak_json_set_real(event, "t", (double)(now - events->start_ns) / 1e9) &&
                     (fields == NULL || json_object_update(event, fields) == 0);
-        ak_buf text = AK_BUF(EVENT_BYTES_MAX);
+        AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(EVENT_BYTES_MAX);
         if (good) {
             ak_json_print(&text, event, false);
         }
         if (good && ak_buf_status(&text, NULL) == AK_OK) {
             events->sink(events->context, name, text.data);
         }
-        ak_buf_free(&text);
-        json_decref(event);
     }
     json_decref(fields);
 }

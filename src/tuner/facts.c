@@ -20,21 +20,17 @@ static bool add_facts(json_t *object, const char *key, const ak_fact *facts, siz
 static ak_status add_compiled(json_t *object, const ak_task *task, const ak_config *config,
                               ak_error *err)
 {
-    ak_options options = {0};
+    AK_AT_END(ak_options_clear) ak_options options = {0};
     size_t workspace = 0;
     int threads = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_task_options(&options, task, config, err));
-    AK_TRY(ak_task_workspace(&workspace, &threads, task, &task->shape, config, err));
+    AK_DO(ak_task_options(&options, task, config, err));
+    AK_DO(ak_task_workspace(&workspace, &threads, task, &task->shape, config, err));
     bool good = ak_json_set_text(object, "compiler", options.compiler) &&
                 ak_json_set(object, "options",
                             ak_json_texts((const char *const *)options.argv, options.count)) &&
                 ak_json_set(object, "threads", json_integer(threads)) &&
                 ak_json_set_count(object, "workspace_bytes", workspace);
-    AK_TRY(ak_stored(good, err));
-out:
-    ak_options_clear(&options);
-    return status;
+    return ak_stored(good, err);
 }
 
 static ak_status add_config(json_t *object, const ak_brief *brief, const ak_task *task,
@@ -62,21 +58,16 @@ static ak_status add_config(json_t *object, const ak_brief *brief, const ak_task
 ak_status ak_task_facts(char **out_json, const ak_task *task, const ak_config *config,
                         ak_error *err)
 {
-    ak_brief brief = {0};
-    json_t *object = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(object, err));
-    AK_TRY(ak_brief_open(&brief, task, NULL, err));
+    AK_AT_END(ak_brief_close) ak_brief brief = {0};
+    json_auto_t *object = json_object();
+    AK_DO(ak_made(object, err));
+    AK_DO(ak_brief_open(&brief, task, NULL, err));
     if (config == NULL) {
-        AK_TRY(ak_stored(add_facts(object, "hardware", brief.hardware, brief.hardware_count) &&
-                             add_facts(object, "shape", brief.shape, brief.shape_count),
-                         err));
+        AK_DO(ak_stored(add_facts(object, "hardware", brief.hardware, brief.hardware_count) &&
+                            add_facts(object, "shape", brief.shape, brief.shape_count),
+                        err));
     } else {
-        AK_TRY(add_config(object, &brief, task, config, err));
+        AK_DO(add_config(object, &brief, task, config, err));
     }
-    AK_TRY(ak_json_text(out_json, object, err));
-out:
-    ak_brief_close(&brief);
-    json_decref(object);
-    return status;
+    return ak_json_text(out_json, object, err);
 }

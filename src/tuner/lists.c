@@ -15,7 +15,7 @@
 static ak_status list_probed(const char *key, const char *name_key, const char *text_key,
                              ak_list_visitor visit, void *context, ak_error *err)
 {
-    json_t *probe = NULL;
+    json_auto_t *probe = NULL;
     AK_DO(ak_pool_probe(&probe, false, err));
     size_t i;
     json_t *entry;
@@ -28,7 +28,6 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
             visit(context, name, absent && note != NULL ? note : text == NULL ? "" : text);
         }
     }
-    json_decref(probe);
     return AK_OK;
 }
 
@@ -37,12 +36,11 @@ static ak_status list_hypers(ak_list_visitor visit, void *context, ak_error *err
     for (size_t i = 0; ak_strategies[i] != NULL; i++) {
         const ak_strategy_ops *ops = ak_strategies[i];
         for (size_t h = 0; h < ak_strategy_hyper_count(ops); h++) {
-            char *text = NULL;
+            AK_FREED char *text = NULL;
             char name[AK_STRATEGY_TEXT_MAX];
             AK_DO(ak_strategy_hyper_text(&text, &ops->hypers[h], err));
             (void)snprintf(name, sizeof name, "%s:%s", ops->name, ops->hypers[h].name);
             visit(context, name, text);
-            ak_free(text);
         }
     }
     return AK_OK;
@@ -94,22 +92,17 @@ static ak_status add_pressure(json_t *findings, double beside, double during, ak
 
 ak_status ak_doctor(char **out_json, ak_error *err)
 {
-    ak_status status = AK_OK;
-    json_t *probe = NULL, *llm = NULL;
+    json_auto_t *probe = NULL, *llm = NULL;
     ak_pressure_mark from, to;
     const double before = ak_pressure_look();
     ak_pressure_take(&from);
-    AK_TRY(ak_pool_probe(&probe, true, err));
+    AK_DO(ak_pool_probe(&probe, true, err));
     ak_pressure_take(&to);
-    AK_TRY(add_pressure(probe, fmax(before, ak_pressure_look()), ak_pressure_between(&from, &to),
-                        err));
+    AK_DO(add_pressure(probe, fmax(before, ak_pressure_look()), ak_pressure_between(&from, &to),
+                       err));
     llm = ak_llm_doctor();
     bool good = llm != NULL && json_object_update(probe, llm) == 0 &&
                 ak_json_set(probe, "python", ak_script_doctor()) &&
                 ak_json_set_text(probe, "autokernel", AK_VERSION);
-    AK_TRY(good ? ak_json_text(out_json, probe, err) : ak_fail_memory(err));
-out:
-    json_decref(llm);
-    json_decref(probe);
-    return status;
+    return good ? ak_json_text(out_json, probe, err) : ak_fail_memory(err);
 }

@@ -132,22 +132,19 @@ out:
 
 ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_protocol *protocol;
     place at = {.why = AK_ERROR_INIT};
-    ak_problem *problem = NULL;
-    AK_TRY(spec == NULL ? ak_fail(err, AK_INVALID, "ak_task_open: spec is NULL") : AK_OK);
-    AK_TRY(ak_protocol_find(&protocol, spec->protocol, err));
-    AK_TRY(find_place(&at, &problem, spec, err));
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
+    AK_DO(spec == NULL ? ak_fail(err, AK_INVALID, "ak_task_open: spec is NULL") : AK_OK);
+    AK_DO(ak_protocol_find(&protocol, spec->protocol, err));
+    AK_DO(find_place(&at, &problem, spec, err));
     if (at.backend->bind != NULL) { /* a recording brings its own problem */
-        AK_TRY(at.backend->bind(out, spec, at.list.first, err));
+        AK_DO(at.backend->bind(out, spec, at.list.first, err));
     } else {
-        AK_TRY(problem == NULL ? open_problem(&problem, spec, err) : AK_OK);
+        AK_DO(problem == NULL ? open_problem(&problem, spec, err) : AK_OK);
         ak_problem *taken = problem;
         problem = NULL;
-        AK_TRY(bind(out, spec, &at, taken, err));
+        AK_DO(bind(out, spec, &at, taken, err));
     }
-out:
-    ak_problem_close(problem);
-    return status;
+    return AK_OK;
 }

@@ -149,8 +149,6 @@ out:
     for (size_t i = 0; entries != NULL && i < count; i++) {
         ak_comparison_entry_clear(&entries[i]);
     }
-    ak_free(entries);
-    ak_free(c.candidates);
-    ak_free(c.left);
+    AK_FREE_ALL(entries, c.candidates, c.left);
     return status;
 }

@@ -42,12 +42,10 @@ static bool shorten(json_t *object, const char *key)
     if (path == NULL || strchr(path, '/') == NULL) {
         return true;
     }
-    ak_buf name = AK_BUF(AK_PATH_MAX);
+    AK_AT_END(ak_buf_free) ak_buf name = AK_BUF(AK_PATH_MAX);
     size_t provider = strncmp(path, "file:", 5) == 0 ? 5 : strncmp(path, "replay:", 7) == 0 ? 7 : 0;
     ak_buf_print(&name, "%.*s%s", (int)provider, path, ak_fs_base(path));
-    bool good = name.failed == AK_OK && ak_json_set_text(object, key, name.data);
-    ak_buf_free(&name);
-    return good;
+    return name.failed == AK_OK && ak_json_set_text(object, key, name.data);
 }
 
 /* Adds the file or folder that an option names, as an absolute path after `prefix`. Adds nothing if
@@ -55,14 +53,13 @@ static bool shorten(json_t *object, const char *key)
 static bool note_path(json_t *paths, const char *key, const char *prefix, const char *path)
 {
     char whole[AK_PATH_MAX];
-    ak_buf text = AK_BUF(2 * AK_PATH_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * AK_PATH_MAX);
     bool good = true;
     if (path != NULL && strncmp(path, prefix, strlen(prefix)) == 0 &&
         realpath(path + strlen(prefix), whole) != NULL) {
         ak_buf_print(&text, "%s%s", prefix, whole);
         good = text.failed == AK_OK && ak_json_set_text(paths, key, text.data);
     }
-    ak_buf_free(&text);
     return good;
 }
 
@@ -87,7 +84,7 @@ static bool note_like(json_t *paths, const ak_tune_options *options)
 void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
                              const ak_tune_options *options)
 {
-    json_t *paths = json_object();
+    json_auto_t *paths = json_object();
     static const ak_llm_options none = {0};
     const ak_llm_options *llm = options->llm == NULL ? &none : options->llm;
     if (archive != NULL &&
@@ -101,7 +98,6 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
         note_like(paths, options)) {
         ak_archive_note_whereabouts(archive, run, paths);
     }
-    json_decref(paths);
 }
 
 /* Names the recording that the results come from by its file, not by its path: a simulated run
@@ -116,9 +112,9 @@ static bool name_recording(json_t *options, const ak_task *task)
 void ak_tuning_note_workers(void *context, const ak_pool *pool)
 {
     ak_tuning *r = context;
-    ak_buf about = AK_BUF(4096);
-    json_t *list = pool == NULL ? NULL : ak_pool_workers(pool);
-    char *text = NULL;
+    AK_AT_END(ak_buf_free) ak_buf about = AK_BUF(4096);
+    json_auto_t *list = pool == NULL ? NULL : ak_pool_workers(pool);
+    AK_AT_END(ak_text_free_at) char *text = NULL;
     bool removes = pool == NULL && r->fleet[0] != 0;
     if (r->archive != NULL && r->fleet[0] == 0 && list != NULL) {
         ak_run_id(r->fleet);
@@ -133,9 +129,6 @@ void ak_tuning_note_workers(void *context, const ak_pool *pool)
                                          .workers_json = text};
         ak_archive_note_fleet(r->archive, &fleet);
     }
-    ak_text_free(text);
-    json_decref(list);
-    ak_buf_free(&about);
 }
 
 bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_options *options)
@@ -185,19 +178,17 @@ static ak_status add_run(const ak_tuning *r, char *started, char *options, ak_er
 
 ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
 {
-    ak_status status = AK_OK;
-    char started[AK_CLOCK_UTC_BYTES], *options = NULL;
+    AK_FREED char *options = NULL;
+    char started[AK_CLOCK_UTC_BYTES];
     /* The run began when `seconds` began to count: before its task and its device were prepared. */
     ak_session_utc_of(started, &r->session, r->begin_ns);
-    AK_TRY(describe_options(&options, r, err));
-    AK_TRY(ak_session_run_id(r->id, &r->session, options, r->archive, err));
-    AK_TRY(ak_copy_text(&r->result->run, r->id, err));
-    AK_TRY(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
+    AK_DO(describe_options(&options, r, err));
+    AK_DO(ak_session_run_id(r->id, &r->session, options, r->archive, err));
+    AK_DO(ak_copy_text(&r->result->run, r->id, err));
+    AK_DO(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
     ak_run_note_whereabouts(r->archive, r->id, r->task, r->options);
     ak_session_keep_sources(r->task, r->archive);
-out:
-    ak_free(options);
-    return status;
+    return AK_OK;
 }
 
 /* Prints the result with the id that its best trial has in the archive. A trial that waits for the
@@ -214,17 +205,15 @@ static ak_status print_result(char **out, const ak_tuning *r, ak_error *err)
 
 ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err)
 {
-    ak_status status = AK_OK;
-    char *json = NULL, ended[AK_CLOCK_UTC_BYTES];
+    AK_FREED char *json = NULL;
+    char ended[AK_CLOCK_UTC_BYTES];
     json_t *fields = NULL;
     ak_session_utc(ended, &r->session);
     r->result->seconds = (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9;
-    AK_TRY(print_result(&json, r, err));
-    AK_TRY(r->archive == NULL ? AK_OK : ak_archive_end_run(r->archive, r->id, ended, json, err));
+    AK_DO(print_result(&json, r, err));
+    AK_DO(r->archive == NULL ? AK_OK : ak_archive_end_run(r->archive, r->id, ended, json, err));
     if (ak_json_parse(&fields, json, strlen(json), "result", NULL) == AK_OK) {
         ak_event_send(&r->events, "end", fields);
     }
-out:
-    ak_free(json);
-    return status;
+    return AK_OK;
 }

@@ -30,13 +30,9 @@ static json_t *interval(double low, double high)
 
 ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err)
 {
-    json_t *object = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_to_json(&object, trial, err));
-    AK_TRY(ak_json_text(out_text, object, err));
-out:
-    json_decref(object);
-    return status;
+    json_auto_t *object = NULL;
+    AK_DO(ak_trial_to_json(&object, trial, err));
+    return ak_json_text(out_text, object, err);
 }
 
 /* Returns JSON's null if there is no verdict. */
@@ -330,9 +326,7 @@ void ak_tune_result_clear(ak_tune_result *result)
     ak_free(result->sanitizers);
     ak_compared_free(result->candidates, result->candidate_count);
     ak_compared_free(result->again, result->again_count);
-    ak_free(result->run);
-    ak_free(result->summary);
-    ak_free(result->llm.model);
+    AK_FREE_ALL(result->run, result->summary, result->llm.model);
     ak_trial_clear(&result->best);
     *result = (ak_tune_result){0};
 }

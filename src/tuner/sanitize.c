@@ -77,7 +77,7 @@ void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)
 {
     const ak_sanitizing *all = &session->sanitizing;
     char part[400];
-    ak_buf text = AK_BUF(4 * sizeof part);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4 * sizeof part);
     if (session->sanitize && all->configs > 0) {
         (void)snprintf(part, sizeof part,
                        "%s: %zu of %zu configuration%s without a finding, at %zu shape%s",
@@ -102,5 +102,4 @@ void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)
         append(&text, part);
     }
     (void)snprintf(out, bytes, "%s", ak_buf_status(&text, NULL) == AK_OK ? text.data : "");
-    ak_buf_free(&text);
 }

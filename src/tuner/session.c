@@ -14,8 +14,7 @@
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
                                  const ak_task *task, ak_error *err)
 {
-    ak_status status = AK_OK;
-    json_t *facts = NULL;
+    json_auto_t *facts = NULL;
     char *text = NULL;
     if (task->sheet) {
         return ak_fail(err, AK_UNAVAILABLE,
@@ -23,31 +22,26 @@ ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_jso
                        "run on it; `autokernel doctor` lists the devices of this machine",
                        task->device);
     }
-    AK_TRY(ak_environment_facts(&facts, task, err));
-    AK_TRY(ak_json_text(&text, facts, err));
+    AK_DO(ak_environment_facts(&facts, task, err));
+    AK_DO(ak_json_text(&text, facts, err));
     ak_hash_text(hash, text, strlen(text));
     *out_json = text;
-out:
-    json_decref(facts);
-    return status;
+    return AK_OK;
 }
 
 /* Computes a hash that this environment has in older archives (ak_sources_hash_former). */
 static ak_status former_hash(char former[AK_HASH_QUICK_BYTES], int which, const ak_task *task,
                              const char *words, ak_error *err)
 {
-    ak_status status = AK_OK;
-    json_t *facts = NULL;
-    char *text = NULL, source[AK_SOURCES_HASH_BYTES];
-    AK_TRY(ak_json_parse(&facts, words, strlen(words), "environment", err));
-    AK_TRY(ak_sources_hash_former(source, which, task->problem, task->implementation, err));
-    AK_TRY(ak_stored(ak_json_set_text(facts, "source", source), err));
-    AK_TRY(ak_json_text(&text, facts, err));
+    json_auto_t *facts = NULL;
+    AK_FREED char *text = NULL;
+    char source[AK_SOURCES_HASH_BYTES];
+    AK_DO(ak_json_parse(&facts, words, strlen(words), "environment", err));
+    AK_DO(ak_sources_hash_former(source, which, task->problem, task->implementation, err));
+    AK_DO(ak_stored(ak_json_set_text(facts, "source", source), err));
+    AK_DO(ak_json_text(&text, facts, err));
     ak_hash_quick(former, text, strlen(text));
-out:
-    json_decref(facts);
-    ak_free(text);
-    return status;
+    return AK_OK;
 }
 
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
@@ -120,29 +114,24 @@ static ak_status name_ceilings(char **out, const char *environment, const ak_tas
 {
     static const char *const others[] = {"source",  "autokernel", "numerics", "compilers",
                                          "sandbox", "libc",       "reference"};
-    ak_status status = AK_OK;
-    json_t *facts = NULL;
-    char *text = NULL, hash[AK_ENVIRONMENT_BYTES];
-    ak_buf key = AK_BUF(1u << 10);
+    json_auto_t *facts = NULL;
+    AK_FREED char *text = NULL;
+    char hash[AK_ENVIRONMENT_BYTES];
+    AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(1u << 10);
     const ak_backend_ops *backend = NULL;
-    AK_TRY(ak_backend_find(&backend, task->backend, err));
+    AK_DO(ak_backend_find(&backend, task->backend, err));
     double rate = backend->flops_per_clock == NULL
                       ? 0
                       : backend->flops_per_clock(task->constants, ak_task_operands(task));
-    AK_TRY(ak_json_parse(&facts, environment, strlen(environment), "environment", err));
+    AK_DO(ak_json_parse(&facts, environment, strlen(environment), "environment", err));
     for (size_t i = 0; i < AK_COUNT(others); i++) {
         (void)json_object_del(facts, others[i]);
     }
-    AK_TRY(ak_json_text(&text, facts, err));
+    AK_DO(ak_json_text(&text, facts, err));
     ak_hash_text(hash, text, strlen(text));
     ak_buf_print(&key, "%s %s %.0f %s", task->backend, ak_dtype_text(ak_task_operands(task)), rate,
                  hash);
-    AK_TRY(ak_buf_take(out, &key, err));
-out:
-    ak_buf_free(&key);
-    ak_free(text);
-    json_decref(facts);
-    return status;
+    return ak_buf_take(out, &key, err);
 }
 
 ak_status ak_session_ceilings(ak_session *session, ak_error *err)
@@ -172,7 +161,6 @@ void ak_session_close(ak_session *session)
 {
     ak_pool_close(session->pool);
     ak_baseline_info_free(session->baselines, session->baseline_count);
-    ak_free(session->environment_json);
-    ak_free(session->ceilings_key);
+    AK_FREE_ALL(session->environment_json, session->ceilings_key);
     *session = (ak_session){0};
 }

@@ -46,12 +46,11 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
         return AK_OK;
     }
     while (status == AK_OK) {
-        ak_run known = {0};
+        AK_AT_END(ak_run_clear) ak_run known = {0};
         (void)snprintf(out, AK_RUN_ID_BYTES, "%016llx",
                        (unsigned long long)ak_hash64(name, sizeof name));
         name[2]++;
         status = archive == NULL ? AK_NOT_FOUND : ak_archive_get_run(&known, archive, out, err);
-        ak_run_clear(&known);
     }
     return status == AK_NOT_FOUND ? AK_OK : status;
 }

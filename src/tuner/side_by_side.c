@@ -38,14 +38,8 @@ size_t ak_compared_order(size_t *order, const ak_compared *list, size_t count)
 void ak_compared_free(ak_compared *list, size_t count)
 {
     for (size_t i = 0; list != NULL && i < count; i++) {
-        ak_free(list[i].name);
-        ak_free(list[i].version);
-        ak_free(list[i].config);
-        ak_free(list[i].throttle);
-        ak_free(list[i].overlap);
-        ak_free(list[i].library);
-        ak_free(list[i].reason);
-        ak_free(list[i].note);
+        AK_FREE_ALL(list[i].name, list[i].version, list[i].config, list[i].throttle,
+                    list[i].overlap, list[i].library, list[i].reason, list[i].note);
     }
     ak_free(list);
 }

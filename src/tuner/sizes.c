@@ -132,11 +132,7 @@ static void close_run(ak_many *m)
             ak_task_close(m->tasks[i]);
         }
     }
-    ak_free((void *)m->given);
-    ak_free(m->tuned);
-    ak_free(m->low_ms);
-    ak_free(m->high_ms);
-    ak_free((void *)m->tasks);
+    AK_FREE_ALL((void *)m->given, m->tuned, m->low_ms, m->high_ms, (void *)m->tasks);
 }
 
 ak_status ak_tune_sizes(ak_sizes_result *out, const ak_sizes_request *request, ak_archive *archive,
@@ -166,31 +162,16 @@ out:
 void ak_sizes_result_clear(ak_sizes_result *result)
 {
     for (size_t i = 0; i < result->size_count && result->sizes != NULL; i++) {
-        ak_free(result->sizes[i].size);
-        ak_free(result->sizes[i].run);
-        ak_free(result->sizes[i].library);
-        ak_free(result->sizes[i].library_name);
+        AK_FREE_ALL(result->sizes[i].size, result->sizes[i].run, result->sizes[i].library,
+                    result->sizes[i].library_name);
     }
     for (size_t i = 0; i < result->config_count; i++) {
         ak_free(result->configs[i]);
     }
-    ak_free(result->run);
-    ak_free(result->kernel);
-    ak_free(result->implementation);
-    ak_free(result->device);
-    ak_free(result->dtype);
-    ak_free(result->choices);
-    ak_free(result->llm.model);
-    ak_free(result->sizes);
-    ak_free((void *)result->configs);
-    ak_free(result->ms);
-    ak_free(result->costs);
-    ak_free(result->speeds);
-    ak_free(result->alone);
+    AK_FREE_ALL(result->run, result->kernel, result->implementation, result->device, result->dtype,
+                result->choices, result->llm.model, result->sizes, (void *)result->configs,
+                result->ms, result->costs, result->speeds, result->alone);
     ak_warnings_free(&(ak_warnings){.texts = result->warnings, .count = result->warning_count});
-    ak_free(result->objective);
-    ak_free(result->unit);
-    ak_free(result->table);
-    ak_free(result->tradeoff);
+    AK_FREE_ALL(result->objective, result->unit, result->table, result->tradeoff);
     *result = (ak_sizes_result){0};
 }

@@ -288,8 +288,7 @@ ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session
     const ak_size_result *one = &m->result->sizes[size];
     const ak_tune_result *tuned = &m->tuned[size];
     ak_config config;
-    ak_trial trial = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     if (m->archive == NULL || !one->measured) {
         return AK_OK;
     }
@@ -297,8 +296,8 @@ ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session
     if (tuned->found && strcmp(text, tuned->best.config) == 0) {
         return AK_OK;
     }
-    AK_TRY(ak_config_parse(&config, m->tasks[size]->space, text, err));
-    AK_TRY(measure_as_search(&trial, session, &config, err));
+    AK_DO(ak_config_parse(&config, m->tasks[size]->space, text, err));
+    AK_DO(measure_as_search(&trial, session, &config, err));
     if (trial.status != AK_TRIAL_OK) {
         ak_trial_clear(&trial);
         trial = (ak_trial){.status = AK_TRIAL_OK,
@@ -309,12 +308,9 @@ ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session
             trial.cost = trial.cost_low = trial.cost_high = one->cost;
         }
     }
-    AK_TRY(ak_copy_text(&trial.strategy, "sizes", err));
-    AK_TRY(ak_session_complete_trial(&trial, session, &config, NULL, err));
-    AK_TRY(ak_archive_add_trial(m->archive, &trial, err));
-out:
-    ak_trial_clear(&trial);
-    return status;
+    AK_DO(ak_copy_text(&trial.strategy, "sizes", err));
+    AK_DO(ak_session_complete_trial(&trial, session, &config, NULL, err));
+    return ak_archive_add_trial(m->archive, &trial, err);
 }
 
 static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
@@ -351,12 +347,7 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     AK_TRY(ak_many_keep_winner(m, size, &session, err));
 out:
     ak_session_close(&session);
-    ak_free(known.ms);
-    ak_free(known.costs);
-    ak_free(known.low);
-    ak_free(known.high);
-    ak_free(known.speeds);
-    ak_free(c);
+    AK_FREE_ALL(known.ms, known.costs, known.low, known.high, known.speeds, c);
     return status;
 }
 

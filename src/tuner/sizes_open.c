@@ -61,7 +61,6 @@ static size_t votes_for(const ak_many *m, const ak_task *task)
    often, takes the one whose size comes first. */
 static ak_status agree_on_implementation(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     size_t count = m->result->size_count, most = 0;
     const ak_task *chosen = m->tasks[0];
     for (size_t i = 0; i < count; i++) {
@@ -69,8 +68,9 @@ static ak_status agree_on_implementation(ak_many *m, ak_error *err)
         chosen = votes > most ? m->tasks[i] : chosen;
         most = votes > most ? votes : most;
     }
-    char *name = NULL, reason[80];
-    AK_TRY(ak_copy_text(&name, chosen->implementation->name, err));
+    AK_FREED char *name = NULL;
+    char reason[80];
+    AK_DO(ak_copy_text(&name, chosen->implementation->name, err));
     (void)snprintf(reason, sizeof reason, "%zu of the %zu sizes choose it", most, count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(m->tasks[i]->implementation->name, name) == 0) {
@@ -79,13 +79,11 @@ static ak_status agree_on_implementation(ak_many *m, ak_error *err)
         ak_task *other = NULL;
         ak_task_spec spec = spec_of(m, i);
         spec.implementation = name;
-        AK_TRY(ak_task_open(&other, &spec, err));
+        AK_DO(ak_task_open(&other, &spec, err));
         replace(m, i, other);
-        AK_TRY(ak_copy_text(&other->reason, reason, err));
+        AK_DO(ak_copy_text(&other->reason, reason, err));
     }
-out:
-    ak_free(name);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_many_open_tasks(ak_many *m, ak_error *err)

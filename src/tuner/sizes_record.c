@@ -48,16 +48,13 @@ out:
 ak_status ak_many_warn(ak_many *m, size_t size, const ak_comparison_result *comparison,
                        ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_warnings warnings = {0};
-    AK_TRY(ak_warn_comparison(&warnings, &comparison->noise, comparison->list, comparison->count,
-                              err));
+    AK_AT_END(ak_warnings_free) ak_warnings warnings = {0};
+    AK_DO(ak_warn_comparison(&warnings, &comparison->noise, comparison->list, comparison->count,
+                             err));
     for (size_t i = 0; i < warnings.count; i++) {
-        AK_TRY(keep_warning(m, size, warnings.texts[i], err));
+        AK_DO(keep_warning(m, size, warnings.texts[i], err));
     }
-out:
-    ak_warnings_free(&warnings);
-    return status;
+    return AK_OK;
 }
 
 /* Returns the options of the run as JSON, which the caller frees with ak_free. */
@@ -77,18 +74,17 @@ static ak_status describe_options(char **out, const ak_many *m, const char *size
 
 ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_sizes_result *result = m->result;
-    char *options = NULL;
-    ak_buf sizes = AK_BUF(1u << 16);
+    AK_FREED char *options = NULL;
+    AK_AT_END(ak_buf_free) ak_buf sizes = AK_BUF(1u << 16);
     if (m->archive == NULL || m->recorded) {
         return AK_OK;
     }
     for (size_t i = 0; i < result->size_count; i++) {
         ak_buf_print(&sizes, "%s%s", i == 0 ? "" : ";", result->sizes[i].size);
     }
-    AK_TRY(ak_buf_status(&sizes, err));
-    AK_TRY(describe_options(&options, m, sizes.data, err));
+    AK_DO(ak_buf_status(&sizes, err));
+    AK_DO(describe_options(&options, m, sizes.data, err));
     /* The archive copies the strings. */
     const ak_run run = {.id = m->id,
                         .started = m->started,
@@ -102,29 +98,24 @@ ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *
                         .environment = (char *)(uintptr_t)session->environment,
                         .environment_json = session->environment_json,
                         .options_json = options};
-    AK_TRY(ak_archive_add_run(m->archive, &run, err));
+    AK_DO(ak_archive_add_run(m->archive, &run, err));
     m->recorded = true;
     ak_run_note_whereabouts(m->archive, m->id, m->tasks[0], m->options);
-out:
-    ak_free(options);
-    ak_buf_free(&sizes);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_many_end_record(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
-    char *json = NULL, ended[AK_CLOCK_UTC_BYTES];
+    AK_FREED char *json = NULL;
+    char ended[AK_CLOCK_UTC_BYTES];
     ak_clock_utc(ended);
     m->result->seconds = ak_many_elapsed(m);
-    AK_TRY(ak_sizes_result_json(&json, m->result, err));
+    AK_DO(ak_sizes_result_json(&json, m->result, err));
     if (m->recorded) {
-        AK_TRY(ak_archive_end_run(m->archive, m->id, ended, json, err));
+        AK_DO(ak_archive_end_run(m->archive, m->id, ended, json, err));
     }
     if (m->events.sink != NULL) {
         ak_event_send(&m->events, "table", ak_sizes_to_json(m->result));
     }
-out:
-    ak_free(json);
-    return status;
+    return AK_OK;
 }

@@ -18,10 +18,9 @@
    kernel. */
 static ak_status write_one(const char *folder, const char *file, ak_error *err)
 {
-    ak_status status = AK_OK;
     const char *kernel = ak_fs_base(folder);
     char path[AK_PATH_MAX], name[80];
-    ak_buf filled = AK_BUF(SKELETON_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf filled = AK_BUF(SKELETON_BYTES_MAX);
     (void)snprintf(path, sizeof path, "src/tuner/skeleton/%s.in", file);
     const ak_asset *asset = ak_asset_find(path);
     assert(asset != NULL);
@@ -36,12 +35,9 @@ static ak_status write_one(const char *folder, const char *file, ak_error *err)
     }
     bool triton = strncmp(file, "triton.", 7) == 0;
     (void)snprintf(name, sizeof name, "%.64s%s", triton ? kernel : "", triton ? file + 6 : file);
-    AK_TRY(ak_buf_status(&filled, err));
-    AK_TRY(ak_fs_join(path, folder, name, err));
-    AK_TRY(ak_fs_write(path, filled.data, filled.length, err));
-out:
-    ak_buf_free(&filled);
-    return status;
+    AK_DO(ak_buf_status(&filled, err));
+    AK_DO(ak_fs_join(path, folder, name, err));
+    return ak_fs_write(path, filled.data, filled.length, err);
 }
 
 /* Writes the files of a NULL-terminated list. After a failure the unfinished folder is removed. */

@@ -77,7 +77,7 @@ static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, c
 ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t which,
                      const ak_objective *objective, ak_error *err)
 {
-    ak_buf text = AK_BUF(SUMMARY_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SUMMARY_MAX);
     const size_t count = comparison->count, fallback = comparison->fallback;
     const ak_compared *mine = &comparison->list[which];
     const ak_compared *library =
@@ -128,6 +128,5 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
     if (status == AK_OK && text.length > 0) {
         status = ak_buf_take(out, &text, err);
     }
-    ak_buf_free(&text);
     return status;
 }

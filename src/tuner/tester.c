@@ -66,8 +66,7 @@ void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double 
 
 bool ak_tester_ready(const ak_tester *tester)
 {
-    json_t *preparation = ak_pool_preparation(tester->session.pool);
-    json_decref(preparation);
+    json_auto_t *preparation = ak_pool_preparation(tester->session.pool);
     return preparation != NULL;
 }
 
@@ -106,20 +105,17 @@ static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *conf
         return ak_fail(err, AK_INVALID, "the configuration is not in the space of %s",
                        session->task->implementation->where);
     }
-    ak_status status = AK_OK;
     ak_job job = {.kind = kind, .id = session->next_job++, .config = *config};
-    ak_result result = {0};
-    AK_TRY(ak_pool_submit(session->pool, &job, err));
-    AK_TRY(await_result(&result, tester, err));
-    AK_TRY(kind == AK_JOB_CHECK ? ak_session_sanitize(&result.trial, session, config, err) : AK_OK);
-    AK_TRY(ak_session_complete_trial(&result.trial, session, config, NULL, err));
+    AK_AT_END(ak_result_clear) ak_result result = {0};
+    AK_DO(ak_pool_submit(session->pool, &job, err));
+    AK_DO(await_result(&result, tester, err));
+    AK_DO(kind == AK_JOB_CHECK ? ak_session_sanitize(&result.trial, session, config, err) : AK_OK);
+    AK_DO(ak_session_complete_trial(&result.trial, session, config, NULL, err));
     tester->noise.rounds++;
     tester->noise.disturbed += result.waited ? 1 : 0;
     *out = result.trial;
     result.trial = (ak_trial){0};
-out:
-    ak_result_clear(&result);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_error *err)
@@ -179,14 +175,13 @@ bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester, const ak_c
 {
     char path[AK_PATH_MAX];
     ak_mix mix;
-    ak_buf text = AK_BUF(CODE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(CODE_BYTES_MAX);
     bool known = ak_pool_artifact(path, tester->session.pool, config) && ak_mix_of(&mix, path);
     if (known) {
         ak_mix_print(&text, &mix);
         known = ak_buf_status(&text, NULL) == AK_OK;
     }
     (void)snprintf(out, bytes, "%s", known ? text.data : "");
-    ak_buf_free(&text);
     return known;
 }
 
@@ -236,8 +231,7 @@ typedef struct lineup {
 
 static void clear_lineup(lineup *l)
 {
-    ak_free(l->candidates);
-    ak_free((void *)l->names);
+    AK_FREE_ALL(l->candidates, (void *)l->names);
 }
 
 static ak_status line_up(lineup *out, const ak_session *session, const ak_compare_options *options,

@@ -145,8 +145,7 @@ static void close_run(ak_tuning *r)
     ak_tuning_note_workers(r, NULL);
     ak_like_free(r->like);
     ak_set_free(r->submitted);
-    ak_free(r->history);
-    ak_free(r->flights);
+    AK_FREE_ALL(r->history, r->flights);
 }
 
 ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,

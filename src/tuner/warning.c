@@ -41,8 +41,8 @@ const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char
                          const char *text)
 {
     ak_warnings list = {result->warnings, result->warning_count, result->warning_count};
-    json_t *record = NULL;
-    char *words = NULL;
+    json_auto_t *record = NULL;
+    AK_FREED char *words = NULL;
     const bool added = ak_warn_text(&list, text, NULL) == AK_OK;
     result->warnings = list.texts;
     result->warning_count = list.count;
@@ -54,8 +54,6 @@ const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char
             (void)ak_archive_end_run(archive, run, NULL, words, NULL);
         }
     }
-    json_decref(record);
-    ak_free(words);
     return added ? list.texts[list.count - 1] : NULL;
 }
 

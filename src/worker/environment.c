@@ -16,7 +16,7 @@ static ak_status add_reference(json_t *facts, const ak_task *task, ak_error *err
 {
     const ak_reference_spec *reference = &task->problem->reference;
     ak_config config;
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     if (task->recorded || reference->kind == NULL ||
         !(strcmp(reference->kind, "default") == 0 ||
           (strcmp(reference->kind, "kernel") == 0 &&
@@ -25,9 +25,7 @@ static ak_status add_reference(json_t *facts, const ak_task *task, ak_error *err
     }
     ak_space_default(&config, task->space);
     AK_DO(ak_config_text(&text, task->space, &config, err));
-    ak_status status = ak_stored(ak_json_set_text(facts, "reference", text), err);
-    ak_free(text);
-    return status;
+    return ak_stored(ak_json_set_text(facts, "reference", text), err);
 }
 
 /* Adds the facts besides the backend's on which results of the task depend. */
@@ -66,12 +64,11 @@ ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err)
 
 static void show(char out[80], const json_t *value)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     (void)snprintf(out, 80, "nothing");
     if (value != NULL && ak_json_text(&text, value, NULL) == AK_OK) {
         (void)snprintf(out, 80, "%.72s", text);
     }
-    ak_free(text);
 }
 
 static bool differs_below(char *out, size_t bytes, const char *path, const json_t *there,

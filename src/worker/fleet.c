@@ -242,27 +242,22 @@ static void close_look(look *l)
 ak_status ak_fleet_status(char **out_json, const char *launcher, const char *workers,
                           const char *device, const volatile int *cancel, ak_error *err)
 {
-    look l = {.folder = {.lock = -1}, .good = true};
-    json_t *list = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_launcher_open(&l.launcher, launcher, workers, device == NULL ? "auto" : device, err));
-    AK_TRY(ak_program_find(l.program, err));
-    AK_TRY(ak_fs_owned_open(&l.folder, err));
-    AK_TRY(AK_NEW(l.visits, l.launcher.count, err));
+    AK_AT_END(close_look) look l = {.folder = {.lock = -1}, .good = true};
+    json_auto_t *list = NULL;
+    AK_DO(ak_launcher_open(&l.launcher, launcher, workers, device == NULL ? "auto" : device, err));
+    AK_DO(ak_program_find(l.program, err));
+    AK_DO(ak_fs_owned_open(&l.folder, err));
+    AK_DO(AK_NEW(l.visits, l.launcher.count, err));
     for (size_t i = 0; i < l.launcher.count; i++) {
         start(&l.visits[i], &l, i);
     }
-    AK_TRY(visit_all(&l, cancel, err));
+    AK_DO(visit_all(&l, cancel, err));
     count_compile_workers(&l);
     list = json_array();
     for (size_t i = 0; i < l.launcher.count; i++) {
         l.good = json_array_append(list, l.visits[i].said) == 0 && l.good;
     }
-    AK_TRY(l.good ? ak_json_text(out_json, list, err) : ak_fail_memory(err));
-out:
-    json_decref(list);
-    close_look(&l);
-    return status;
+    return l.good ? ak_json_text(out_json, list, err) : ak_fail_memory(err);
 }
 
 ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers, const char *device,

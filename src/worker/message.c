@@ -125,34 +125,29 @@ static void set_times(ak_trial *trial)
 ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const json_t *object,
                               ak_error *err)
 {
-    ak_trial trial = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     *conditions = (ak_conditions){0};
-    ak_status status = AK_OK;
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         if ((ak_fields[i].by & SAID) != 0) {
-            AK_TRY(get_field(&trial, object, &ak_fields[i], err));
+            AK_DO(get_field(&trial, object, &ak_fields[i], err));
         }
     }
-    AK_TRY(ak_part_get_conditions(conditions, object, err));
+    AK_DO(ak_part_get_conditions(conditions, object, err));
     set_times(&trial);
     *out = trial;
-out:
-    if (status != AK_OK) {
-        ak_trial_clear(&trial);
-    }
-    return status;
+    trial = (ak_trial){0};
+    return AK_OK;
 }
 
 ak_status ak_message_check_trial(const json_t *object, bool timed, ak_error *err)
 {
-    ak_trial trial = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     ak_conditions conditions;
     AK_DO(ak_message_to_trial(&trial, &conditions, object, err));
     ak_status status = AK_OK;
     if (timed && trial.status == AK_TRIAL_OK && trial.sample_count == 0) {
         status = ak_fail(err, AK_INVALID, WHERE ": a trial that is ok has no times");
     }
-    ak_trial_clear(&trial);
     return status;
 }
 
@@ -202,30 +197,26 @@ json_t *ak_message_from_compile(const ak_compile_result *result)
 
 ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak_error *err)
 {
-    ak_compile_result result = {0};
+    AK_AT_END(ak_compile_result_clear) ak_compile_result result = {0};
     const char *hash = NULL, *file = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_part_get_status(&result.status, object, err));
-    AK_TRY(ak_part_get_text(&result.reason, object, "reason", err));
-    AK_TRY(ak_part_get_text(&result.log, object, "log", err));
-    AK_TRY(ak_part_get_time(&result.compile_ns, object, "compile_ns", err));
-    AK_TRY(ak_part_get_int(&result.registers, object, "registers", err));
-    AK_TRY(ak_part_get_int(&result.shared_bytes, object, "shared_bytes", err));
-    AK_TRY(ak_part_get_int(&result.spill_bytes, object, "spill_bytes", err));
-    AK_TRY(ak_part_get_int(&result.code_bytes, object, "code_bytes", err));
-    AK_TRY(ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err));
-    AK_TRY(ak_json_string_or(&file, object, "file_hash", "", WHERE, err));
+    AK_DO(ak_part_get_status(&result.status, object, err));
+    AK_DO(ak_part_get_text(&result.reason, object, "reason", err));
+    AK_DO(ak_part_get_text(&result.log, object, "log", err));
+    AK_DO(ak_part_get_time(&result.compile_ns, object, "compile_ns", err));
+    AK_DO(ak_part_get_int(&result.registers, object, "registers", err));
+    AK_DO(ak_part_get_int(&result.shared_bytes, object, "shared_bytes", err));
+    AK_DO(ak_part_get_int(&result.spill_bytes, object, "spill_bytes", err));
+    AK_DO(ak_part_get_int(&result.code_bytes, object, "code_bytes", err));
+    AK_DO(ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err));
+    AK_DO(ak_json_string_or(&file, object, "file_hash", "", WHERE, err));
     if (strlen(hash) >= sizeof result.artifact_hash || strlen(file) >= sizeof result.file_hash) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" or \"file_hash\" is too long"));
+        return ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" or \"file_hash\" is too long");
     }
     (void)snprintf(result.artifact_hash, sizeof result.artifact_hash, "%s", hash);
     (void)snprintf(result.file_hash, sizeof result.file_hash, "%s", file);
     *out = result;
-out:
-    if (status != AK_OK) {
-        ak_compile_result_clear(&result);
-    }
-    return status;
+    result = (ak_compile_result){0};
+    return AK_OK;
 }
 
 json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
@@ -260,32 +251,28 @@ static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *er
 
 ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *object, ak_error *err)
 {
-    ak_comparison_entry entry = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_part_get_status(&entry.status, object, err));
-    AK_TRY(ak_part_get_text(&entry.reason, object, "reason", err));
-    AK_TRY(ak_json_bool_or(&entry.culprit, object, "culprit", false, WHERE, err));
-    AK_TRY(ak_part_get_text(&entry.version, object, "version", err));
-    AK_TRY(ak_part_get_conditions(&entry.conditions, object, err));
-    AK_TRY(get_overlap(&entry.overlap, object, err));
+    AK_AT_END(ak_comparison_entry_clear) ak_comparison_entry entry = {0};
+    AK_DO(ak_part_get_status(&entry.status, object, err));
+    AK_DO(ak_part_get_text(&entry.reason, object, "reason", err));
+    AK_DO(ak_json_bool_or(&entry.culprit, object, "culprit", false, WHERE, err));
+    AK_DO(ak_part_get_text(&entry.version, object, "version", err));
+    AK_DO(ak_part_get_conditions(&entry.conditions, object, err));
+    AK_DO(get_overlap(&entry.overlap, object, err));
     size_t waits = 0, weighed = 0;
-    AK_TRY(ak_part_get_samples(&entry.samples_ms, &entry.sample_count, object, err));
-    AK_TRY(ak_part_get_numbers(&entry.waited, &waits, object, "waited", 0, err));
+    AK_DO(ak_part_get_samples(&entry.samples_ms, &entry.sample_count, object, err));
+    AK_DO(ak_part_get_numbers(&entry.waited, &waits, object, "waited", 0, err));
     if (waits != 0 && waits != entry.sample_count) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu waits for %zu samples", waits,
-                       entry.sample_count));
+        return ak_fail(err, AK_INVALID, WHERE ": %zu waits for %zu samples", waits,
+                       entry.sample_count);
     }
-    AK_TRY(ak_part_get_numbers(&entry.joules, &weighed, object, "joules", 0, err));
+    AK_DO(ak_part_get_numbers(&entry.joules, &weighed, object, "joules", 0, err));
     if (weighed != 0 && weighed != entry.sample_count) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu energies for %zu samples", weighed,
-                       entry.sample_count));
+        return ak_fail(err, AK_INVALID, WHERE ": %zu energies for %zu samples", weighed,
+                       entry.sample_count);
     }
     *out = entry;
-out:
-    if (status != AK_OK) {
-        ak_comparison_entry_clear(&entry);
-    }
-    return status;
+    entry = (ak_comparison_entry){0};
+    return AK_OK;
 }
 
 ak_status ak_message_check_comparison(const json_t *reply, size_t count, ak_error *err)
@@ -373,22 +360,17 @@ json_t *ak_message_from_baseline(const ak_baseline_info *info)
 
 ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)
 {
-    ak_baseline_info info = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_part_get_text(&info.name, object, "name", err));
-    AK_TRY(ak_part_get_text(&info.title, object, "title", err));
-    AK_TRY(ak_part_get_text(&info.version, object, "version", err));
-    AK_TRY(ak_part_get_text(&info.note, object, "note", err));
-    AK_TRY(ak_json_bool_or(&info.installed, object, "installed", false, WHERE, err));
+    AK_AT_END(ak_baseline_info_clear) ak_baseline_info info = {0};
+    AK_DO(ak_part_get_text(&info.name, object, "name", err));
+    AK_DO(ak_part_get_text(&info.title, object, "title", err));
+    AK_DO(ak_part_get_text(&info.version, object, "version", err));
+    AK_DO(ak_part_get_text(&info.note, object, "note", err));
+    AK_DO(ak_json_bool_or(&info.installed, object, "installed", false, WHERE, err));
     if (info.name == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": a baseline has no name"));
-    }
-out:
-    if (status != AK_OK) {
-        ak_baseline_info_clear(&info);
-        return status;
+        return ak_fail(err, AK_INVALID, WHERE ": a baseline has no name");
     }
     *out = info;
+    info = (ak_baseline_info){0};
     return AK_OK;
 }
 

@@ -57,15 +57,13 @@ json_t *ak_pool_preparation(const ak_pool *pool)
 
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
 {
-    json_t *answer = NULL;
+    json_auto_t *answer = NULL;
     if (ak_pool_recalls(pool)) {
         *out = (ak_ceilings){0}; /* all zero: unknown */
         return AK_OK;
     }
     AK_DO(ask(&answer, pool, "ceilings", err));
-    ak_status status = ak_message_to_ceilings(out, answer, err);
-    json_decref(answer);
-    return status;
+    return ak_message_to_ceilings(out, answer, err);
 }
 
 ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err)

@@ -41,9 +41,7 @@ void ak_pool_job_free(ak_pool_job *j)
         for (size_t i = 0; j->baselines != NULL && i < j->count; i++) {
             ak_free(j->baselines[i]);
         }
-        ak_free(j->baselines);
-        ak_free(j->units);
-        ak_free(j);
+        AK_FREE_ALL(j->baselines, j->units, j);
     }
 }
 
@@ -149,8 +147,7 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const
                          .users = 1};
     if (made.text == NULL || made.artifact == NULL ||
         ak_map_put(pool->unit_of, key, pool->unit_count, err) != AK_OK) {
-        ak_free(made.text);
-        ak_free(made.artifact);
+        AK_FREE_ALL(made.text, made.artifact);
         return ak_fail_memory(err);
     }
     *out = pool->unit_count;

@@ -135,8 +135,7 @@ void ak_pool_close(ak_pool *pool)
     for (size_t i = 0; i < pool->device_count; i++) {
         ak_pool_worker_stop(&pool->devices[i].worker);
         json_decref(pool->devices[i].prepared);
-        ak_free(pool->devices[i].has);
-        ak_free(pool->devices[i].cores);
+        AK_FREE_ALL(pool->devices[i].has, pool->devices[i].cores);
     }
     while (pool->job_count > 0) {
         ak_pool_job_free(pool->jobs[--pool->job_count]);
@@ -145,8 +144,7 @@ void ak_pool_close(ak_pool *pool)
         ak_result_clear(&pool->results[i]);
     }
     for (size_t i = 0; i < pool->unit_count; i++) {
-        ak_free(pool->units[i].text);
-        ak_free(pool->units[i].artifact);
+        AK_FREE_ALL(pool->units[i].text, pool->units[i].artifact);
         ak_compile_result_clear(&pool->units[i].compiled);
     }
     for (size_t i = 0; i < pool->outcome_count; i++) {
@@ -164,11 +162,6 @@ void ak_pool_close(ak_pool *pool)
     ak_launcher_close(&pool->launcher);
     ak_map_free(pool->unit_of);
     ak_map_free(pool->outcome_of);
-    ak_free(pool->jobs);
-    ak_free(pool->results);
-    ak_free(pool->units);
-    ak_free(pool->outcomes);
-    ak_free(pool->compilers);
-    ak_free(pool->devices);
-    ak_free(pool);
+    AK_FREE_ALL(pool->jobs, pool->results, pool->units, pool->outcomes, pool->compilers,
+                pool->devices, pool);
 }

@@ -28,11 +28,10 @@ ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err)
 
 static ak_status send_file(ak_pool_device *d, const char *name, const char *path, ak_error *err)
 {
-    char *bytes = NULL;
+    AK_FREED char *bytes = NULL;
     size_t length = 0;
     AK_DO(ak_fs_read(&bytes, &length, path, AK_TRAVEL_FILE_MAX, err));
     ak_status status = ak_travel_send(d->worker.proc.to, name, bytes, length, err);
-    ak_free(bytes);
     return status == AK_CRASHED ? AK_OK : status; /* reading notices the end of a worker */
 }
 

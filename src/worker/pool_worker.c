@@ -176,21 +176,20 @@ int64_t ak_pool_compile_limit(const ak_pool *pool)
 ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_pool_device *d,
                                   const ak_pool_unit *u, ak_error *err)
 {
-    ak_options options = {0};
+    AK_AT_END(ak_options_clear) ak_options options = {0};
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
     size_t bytes;
     int threads;
-    ak_status status = AK_OK;
     /* A configuration that cannot be run is not compiled. */
-    AK_TRY(ak_task_workspace(&bytes, &threads, u->task, &u->task->shape, &u->config, err));
-    AK_TRY(ak_task_options(&options, u->task, &u->config, err));
+    AK_DO(ak_task_workspace(&bytes, &threads, u->task, &u->task->shape, &u->config, err));
+    AK_DO(ak_task_options(&options, u->task, &u->config, err));
     if (u->specialised) {
-        AK_TRY(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
+        AK_DO(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
     }
     if (u->task == pool->task) {
         ak_pool_travel_path(source, d, pool->source);
     } else {
-        AK_TRY(ak_pool_source_path(source, pool, u->task, err));
+        AK_DO(ak_pool_source_path(source, pool, u->task, err));
     }
     ak_pool_travel_path(artifact, d, u->artifact);
     *out = json_pack(
@@ -200,10 +199,7 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
         "artifact", artifact, "timeout_ns", (json_int_t)pool->options.compile_timeout_ns, "again",
         u->attempts == 0 ? NULL : json_true(), "memory_max", (json_int_t)pool->options.memory_max,
         "reject_slow", (int)u->task->implementation->rejects_spills);
-    AK_TRY(ak_made(*out, err));
-out:
-    ak_options_clear(&options);
-    return status;
+    return ak_made(*out, err);
 }
 
 void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason)

@@ -13,7 +13,7 @@ typedef struct collector {
 static bool add_facts(json_t *object, const ak_backend_ops *backend, const char *device)
 {
     const char *const *name = backend->shown_facts;
-    ak_scope *scope = ak_scope_new(NULL);
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(NULL);
     bool good = scope != NULL;
     for (bool known = good && name != NULL && backend->facts(scope, device, 0, NULL) == AK_OK;
          known && good && *name != NULL; name++) {
@@ -22,7 +22,6 @@ static bool add_facts(json_t *object, const ak_backend_ops *backend, const char 
             good = ak_json_set(object, *name, json_integer(value.as.integer));
         }
     }
-    ak_scope_free(scope);
     return good;
 }
 

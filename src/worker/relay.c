@@ -40,12 +40,11 @@ void ak_relay_say(ak_relay_end *end, const char *line, size_t length)
 
 void ak_relay_say_json(ak_relay_end *end, json_t *object)
 {
-    ak_buf line = AK_BUF(AK_LINE_MAX);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(AK_LINE_MAX);
     ak_json_print(&line, object, false);
     if (ak_buf_status(&line, NULL) == AK_OK) {
         ak_relay_say(end, line.data, line.length);
     }
-    ak_buf_free(&line);
     json_decref(object);
 }
 

@@ -249,7 +249,7 @@ static void speak(far *f)
 {
     char how[128];
     bool lost;
-    ak_buf line = AK_BUF(AK_LINE_MAX);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(AK_LINE_MAX);
     while (f->device.runs && ak_line_reader_line(&line, &f->device.end.lines)) {
         ak_relay_say(&f->near, line.data, line.length);
     }
@@ -269,7 +269,6 @@ static void speak(far *f)
             core_ended(f, i + 1, how);
         }
     }
-    ak_buf_free(&line);
 }
 
 /* Sends pieces of the file that the tuner fetches, as long as few bytes wait to be written. */
@@ -317,11 +316,10 @@ static void end(far *f)
 /* Ends the job of the launcher (Slurm) in which this relay runs, if it belongs to this run. */
 static void leave_job(const char *folder)
 {
-    ak_words words = {.count = 0};
+    AK_AT_END(ak_words_free) ak_words words = {.count = 0};
     if (ak_launcher_leave(&words, ak_fs_base(folder), NULL) == AK_OK && words.count > 0) {
         ak_relay_run((const char *const *)words.at, LEAVE_NS);
     }
-    ak_words_free(&words);
 }
 
 int ak_relay_far(int argc, char **argv)

@@ -46,7 +46,7 @@ static void fail(near *n, bool final, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void fail(near *n, bool final, const char *format, ...)
 {
-    ak_buf text = AK_BUF(WHY_BYTES - 1);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(WHY_BYTES - 1);
     va_list args;
     va_start(args, format);
     ak_buf_vprint(&text, format, args);
@@ -54,7 +54,6 @@ static void fail(near *n, bool final, const char *format, ...)
     ak_plain_copy(n->why, sizeof n->why, text.length == 0 ? "it ended" : text.data);
     n->lost = true;
     n->final = final;
-    ak_buf_free(&text);
 }
 
 /* Keeps the end of what the launcher writes to its stderr. */
@@ -116,7 +115,7 @@ static void judge_hello(near *n, const json_t *hello)
 
 static void take_hello(near *n, const ak_buf *line)
 {
-    json_t *hello = NULL;
+    json_auto_t *hello = NULL;
     if (ak_json_parse(&hello, line->data, line->length, "hello", NULL) != AK_OK ||
         !ak_json_text_is(hello, "hello", "autokernel")) {
         char banner[BANNER_MAX + 1];
@@ -135,14 +134,13 @@ static void take_hello(near *n, const ak_buf *line)
             ak_relay_say_json(&n->tuner, json_incref(hello));
         }
     }
-    json_decref(hello);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 static void pass_on(near *n)
 {
-    ak_buf line = AK_BUF(AK_LINE_MAX);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(AK_LINE_MAX);
     while (n->why[0] == 0 && !n->told && ak_line_reader_line(&line, &n->node.lines)) {
         if (line.length == 0) {
             continue; /* an empty line only says that the node is alive */
@@ -157,7 +155,6 @@ static void pass_on(near *n)
     while (n->greeted && ak_line_reader_line(&line, &n->tuner.lines)) {
         ak_relay_say(&n->node, line.data, line.length);
     }
-    ak_buf_free(&line);
 }
 
 /* Returns whether a launcher may have left processes behind; `how` is from ak_proc_wait. */

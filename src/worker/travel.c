@@ -17,14 +17,13 @@
 static json_t *piece_of(const char *name, const void *bytes, size_t length, size_t at)
 {
     size_t count = length - at < AK_TRAVEL_PIECE_MAX ? length - at : AK_TRAVEL_PIECE_MAX;
-    ak_buf data = AK_BUF(AK_BASE64_CHARACTERS(AK_TRAVEL_PIECE_MAX));
+    AK_AT_END(ak_buf_free) ak_buf data = AK_BUF(AK_BASE64_CHARACTERS(AK_TRAVEL_PIECE_MAX));
     json_t *line = NULL;
     ak_base64_write(&data, (const char *)bytes + at, count);
     if (ak_buf_status(&data, NULL) == AK_OK) {
         line = json_pack("{s:s, s:I, s:s}", "file", name, "at", (json_int_t)at, "data",
                          count == 0 ? "" : data.data);
     }
-    ak_buf_free(&data);
     return line;
 }
 
@@ -90,21 +89,17 @@ static ak_status take_piece(const char *path, const json_t *piece, ak_error *err
     char folder[AK_PATH_MAX];
     const char *data;
     int64_t at;
-    ak_buf bytes = AK_BUF(AK_TRAVEL_PIECE_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string(&data, piece, "data", WHERE, err));
-    AK_TRY(ak_json_int(&at, piece, "at", WHERE, err));
+    AK_AT_END(ak_buf_free) ak_buf bytes = AK_BUF(AK_TRAVEL_PIECE_MAX);
+    AK_DO(ak_json_string(&data, piece, "data", WHERE, err));
+    AK_DO(ak_json_int(&at, piece, "at", WHERE, err));
     if (at < 0 || at > (int64_t)(AK_TRAVEL_FILE_MAX - AK_TRAVEL_PIECE_MAX) ||
         !ak_base64_read(&bytes, data, strlen(data))) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": a piece of a file is damaged"));
+        return ak_fail(err, AK_INVALID, WHERE ": a piece of a file is damaged");
     }
-    AK_TRY(ak_buf_status(&bytes, err));
+    AK_DO(ak_buf_status(&bytes, err));
     (void)snprintf(folder, sizeof folder, "%.*s", (int)(ak_fs_base(path) - 1 - path), path);
-    AK_TRY(ak_fs_mkdirs(folder, err));
-    AK_TRY(write_piece(path, &bytes, at, err));
-out:
-    ak_buf_free(&bytes);
-    return status;
+    AK_DO(ak_fs_mkdirs(folder, err));
+    return write_piece(path, &bytes, at, err);
 }
 
 ak_status ak_travel_take_object(const json_t *piece, const char *folder, ak_error *err)
@@ -125,11 +120,9 @@ ak_status ak_travel_take_object(const json_t *piece, const char *folder, ak_erro
 
 ak_status ak_travel_take(const ak_buf *line, const char *folder, ak_error *err)
 {
-    json_t *piece = NULL;
+    json_auto_t *piece = NULL;
     AK_DO(ak_json_parse(&piece, line->data, line->length, WHERE, err));
-    ak_status status = ak_travel_take_object(piece, folder, err);
-    json_decref(piece);
-    return status;
+    return ak_travel_take_object(piece, folder, err);
 }
 
 /* ---- files that are fetched ------------------------------------------------------------------ */

@@ -126,7 +126,7 @@ static void guard_end(const pipe_guard *guard)
 
 ak_status ak_wire_send(int fd, const json_t *message, ak_error *err)
 {
-    ak_buf line = AK_BUF((size_t)AK_LINE_MAX + 1);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF((size_t)AK_LINE_MAX + 1);
     ak_json_print(&line, message, false);
     ak_buf_putc(&line, '\n');
     ak_status status = ak_buf_status(&line, err);
@@ -148,7 +148,6 @@ ak_status ak_wire_send(int fd, const json_t *message, ak_error *err)
         }
     }
     guard_end(&guard);
-    ak_buf_free(&line);
     return status;
 }
 

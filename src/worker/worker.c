@@ -60,15 +60,14 @@ typedef ak_status (*handler)(json_t **out, worker *w, const json_t *request, ak_
 static ak_status start(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     char program[AK_PATH_MAX];
-    ak_compile_folders *all = NULL;
+    AK_FREED ak_compile_folders *all = NULL;
     const char *folder;
-    const char **compilers = NULL;
+    AK_FREED const char **compilers = NULL;
     size_t count = 0;
     (void)out;
-    ak_status status = AK_OK;
-    AK_TRY(AK_NEW(all, 1, err));
-    AK_TRY(ak_json_string(&folder, request, "folder", WHERE, err));
-    AK_TRY(ak_message_texts(&compilers, &count, request, "compilers", err));
+    AK_DO(AK_NEW(all, 1, err));
+    AK_DO(ak_json_string(&folder, request, "folder", WHERE, err));
+    AK_DO(ak_message_texts(&compilers, &count, request, "compilers", err));
     ak_reads_open(&all->reads);
     for (size_t i = 0; i < count; i++) {
         ak_reads_add_tool(&all->reads, compilers[i]);
@@ -76,7 +75,7 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
     if (w->backend->folders != NULL) {
         /* The compiler of such a backend runs in a child process of this program, so the program
            must be readable. */
-        AK_TRY(w->backend->folders(all, compilers, count, err));
+        AK_DO(w->backend->folders(all, compilers, count, err));
         ak_reads_add(&all->reads, all->writable);
         ak_reads_add(&all->reads, "/proc/self");
         ak_reads_add(&all->reads, ak_program_find(program, NULL) == AK_OK ? program : NULL);
@@ -84,10 +83,7 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
     const char *const writable[] = {folder, "/dev/null",
                                     all->writable[0] != 0 ? all->writable : NULL, NULL};
     (void)ak_sandbox_files(all->reads.path, writable);
-out:
-    ak_free(compilers);
-    ak_free(all);
-    return status;
+    return AK_OK;
 }
 
 static ak_status compile(json_t **out, worker *w, const json_t *request, ak_error *err)
@@ -166,8 +162,7 @@ out:
 static ak_status other_task(const ak_task **out, worker *w, const char *name, ak_error *err)
 {
     ak_task_spec spec;
-    json_t *json = NULL;
-    ak_status status = AK_OK;
+    json_auto_t *json = NULL;
     for (size_t i = 0; i < w->other_count; i++) {
         if (strcmp(w->others[i]->implementation->name, name) == 0) {
             *out = w->others[i];
@@ -177,15 +172,13 @@ static ak_status other_task(const ak_task **out, worker *w, const char *name, ak
     if (w->other_count == AK_JUDGED_MAX) {
         return ak_fail(err, AK_LIMIT, WHERE ": more than %d implementations", AK_JUDGED_MAX);
     }
-    AK_TRY(ak_task_spec_to_json(&json, w->task, err));
-    AK_TRY(ak_task_spec_from_json(&spec, json, err));
+    AK_DO(ak_task_spec_to_json(&json, w->task, err));
+    AK_DO(ak_task_spec_from_json(&spec, json, err));
     spec.implementation = name;
     spec.fix = NULL; /* the parameters that it fixes are those of the task's own implementation */
-    AK_TRY(bind_task(&w->others[w->other_count], w, &spec, err));
+    AK_DO(bind_task(&w->others[w->other_count], w, &spec, err));
     *out = w->others[w->other_count++];
-out:
-    json_decref(json);
-    return status;
+    return AK_OK;
 }
 
 static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_error *err)
@@ -282,8 +275,7 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     good = good && (!ak_evaluator_waited(w->evaluator) || ak_json_set(*out, "waited", json_true()));
     status = ak_stored(good, err);
 out:
-    ak_free(trial.reason);
-    ak_free(trial.samples_ms);
+    AK_FREE_ALL(trial.reason, trial.samples_ms);
     return status;
 }
 

@@ -99,24 +99,21 @@ static ak_status check_whole(ak_dtype dtype, const char *text, const ak_host_ent
     ak_dtype_range holds;
     ak_error ignored = AK_ERROR_INIT;
     double value = 0;
-    ak_scope *scope = ak_scope_new(NULL);
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(scope, err));
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(NULL);
+    AK_DO(ak_made(scope, err));
     (void)ak_dtype_holds(&holds, dtype);
     for (size_t i = 0; i < entry->problem->size_count; i++) {
-        AK_TRY(ak_scope_set_int(scope, entry->problem->sizes[i].name,
-                                entry->problem->sizes[i].fallback, err));
+        AK_DO(ak_scope_set_int(scope, entry->problem->sizes[i].name,
+                               entry->problem->sizes[i].fallback, err));
     }
     if (ak_expr_real(&value, text, scope, entry->where, &ignored) == AK_OK &&
         (floor(value) != value || value < holds.low || value > holds.high)) {
-        AK_TRY(ak_fail(err, AK_INVALID,
+        return ak_fail(err, AK_INVALID,
                        "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
                        "%.0f to %.0f",
-                       entry->where, ak_dtype_scalar(dtype), text, value, holds.low, holds.high));
+                       entry->where, ak_dtype_scalar(dtype), text, value, holds.low, holds.high);
     }
-out:
-    ak_scope_free(scope);
-    return status;
+    return AK_OK;
 }
 
 static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_host_entry *entry,
@@ -149,7 +146,7 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
             return print_value(out, ak_dtype_c_type(dtype), text, entry, err);
         }
     }
-    char *text = NULL;
+    AK_AT_END(ak_text_free_at) char *text = NULL;
     AK_DO(ak_json_text(&text, argument, err));
     ak_dtype_list(list, ak_dtype_scalar, NULL, " or ");
     ak_status status =
@@ -157,7 +154,6 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
                 "%s: Launch: the argument %.60s is not understood; write {\"Buffer\": \"NAME\"}, "
                 "{\"Workspace\": true}, {\"Null\": true} or a value, {\"Int32\": \"n\"}, of %s",
                 entry->where, text, list);
-    ak_text_free(text);
     return status;
 }
 
@@ -168,7 +164,7 @@ static ak_status declare(ak_buf *out, const json_t *list, const ak_host_entry *e
     ak_status status = AK_OK;
     ak_buf_print(out, "void %s(", entry->name);
     for (size_t i = 0; status == AK_OK && i < json_array_size(list); i++) {
-        ak_buf one = AK_BUF(4096);
+        AK_AT_END(ak_buf_free) ak_buf one = AK_BUF(4096);
         status = print_argument(&one, json_array_get(list, i), entry, err);
         if (status == AK_OK) {
             bool converted = one.length > 0 && one.data[0] == '(';
@@ -176,7 +172,6 @@ static ak_status declare(ak_buf *out, const json_t *list, const ak_host_entry *e
                          converted ? (int)strcspn(one.data + 1, ")") : 6,
                          converted ? one.data + 1 : "void *");
         }
-        ak_buf_free(&one);
     }
     ak_buf_puts(out, json_array_size(list) == 0 ? "void);\n" : ");\n");
     return status;

@@ -172,23 +172,20 @@ bool ak_host_fortran_part(char **begin, char **end, char *source)
 /* Cuts Fortran out of the source and writes both parts to files of their own. */
 static ak_status split(parts *out, const ak_compile_job *job, ak_error *err)
 {
-    char *text = NULL, *begin, *end;
+    AK_FREED char *text = NULL;
+    char *begin, *end;
     size_t length = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
+    AK_DO(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
     if (!ak_host_fortran_part(&begin, &end, text)) {
-        goto out;
+        return AK_OK;
     }
     out->fortran = true;
     (void)snprintf(out->c_file, sizeof out->c_file, "%s.c", job->artifact);
     (void)snprintf(out->fortran_file, sizeof out->fortran_file, "%s.f90", job->artifact);
     char *source = begin + sizeof AK_FORTRAN_BEGIN; /* with its line break */
-    AK_TRY(ak_fs_write(out->fortran_file, source, (size_t)(end - source), err));
+    AK_DO(ak_fs_write(out->fortran_file, source, (size_t)(end - source), err));
     memset(begin, ' ', (size_t)(end - begin)); /* one long empty line */
-    AK_TRY(ak_fs_write(out->c_file, text, length, err));
-out:
-    ak_free(text);
-    return status;
+    return ak_fs_write(out->c_file, text, length, err);
 }
 
 /* Makes gcc link a candidate without libgomp, whose functions the runner has (host_openmp.h): gcc
@@ -283,16 +280,12 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
 static ak_status run_compiler(ak_compile_result *result, const char *const *argv,
                               const ak_compile_job *job, ak_error *err)
 {
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     ak_proc_spec spec = {.argv = argv, .output_max = LOG_MAX, .memory_max = job->memory_max};
     ak_compile_limit(&spec, job);
-    ak_status status = ak_compile_run(&run, spec, job->source_path, job->folder, err);
-    if (status == AK_OK) {
-        result->compile_ns = run.wall_ns;
-        status = ak_compile_judge(result, &run, job, "the compiler", err);
-    }
-    ak_proc_result_clear(&run);
-    return status;
+    AK_DO(ak_compile_run(&run, spec, job->source_path, job->folder, err));
+    result->compile_ns = run.wall_ns;
+    return ak_compile_judge(result, &run, job, "the compiler", err);
 }
 
 /* Has the compiler write the assembly of the candidate. Fortran cannot contain assembly, so only
@@ -330,13 +323,13 @@ out:
 static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
                                   const ak_compile_job *job, ak_error *err)
 {
-    char why[200], *text;
+    AK_FREED char *text = NULL;
+    char why[200];
     AK_DO(assembly_of(&text, result, compiler, p, job, err));
     if (text != NULL && ak_host_assembly_calls(why, sizeof why, text)) {
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup(why);
     }
-    ak_free(text);
     return AK_OK;
 }
 
@@ -348,7 +341,7 @@ static ak_status look_at_files(bool *known, ak_compile_result *result, const cha
     static const char *const assembler[] = {"asm", "__asm", "__asm__", NULL};
     static const char *const asks[] = {"__has_include", "__has_embed", NULL};
     const char *rule = p->fortran ? NULL : p->rule;
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     bool unknown = false, reads = false;
     *known = !ak_compile_may_have_word(rule, job, asks);
     if (p->list[0] != 0 && ak_fs_is_file(p->list + strlen(LIST))) {
@@ -365,7 +358,6 @@ static ak_status look_at_files(bool *known, ak_compile_result *result, const cha
                                    "what it needs into the source");
     }
     *known = *known && !unknown;
-    ak_free(text);
     return AK_OK;
 }
 
@@ -373,7 +365,8 @@ static ak_status look_at_files(bool *known, ak_compile_result *result, const cha
 static ak_status look_at(ak_compile_result *result, const char *compiler, const parts *p,
                          const ak_compile_job *job, ak_error *err)
 {
-    char why[200], *file = NULL;
+    AK_FREED char *file = NULL;
+    char why[200];
     size_t length = 0;
     ak_status status = ak_fs_read(&file, &length, job->artifact, AK_ARTIFACT_MAX, err);
     char hash[AK_HASH_BYTES];
@@ -389,7 +382,6 @@ static ak_status look_at(ak_compile_result *result, const char *compiler, const 
     } else if (status == AK_OK && ak_host_elf_may_call((const unsigned char *)file, length)) {
         status = look_at_assembly(result, compiler, p, job, err);
     }
-    ak_free(file);
     return status;
 }
 
@@ -542,8 +534,7 @@ out:
         (void)unlink(p.c_file);
         (void)unlink(p.fortran_file);
     }
-    ak_free(argv);
-    ak_free(place);
+    AK_FREE_ALL(argv, place);
     return ak_compile_end(out, &result, status, err);
 }
 

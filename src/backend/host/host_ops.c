@@ -40,8 +40,7 @@ static void host_close(ak_device *device)
         if (device->own.path[0] != 0) {
             ak_fs_owned_close(&device->own);
         }
-        ak_free(device->held);
-        ak_free(device);
+        AK_FREE_ALL(device->held, device);
     }
 }
 

@@ -65,7 +65,7 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
     (void)snprintf(dtype, sizeof dtype, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
     const char *options[OPTIONS_MAX] = {"-std=gnu17", dtype, "-O3", "-march=native"};
     size_t count = own->options == NULL ? 4 : 2;
-    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     for (size_t i = 0; i < json_array_size(own->options) && count < OPTIONS_MAX; i++) {
         const char *option = json_string_value(json_array_get(own->options, i));
         if (!ak_host_rules.allows_option(option)) {
@@ -76,18 +76,14 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
         }
         options[count++] = option;
     }
-    ak_status status = AK_OK;
-    AK_TRY(print_source(&text, task->problem, own, err));
-    AK_TRY(ak_buf_status(&text, err));
+    AK_DO(print_source(&text, task->problem, own, err));
+    AK_DO(ak_buf_status(&text, err));
     const ak_compile_job job = {.source_path = source,
                                 .argv = options,
                                 .argc = count,
                                 .folder = folder,
                                 .artifact = artifact};
-    status = ak_host_compile_own(job, &text, "it", err);
-out:
-    ak_buf_free(&text);
-    return status;
+    return ak_host_compile_own(job, &text, "it", err);
 }
 
 /* Writes the first message to own_worker.py, which says what to run. */
@@ -121,10 +117,9 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
                                ? json_string(choice->values[task->choice[i]])
                                : json_real(task->number[i]));
     }
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     ak_status status = good ? ak_json_text(&text, message, err) : ak_fail_memory(err);
     status = status == AK_OK ? ak_fs_write(path, text, strlen(text), err) : status;
-    ak_free(text);
     json_decref(message);
     return status;
 }

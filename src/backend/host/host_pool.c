@@ -188,8 +188,7 @@ ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak
     ak_host_pool *pool = ak_alloc(1, sizeof *pool);
     slot *slots = ak_alloc((size_t)threads, sizeof *slots);
     if (pool == NULL || slots == NULL) {
-        ak_free(pool);
-        ak_free(slots);
+        AK_FREE_ALL(pool, slots);
         return ak_fail_memory(err);
     }
     pool->threads = pool->limit = threads;
@@ -216,8 +215,7 @@ void ak_host_pool_close(ak_host_pool *pool)
         start(&pool->slots[i], pool->region + 1);
         (void)pthread_join(pool->slots[i].thread, NULL);
     }
-    ak_free(pool->slots);
-    ak_free(pool);
+    AK_FREE_ALL(pool->slots, pool);
 }
 
 int ak_host_pool_threads(const ak_host_pool *pool)

@@ -217,8 +217,7 @@ static ak_status read_source(ak_host_targets *out, const ak_options *options,
     (void)unlink(path);
 out:
     ak_proc_result_clear(&run);
-    ak_free(text);
-    ak_free(seen);
+    AK_FREE_ALL(text, seen);
     return status;
 }
 

@@ -200,27 +200,23 @@ static ak_status draw_token(build *b, ak_error *err)
 
 static ak_status write_files(build *b, ak_error *err)
 {
-    ak_buf inputs = AK_BUF((size_t)1 << 30);
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(b->source, b->folder, "source.c", err));
-    AK_TRY(ak_fs_join(b->program, b->folder, "program", err));
-    AK_TRY(ak_fs_join(b->object, b->folder, "kernel.o", err));
-    AK_TRY(ak_fs_join(b->library, b->folder, "kernel.so", err));
-    AK_TRY(ak_fs_join(b->inputs, b->folder, "inputs", err));
-    AK_TRY(ak_backend_write_source(b->source, &ak_host_ops, b->task->implementation, err));
+    AK_AT_END(ak_buf_free) ak_buf inputs = AK_BUF((size_t)1 << 30);
+    AK_DO(ak_fs_join(b->source, b->folder, "source.c", err));
+    AK_DO(ak_fs_join(b->program, b->folder, "program", err));
+    AK_DO(ak_fs_join(b->object, b->folder, "kernel.o", err));
+    AK_DO(ak_fs_join(b->library, b->folder, "kernel.so", err));
+    AK_DO(ak_fs_join(b->inputs, b->folder, "inputs", err));
+    AK_DO(ak_backend_write_source(b->source, &ak_host_ops, b->task->implementation, err));
     for (size_t i = 0; i < b->count; i++) {
-        AK_TRY(append_inputs(&inputs, b, &b->shapes[i], err));
+        AK_DO(append_inputs(&inputs, b, &b->shapes[i], err));
     }
-    AK_TRY(draw_token(b, err));
+    AK_DO(draw_token(b, err));
     ak_buf_puts(&inputs, b->token);
-    AK_TRY(ak_buf_status(&inputs, err));
-    AK_TRY(ak_fs_write(b->inputs, inputs.data, inputs.length, err));
-    AK_TRY(ak_fs_join(b->main_file, b->folder, "program.c", err));
-    AK_TRY(print_program(b, err));
-    AK_TRY(ak_fs_write(b->main_file, b->table.data, b->table.length, err));
-out:
-    ak_buf_free(&inputs);
-    return status;
+    AK_DO(ak_buf_status(&inputs, err));
+    AK_DO(ak_fs_write(b->inputs, inputs.data, inputs.length, err));
+    AK_DO(ak_fs_join(b->main_file, b->folder, "program.c", err));
+    AK_DO(print_program(b, err));
+    return ak_fs_write(b->main_file, b->table.data, b->table.length, err);
 }
 
 static ak_proc_spec spec_of(const build *b, const char *const *argv, int64_t timeout_ns)
@@ -452,8 +448,7 @@ static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error 
         status = ak_fs_write(b->source, text, strlen(text), err);
     }
 out:
-    ak_free(text);
-    ak_free(source);
+    AK_FREE_ALL(text, source);
     return status;
 }
 
@@ -502,7 +497,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
    of the sanitizers' own. A trial's artifact with one is refused, too. */
 static ak_status look_at_object(ak_sanitized *out, const build *b, ak_error *err)
 {
-    char *file = NULL;
+    AK_FREED char *file = NULL;
     const char *name = NULL;
     size_t length = 0;
     ak_elf elf;
@@ -511,29 +506,25 @@ static ak_status look_at_object(ak_sanitized *out, const build *b, ak_error *err
         (void)snprintf(out->found, sizeof out->found,
                        "it defines %.60s, which is part of the sanitizers", name);
     }
-    ak_free(file);
     return AK_OK;
 }
 
 static ak_status compile_program(ak_sanitized *out, build *b, ak_error *err)
 {
-    ak_proc_result run = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_task_options(&b->options, b->task, b->config, err));
-    AK_TRY(b->options.compiler != NULL ? AK_OK : ak_host_compiler(&b->options.compiler, err));
-    AK_TRY(preprocess(&out->ran, &run, b, err));
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
+    AK_DO(ak_task_options(&b->options, b->task, b->config, err));
+    AK_DO(b->options.compiler != NULL ? AK_OK : ak_host_compiler(&b->options.compiler, err));
+    AK_DO(preprocess(&out->ran, &run, b, err));
     for (product what = OBJECT; what <= PROGRAM && out->ran && out->found[0] == 0; what++) {
         ak_proc_result_clear(&run);
-        AK_TRY(compile(&run, b, what, err));
+        AK_DO(compile(&run, b, what, err));
         out->ran = run.exit_code == 0 && !run.timed_out;
-        AK_TRY(out->ran && what == OBJECT ? look_at_object(out, b, err) : AK_OK);
+        AK_DO(out->ran && what == OBJECT ? look_at_object(out, b, err) : AK_OK);
     }
     if (!out->ran) {
         cannot(out, b, &run);
     }
-out:
-    ak_proc_result_clear(&run);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
@@ -571,7 +562,6 @@ out:
     ak_options_clear(&b->options);
     ak_host_targets_clear(&b->targets);
     ak_buf_free(&b->table);
-    ak_free(b->shapes);
-    ak_free(b);
+    AK_FREE_ALL(b->shapes, b);
     return status;
 }

@@ -154,7 +154,8 @@ static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_err
 {
     const ak_runner_page *page = b->page;
     uint64_t pitch[AK_ARGUMENTS_MAX], size[AK_SIZES_MAX];
-    json_t *reply = NULL, *extents = json_array();
+    json_auto_t *reply = NULL;
+    json_t *extents = json_array();
     for (size_t i = 0; i < page->argument_count; i++) {
         pitch[i] = (uint64_t)call->pitch[i];
         ak_json_add(&extents, numbers(page->extent[i], AK_RANK_MAX));
@@ -167,9 +168,7 @@ static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_err
                                 numbers(page->offset, page->argument_count), "pitches",
                                 numbers(pitch, page->argument_count), "sizes",
                                 numbers(size, AK_SIZES_MAX), "extents", extents);
-    ak_status status = ak_script_ask(&reply, &b->script, message, RUN_NS, err);
-    json_decref(reply);
-    return status;
+    return ak_script_ask(&reply, &b->script, message, RUN_NS, err);
 }
 
 /* Sends a line, which runs the function, and waits for the reply. A function that fails now leaves

@@ -158,12 +158,12 @@ static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, in
     numbers found = {.at = {1, 1, 1}, .max = EXTENTS};
     AK_DO(list(&found, r->launch, key, (range){1, high}, r));
     if (needed && found.count == 0) {
-        AK_DO(ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key));
+        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key);
     }
     for (size_t i = 0; i < EXTENTS; i++) {
         if (i > 0 && found.at[i] > high_yz) {
-            AK_DO(ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
-                          r->where, key, i, (long long)found.at[i], (long long)high_yz));
+            return ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
+                           r->where, key, i, (long long)found.at[i], (long long)high_yz);
         }
         out[i] = (uint32_t)found.at[i];
     }
@@ -195,8 +195,8 @@ static ak_status read_let(reader *r)
     json_t *array;
     AK_DO(ak_json_array_or_null(&array, r->launch, "Let", r->where, r->err));
     if (json_array_size(array) > AK_LAUNCH_LET_MAX) {
-        AK_DO(ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
-                      AK_LAUNCH_LET_MAX));
+        return ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
+                       AK_LAUNCH_LET_MAX);
     }
     for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *object = json_array_get(array, i);
@@ -205,8 +205,8 @@ static ak_status read_let(reader *r)
         AK_DO(ak_json_only(object, let_keys, r->where, r->err));
         AK_DO(ak_json_string(&name, object, "Name", r->where, r->err));
         if ((!ak_expr_is_name(name) || strlen(name) > 63)) {
-            AK_DO(ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
-                          name));
+            return ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
+                           name);
         }
         AK_DO(evaluate(&value, json_object_get(object, "Value"), name, r));
         if (r->scope != NULL) {

@@ -122,13 +122,11 @@ static bool keep_binary(const ak_opencl *cl, void *program, const char *path)
 
 static bool keep_source(const char *source, const char *options, const char *path)
 {
-    ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX + OPTIONS_MAX + LOG_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX + OPTIONS_MAX + LOG_MAX);
     ak_buf_print(&text, "%s%s\n", head, options);
     ak_buf_puts(&text, source);
-    bool good = ak_buf_status(&text, NULL) == AK_OK &&
-                ak_fs_write(path, text.data, text.length, NULL) == AK_OK;
-    ak_buf_free(&text);
-    return good;
+    return ak_buf_status(&text, NULL) == AK_OK &&
+           ak_fs_write(path, text.data, text.length, NULL) == AK_OK;
 }
 
 /* Finds the device among those that the child reaches, by its identity: if a graphics processor is
@@ -187,8 +185,7 @@ int ak_opencl_compile_main(int argc, char **argv)
         ak_backend_say("error: the program could not be written");
         code = AK_CL_OUT_OF_RESOURCES;
     }
-    ak_free(log);
-    ak_free(source);
+    AK_FREE_ALL(log, source);
     /* Nothing of the ICD is released: it may hang or crash while it clears up. */
     _exit(code == 0 ? EXIT_COMPILED : EXIT_REFUSED);
 }
@@ -221,14 +218,13 @@ static void add_home(ak_compile_folders *out, const char *library)
    library's place. */
 static void add_icd(ak_compile_folders *out, const char *path)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     if (ak_fs_has_suffix(path, ".icd") &&
         ak_fs_read(&text, NULL, path, AK_PATH_MAX, NULL) == AK_OK) {
         text[strcspn(text, "\r\n")] = 0;
         add_home(out, text);
         ak_reads_add(&out->reads, path);
     }
-    ak_free(text);
 }
 
 ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
@@ -287,10 +283,9 @@ static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_er
 {
     char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
     const char *device, *identity;
-    ak_buf options = AK_BUF(OPTIONS_MAX - 1);
-    ak_status status = AK_OK;
-    AK_TRY(ak_program_find(program, err));
-    AK_TRY(join(&options, &device, &identity, job, err));
+    AK_AT_END(ak_buf_free) ak_buf options = AK_BUF(OPTIONS_MAX - 1);
+    AK_DO(ak_program_find(program, err));
+    AK_DO(join(&options, &device, &identity, job, err));
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     ak_opencl_pocl_cache(cache, sizeof cache);
     const char *const variables[] = {"LC_ALL=C", folder, cache[0] == 0 ? NULL : cache, NULL};
@@ -303,10 +298,7 @@ static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .output_max = LOG_MAX - 1,
                          .memory_max = AK_INSTRUMENTED ? 0 : job->memory_max};
     ak_compile_limit(&spec, job);
-    AK_TRY(ak_proc_run(run, &spec, err));
-out:
-    ak_buf_free(&options);
-    return status;
+    return ak_proc_run(run, &spec, err);
 }
 
 ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)

@@ -39,7 +39,7 @@ static bool add_text(json_t *object, const char *key, const ak_opencl *cl, void 
 int64_t ak_opencl_identity(const ak_opencl *cl, const ak_opencl_place *place)
 {
     char text[4][NAME_MAX_BYTES] = {""};
-    ak_buf all = AK_BUF(4 * NAME_MAX_BYTES + 8);
+    AK_AT_END(ak_buf_free) ak_buf all = AK_BUF(4 * NAME_MAX_BYTES + 8);
     const size_t room = sizeof text[0] - 1;
     (void)cl->platform_info(place->platform, AK_CL_PLATFORM_NAME, room, text[0], NULL);
     (void)cl->platform_info(place->platform, AK_CL_PLATFORM_VERSION, room, text[1], NULL);
@@ -47,7 +47,6 @@ int64_t ak_opencl_identity(const ak_opencl *cl, const ak_opencl_place *place)
     (void)cl->device_info(place->device, AK_CL_DEVICE_DRIVER, room, text[3], NULL);
     ak_buf_print(&all, "%s\n%s\n%s\n%s", text[0], text[1], text[2], text[3]);
     uint64_t hash = ak_hash64(all.data, all.length);
-    ak_buf_free(&all);
     return (int64_t)(hash >> (64 - IDENTITY_BITS));
 }
 

@@ -39,38 +39,30 @@ static ak_status find(const char *device, ak_error *err)
 
 static ak_status facts(ak_scope *out, const char *device, int threads, ak_error *err)
 {
-    ak_recording *recording = NULL;
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
     (void)threads;
-    ak_status status = AK_OK;
-    AK_TRY(ak_recording_open(&recording, ak_sim_path(device), err));
-    AK_TRY(ak_scope_copy(out, recording->device_facts, err));
-out:
-    ak_recording_close(recording);
-    return status;
+    AK_DO(ak_recording_open(&recording, ak_sim_path(device), err));
+    return ak_scope_copy(out, recording->device_facts, err);
 }
 
 /* Results depend only on the bytes of the recording. What it says of the environment that it was
    recorded in is added, because prompts show it. */
 static ak_status environment(json_t **out, const char *device, ak_error *err)
 {
-    char *bytes = NULL, hash[AK_HASH_QUICK_BYTES];
+    AK_FREED char *bytes = NULL;
+    char hash[AK_HASH_QUICK_BYTES];
     size_t length = 0;
-    ak_recording *recording = NULL;
-    json_t *object = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err));
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
+    json_auto_t *object = json_object();
+    AK_DO(ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err));
     ak_hash_quick(hash, bytes, length);
-    AK_TRY(ak_recording_open(&recording, ak_sim_path(device), err));
+    AK_DO(ak_recording_open(&recording, ak_sim_path(device), err));
     bool good =
         ak_json_set_text(object, "name", recording->device) &&
         (recording->environment == NULL || json_object_update(object, recording->environment) == 0);
-    AK_TRY(ak_stored(good && ak_json_set_text(object, "recording", hash), err));
+    AK_DO(ak_stored(good && ak_json_set_text(object, "recording", hash), err));
     *out = json_incref(object);
-out:
-    json_decref(object);
-    ak_recording_close(recording);
-    ak_free(bytes);
-    return status;
+    return AK_OK;
 }
 
 static void close_device(ak_device *device)

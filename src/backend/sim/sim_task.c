@@ -22,11 +22,10 @@ static ak_status space_of(ak_space **out, json_t **definition, void *context,
                           ak_error *err)
 {
     const binding *b = context;
-    ak_recording *recording = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_recording_open_space(&recording, b->path, implementation->definition,
-                                   implementation->where, constants, err));
-    AK_TRY(ak_recording_space_new(out, recording, err));
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
+    AK_DO(ak_recording_open_space(&recording, b->path, implementation->definition,
+                                  implementation->where, constants, err));
+    AK_DO(ak_recording_space_new(out, recording, err));
     if (!recording->has_default) {
         ak_rng rng;
         ak_config start;
@@ -35,9 +34,7 @@ static ak_status space_of(ak_space **out, json_t **definition, void *context,
         ak_space_set_default(*out, &start);
     }
     *definition = json_incref(recording->definition);
-out:
-    ak_recording_close(recording);
-    return status;
+    return AK_OK;
 }
 
 static size_t recorded_parameters(const ak_recording *recording,
@@ -305,19 +302,19 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
                       const char *device, const ak_recording *recording, ak_error *err)
 {
     ak_task_spec own = *spec;
-    char choices[CHOICES_BYTES], asked[CHOICES_BYTES], *size = NULL;
-    ak_problem *problem = NULL;
-    ak_task *task = NULL;
+    char choices[CHOICES_BYTES], asked[CHOICES_BYTES];
+    AK_FREED char *size = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
     bool alone = false;
-    ak_status status = AK_OK;
-    AK_TRY(refuse(spec, recording, err));
-    AK_TRY(open_problem(&problem, &alone, spec->kernel, recording, err));
+    AK_DO(refuse(spec, recording, err));
+    AK_DO(open_problem(&problem, &alone, spec->kernel, recording, err));
     bool ours = !alone && recording->implementation[0] != 0;
     const bool recorded = take_objective(&own, asked, recording);
     if (ours && strcmp(problem->name, recording->kernel) != 0) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%.200s is a recording of the kernel %.60s, not of %.60s",
-                       recording->path, recording->kernel, problem->name));
+        return ak_fail(err, AK_INVALID, "%.200s is a recording of the kernel %.60s, not of %.60s",
+                       recording->path, recording->kernel, problem->name);
     }
     if (own.implementation == NULL && !alone) {
         own.implementation = implementation_of(problem, recording);
@@ -327,9 +324,9 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     } else if (alone) {
         leave_out_recorded(&own, recording);
     }
-    AK_TRY(size_of(&size, recording, err));
+    AK_DO(size_of(&size, recording, err));
     if (alone && own.size != NULL && size[0] != 0) {
-        AK_TRY(agree("size", own.size, size, recording->path, err));
+        AK_DO(agree("size", own.size, size, recording->path, err));
         own.size = NULL; /* a task of which only the space is known has no size that could be set */
     }
     ak_device_facts known = {.backend = ak_sim_ops.name,
@@ -341,25 +338,20 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
                              .space_context = &b,
                              .rank = recording->stated_rank};
     problem = NULL; /* the task's, also after a failure */
-    AK_TRY(ak_task_bind(&task, &own, &known, err));
-    AK_TRY(check_task(task, recording, err));
-    AK_TRY(take_text(task, &size, recording, err));
-    AK_TRY(recorded ? set_objective(task, recording, err) : AK_OK);
+    AK_DO(ak_task_bind(&task, &own, &known, err));
+    AK_DO(check_task(task, recording, err));
+    AK_DO(take_text(task, &size, recording, err));
+    AK_DO(recorded ? set_objective(task, recording, err) : AK_OK);
     *out = task;
-out:
-    if (status != AK_OK) {
-        ak_task_close(task);
-    }
-    ak_problem_close(problem);
-    ak_free(size);
-    return status;
+    task = NULL;
+    return AK_OK;
 }
 
 ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err)
 {
     char name[AK_PATH_MAX + 8];
-    char *shown = NULL;
-    ak_recording *recording = NULL;
+    AK_FREED char *shown = NULL;
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
     if (spec->kernel == NULL || spec->kernel[0] == 0) {
         return ak_fail(err, AK_INVALID, "no kernel is named");
     }
@@ -369,18 +361,14 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
                        AK_PATH_MAX);
     }
     (void)snprintf(name, sizeof name, "%s:%s", ak_sim_ops.name, path);
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_reachable(path, err));
-    AK_TRY(ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)
-               ? ak_recording_open(&recording, path, err)
-           : strpbrk(path, "./") != NULL
-               ? ak_fail(err, AK_NOT_FOUND, "%.300s: there is no such file", path)
-               : ak_fail(err, AK_INVALID, "device sim needs a recording: give --device sim:FILE"));
-    AK_TRY(device_of(&shown, recording, path, err));
-    AK_TRY(bind(out, spec, name, shown, recording, err));
+    AK_DO(ak_fs_reachable(path, err));
+    AK_DO(ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)
+              ? ak_recording_open(&recording, path, err)
+          : strpbrk(path, "./") != NULL
+              ? ak_fail(err, AK_NOT_FOUND, "%.300s: there is no such file", path)
+              : ak_fail(err, AK_INVALID, "device sim needs a recording: give --device sim:FILE"));
+    AK_DO(device_of(&shown, recording, path, err));
+    AK_DO(bind(out, spec, name, shown, recording, err));
     (*out)->left_out = recording->facts.left_out;
-out:
-    ak_free(shown);
-    ak_recording_close(recording);
-    return status;
+    return AK_OK;
 }

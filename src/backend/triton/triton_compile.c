@@ -70,7 +70,7 @@ static ak_status start(ak_script *out, const char *folder, const char *beside, a
 /* Asks the process to import Triton and gives the version. Ends the process if it cannot. */
 static ak_status import(char *version, size_t bytes, ak_script *script, ak_error *err)
 {
-    json_t *reply = NULL;
+    json_auto_t *reply = NULL;
     const char *text;
     ak_status status =
         ak_script_ask(&reply, script, json_pack("{s:s}", "op", "open"), OPEN_NS, err);
@@ -84,7 +84,6 @@ static ak_status import(char *version, size_t bytes, ak_script *script, ak_error
             err->status = status;
         }
     }
-    json_decref(reply);
     return status;
 }
 

@@ -59,23 +59,20 @@ ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_confi
 {
     const ak_problem *problem = task->problem;
     char line[160];
-    ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(plan, err));
+    AK_FREED ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+    AK_DO(ak_made(plan, err));
     out->compiler = AK_TRITON;
     (void)snprintf(line, sizeof line, "--target=%.40s", architecture);
-    AK_TRY(ak_options_add(out, line, err));
+    AK_DO(ak_options_add(out, line, err));
     (void)snprintf(line, sizeof line, "--function=%.100s", task->implementation->kernel_name);
-    AK_TRY(ak_options_add(out, line, err));
-    AK_TRY(add_shape(out, plan, task, &task->shape, config, err));
+    AK_DO(ak_options_add(out, line, err));
+    AK_DO(add_shape(out, plan, task, &task->shape, config, err));
     for (size_t i = 0; i < problem->edge_case_count; i++) {
         ak_shape shape;
         bool allowed = false;
-        AK_TRY(ak_task_shape(&shape, task, problem->edge_cases[i], err));
-        AK_TRY(ak_task_allows(&allowed, task, &shape, config, err));
-        AK_TRY(allowed ? add_shape(out, plan, task, &shape, config, err) : AK_OK);
+        AK_DO(ak_task_shape(&shape, task, problem->edge_cases[i], err));
+        AK_DO(ak_task_allows(&allowed, task, &shape, config, err));
+        AK_DO(allowed ? add_shape(out, plan, task, &shape, config, err) : AK_OK);
     }
-out:
-    ak_free(plan);
-    return status;
+    return AK_OK;
 }
