@@ -53,6 +53,20 @@ static bool is_number(const json_t *program, long begin, long end, json_int_t va
 
 static void print_part(ak_buf *out, const json_t *program, long end, int needs);
 
+static bool is_word(const json_t *program, long at, const char *word)
+{
+    const json_t *token = json_array_get(program, (size_t)at);
+    return json_is_string(token) && strcmp(json_string_value(token), word) == 0;
+}
+
+/* Returns whether the divisor that ends before `end` is b*(a % b == 0): then a//divisor is a/b,
+   which must be a whole number (portable.c). */
+static bool is_exact(const json_t *program, long end)
+{
+    return end > 4 && is_word(program, end - 4, "%") && is_number(program, end - 3, end - 2, 0) &&
+           is_word(program, end - 2, "==") && is_word(program, end - 1, "*");
+}
+
 /* Prints "left + right", or only one of them if the other changes nothing. */
 static void print_two(ak_buf *out, const json_t *program, const operation *o, const long *ends,
                       int needs)
@@ -72,10 +86,11 @@ static void print_two(ak_buf *out, const json_t *program, const operation *o, co
         print_part(out, program, ends[1], IF);
         ak_buf_putc(out, ')');
     } else {
+        const bool exact = strcmp(o->word, "//") == 0 && is_exact(program, ends[1]);
         ak_buf_puts(out, o->holds < needs ? "(" : "");
         print_part(out, program, ends[0], o->holds == COMPARED ? SUM : o->holds);
-        ak_buf_puts(out, o->text);
-        print_part(out, program, ends[1], o->holds + 1);
+        ak_buf_puts(out, exact ? "/" : o->text);
+        print_part(out, program, exact ? begin_of(program, ends[1] - 1) : ends[1], o->holds + 1);
         ak_buf_puts(out, o->holds < needs ? ")" : "");
     }
 }

@@ -75,7 +75,7 @@ static void explain(const checking *c)
     } else if (c->itself) {
         ak_out("the default configuration is its own reference and disagrees with itself: it reads "
                "outside its arrays or what it has not written, or its threads race; see the shapes "
-               "in problem.json\n");
+               "in problem.json and the fills of arrays that hold indices\n");
     }
 }
 

@@ -1,6 +1,8 @@
 /* cold.c: see cold.h. */
 #include "judge/cold.h"
 
+#include "measure/timer.h"
+
 /* Runs the reader on a stage, and closes it if it fails. */
 static ak_status read_all(ak_outcome *out, ak_cold *c, ak_stage *stage, uint32_t iterations,
                           ak_error *err)
@@ -26,15 +28,19 @@ ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iter
                        ak_error *err)
 {
     enum { BATCHES = 15 };
+    /* A batch has at least two calls, because a single one begins differently. */
+    uint32_t calls = 2;
     ak_outcome outcome = {.status = AK_TRIAL_OK};
     *out = (ak_cold){.r = r};
     AK_DO(r->e->backend->load(&out->reader, r->e->device, &(ak_load){0}, &outcome, err));
     for (int i = 0; i < BATCHES && out->reader != NULL; i++) {
-        /* A batch has at least two calls, because a single one begins differently. */
-        const uint32_t calls = iterations > 1 ? iterations : 2;
         AK_DO(read_all(&outcome, out, seen, calls, err));
         const double each_ns = (double)outcome.ns / calls;
         out->batch_ns = i == 0 || each_ns < out->batch_ns ? each_ns : out->batch_ns;
+        /* A candidate that touches little of large arguments has many more calls in a batch than
+           all of the arguments can be read in that time. */
+        const double fit = AK_TIMER_BATCH_NS / (out->batch_ns + 1);
+        calls = fit < 2 || iterations < 2 ? 2 : fit < iterations ? (uint32_t)fit : iterations;
     }
     return AK_OK;
 }

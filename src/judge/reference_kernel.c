@@ -209,14 +209,15 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
     if (outcome.status != AK_TRIAL_OK) {
         char size[128];
         ak_task_size_text(size, sizeof size, s->task->problem, shape->size);
-        return ak_fail(err, AK_INVALID, "%s: the reference, %s%s, failed at %s: %s%s",
-                       s->task->problem->name,
-                       is_default(s->task) ? "the default configuration of " : "",
-                       s->task->implementation->name, size, outcome.reason,
-                       outcome.status == AK_TRIAL_CRASHED
-                           ? "; compare its parameters with \"Launch\", or \"Arguments\" of a T1 "
-                             "file, and its indices with the shapes of the arrays"
-                           : "");
+        return ak_fail(
+            err, AK_INVALID, "%s: the reference, %s%s, failed at %s: %s%s", s->task->problem->name,
+            is_default(s->task) ? "the default configuration of " : "",
+            s->task->implementation->name, size, outcome.reason,
+            outcome.status == AK_TRIAL_CRASHED
+                ? "; compare its parameters with \"Launch\", or \"Arguments\" of a T1 "
+                  "file, and its indices, also those that a \"fill\" draws, with the shapes of "
+                  "the arrays"
+                : "");
     }
     for (size_t i = 0; i < count; i++) {
         if (s->task->problem->arguments[i].access != AK_ACCESS_IN) {

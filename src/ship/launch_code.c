@@ -27,7 +27,7 @@ typedef struct writer {
 static ak_status program_of(json_t **out, const json_t *value, int fallback, const writer *w)
 {
     char buffer[AK_LAUNCH_TEXT_BYTES];
-    const ak_program_names names = {w->scope, w->open, w->open_count, w->where};
+    const ak_program_names names = {w->scope, w->open, w->open_count, w->where, false};
     if (value == NULL) {
         *out = json_pack("[i]", fallback);
         return ak_made(*out, w->err);

@@ -55,7 +55,7 @@ typedef struct place {
 static ak_status program(json_t **out, const char *text, const place *at, ak_error *err)
 {
     const ak_program_names names = {at->task->constants, at->sizes, at->task->problem->size_count,
-                                    at->where};
+                                    at->where, true};
     return ak_program_of(out, text, &names, err);
 }
 

@@ -101,10 +101,11 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
         sizes[i] = task->problem->sizes[i].name;
     }
     (void)snprintf(place, sizeof place, "%.200s", task->implementation->where);
-    const ak_program_names names = {scope, sizes, count, place};
+    ak_program_names names = {scope, sizes, count, place, false};
     v->when = always();
     AK_TRY(ak_made(v->when, err));
     status = write_when(v->when, task, &names, err);
+    names.whole = true;
     status = status == AK_OK
                  ? ak_program_of(&v->workspace, task->implementation->workspace, &names, err)
                  : status;

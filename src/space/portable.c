@@ -16,6 +16,7 @@ typedef struct writer {
     const ak_value *values; /* the value of each name, by slot */
     const bool *open;       /* for each name, by slot: it stays a name */
     ak_arena *arena;
+    bool whole; /* what is written next must be a whole number */
     ak_error *err;
 } writer;
 
@@ -100,7 +101,8 @@ static ak_status write_chain(writer *w, const ak_node *node)
     AK_DO(write(w, node->child));
     for (const ak_node *child = node->child->next; child != NULL; child = child->next) {
         const char *word = word_of(child->op);
-        AK_DO(word == NULL ? cannot(w, "a true division has no whole number") : AK_OK);
+        AK_DO(word == NULL ? cannot(w, "a true division has no whole number here; write // for /")
+                           : AK_OK);
         AK_DO(write(w, child));
         AK_DO(put_word(w, word));
     }
@@ -157,14 +159,57 @@ static ak_status write_if(writer *w, const ak_node *node)
     return put_word(w, "if()");
 }
 
+/* Returns whether a node is a product with divisions, all of which are true ones. */
+static bool is_quotient(const ak_node *node)
+{
+    bool divides = false;
+    for (const ak_node *n = node->kind == AK_NODE_PRODUCT ? node->child->next : NULL; n != NULL;
+         n = n->next) {
+        if (n->op != AK_OP_MULTIPLY && n->op != AK_OP_DIVIDE) {
+            return false;
+        }
+        divides = divides || n->op == AK_OP_DIVIDE;
+    }
+    return divides;
+}
+
+/* Writes the product of the numerators of a quotient or that of its denominators. */
+static ak_status write_side(writer *w, const ak_node *quotient, bool denominators)
+{
+    bool first = true;
+    for (const ak_node *child = quotient->child; child != NULL; child = child->next) {
+        if ((child->op == AK_OP_DIVIDE) == denominators) {
+            AK_DO(write(w, child));
+            AK_DO(first ? AK_OK : put_word(w, "*"));
+            first = false;
+        }
+    }
+    return AK_OK;
+}
+
 /* Writes floor(a/b) as a//b, and ceil(a/b) as -(-a//b). */
 static ak_status write_quotient(writer *w, const ak_node *quotient, bool up)
 {
-    AK_DO(write(w, quotient->child));
+    AK_DO(write_side(w, quotient, false));
     AK_DO(up ? put_word(w, "neg()") : AK_OK);
-    AK_DO(write(w, quotient->child->next));
+    AK_DO(write_side(w, quotient, true));
     AK_DO(put_word(w, "//"));
     return up ? put_word(w, "neg()") : AK_OK;
+}
+
+/* Writes a/b, which must be a whole number, as a//(b*(a % b == 0)): division by zero has no
+   value. */
+static ak_status write_exact(writer *w, const ak_node *quotient)
+{
+    AK_DO(write_side(w, quotient, false));
+    AK_DO(write_side(w, quotient, true));
+    AK_DO(write_side(w, quotient, false));
+    AK_DO(write_side(w, quotient, true));
+    AK_DO(put_word(w, "%"));
+    AK_DO(put(w, json_integer(0)));
+    AK_DO(put_word(w, "=="));
+    AK_DO(put_word(w, "*"));
+    return put_word(w, "//");
 }
 
 static ak_status write_call(writer *w, const ak_node *node)
@@ -183,8 +228,7 @@ static ak_status write_call(writer *w, const ak_node *node)
         return put_word(w, "abs()");
     case AK_FUNCTION_CEIL:
     case AK_FUNCTION_FLOOR:
-        if (first->kind == AK_NODE_PRODUCT && first->child->next->op == AK_OP_DIVIDE &&
-            first->child->next->next == NULL) {
+        if (is_quotient(first)) {
             return write_quotient(w, first, node->function == AK_FUNCTION_CEIL);
         }
         return write(w, first); /* a whole number stays as it is */
@@ -221,13 +265,8 @@ static ak_status write_one(writer *w, const ak_node *operand, const char *word)
     return put_word(w, word);
 }
 
-static ak_status write(writer *w, const ak_node *node)
+static ak_status write_node(writer *w, const ak_node *node, bool whole)
 {
-    if (!is_open(w, node)) {
-        ak_value value;
-        ak_status status = value_of(&value, w, node);
-        return status == AK_OK ? put_value(w, &value) : status;
-    }
     switch (node->kind) {
     case AK_NODE_NAME:
         return put_word(w, w->expr->names[node->slot]);
@@ -241,7 +280,7 @@ static ak_status write(writer *w, const ak_node *node)
         return write_one(w, node->child, "neg()");
     case AK_NODE_SUM:
     case AK_NODE_PRODUCT:
-        return write_chain(w, node);
+        return whole && is_quotient(node) ? write_exact(w, node) : write_chain(w, node);
     case AK_NODE_POWER:
         return write_power(w, node);
     case AK_NODE_COMPARE:
@@ -253,6 +292,21 @@ static ak_status write(writer *w, const ak_node *node)
     default:
         return cannot(w, "it needs a list");
     }
+}
+
+static ak_status write(writer *w, const ak_node *node)
+{
+    const bool whole = w->whole;
+    if (!is_open(w, node)) {
+        ak_value value;
+        ak_status status = value_of(&value, w, node);
+        return status == AK_OK ? put_value(w, &value) : status;
+    }
+    w->whole = whole && (node->kind == AK_NODE_SUM || node->kind == AK_NODE_NEGATE ||
+                         node->kind == AK_NODE_IF);
+    ak_status status = write_node(w, node, whole);
+    w->whole = whole;
+    return status;
 }
 
 static ak_status write_program(writer *w, const ak_program_names *known)
@@ -281,7 +335,7 @@ ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *
 {
     ak_expr *expr = NULL;
     ak_status status = AK_OK;
-    writer w = {.tokens = json_array(), .arena = ak_arena_new(), .err = err};
+    writer w = {.tokens = json_array(), .arena = ak_arena_new(), .whole = names->whole, .err = err};
     AK_TRY(ak_stored(w.tokens != NULL && w.arena != NULL, err));
     AK_TRY(ak_expr_parse(&expr, text, names->where, err));
     w.expr = expr;

@@ -18,6 +18,9 @@ typedef struct ak_program_names {
     const char *const *open;
     size_t open_count;
     const char *where; /* the file, for messages */
+    /* The value must be a whole number, as an extent must. Then a/b is a//b where that leaves no
+       remainder, and has no value elsewhere. */
+    bool whole;
 } ak_program_names;
 
 /* Translates an expression; parts without open names are evaluated during the translation. Returns

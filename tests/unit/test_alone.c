@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "judge/alone.h"
+#include "judge/cold.h"
 
 #define US 1000
 
@@ -180,6 +181,52 @@ static void without_batches_or_unseen_inputs(void **state)
     assert_true(evidence.alone_ns == 9000 * US);
 }
 
+/* A reader of a device that takes READ_US for all arguments, and what it took until now. */
+#define READ_US 5000
+static double reader_us;
+
+static ak_status load_reader(ak_runnable **out, ak_device *device, const ak_load *load,
+                             ak_outcome *outcome, ak_error *err)
+{
+    (void)device, (void)load, (void)outcome, (void)err;
+    *out = (ak_runnable *)&reader_us;
+    return AK_OK;
+}
+
+static ak_status launch_reader(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
+                               ak_error *err)
+{
+    (void)runnable, (void)err;
+    *out = (ak_outcome){.status = AK_TRIAL_OK, .ns = (int64_t)launch->iterations * READ_US * US};
+    reader_us += (double)launch->iterations * READ_US;
+    return AK_OK;
+}
+
+static void unload_reader(ak_runnable *runnable)
+{
+    (void)runnable;
+}
+
+/* A kernel of 1.4 us that touches little of large arguments has 700 calls in a batch. Reading all
+   of the arguments as often takes seconds for each batch. */
+static void large_arguments_are_not_read_for_long(void **state)
+{
+    static const ak_backend_ops ops = {
+        .load = load_reader, .launch = launch_reader, .unload = unload_reader};
+    static ak_problem problem;
+    static const ak_task task = {.problem = &problem};
+    static ak_evaluator e = {.backend = &ops, .task = &task};
+    static ak_stage stage = {.task = &task, .memory = &e.memory, .launched = true};
+    ak_loaded r = {.e = &e, .threads = 1};
+    ak_cold cold;
+    (void)state;
+    e.memory.resident[stage.place] = &stage;
+    assert_int_equal(ak_cold_open(&cold, &r, &stage, 700, NULL), AK_OK);
+    assert_true(cold.batch_ns == READ_US * US);
+    assert_true(reader_us <= 30.0 * READ_US);
+    ak_cold_close(&cold);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +236,7 @@ int main(void)
         cmocka_unit_test(slow_memory_gives_nobody_another_kind_of_time),
         cmocka_unit_test(waits_leave_few_short_kernels_unjudged),
         cmocka_unit_test(without_batches_or_unseen_inputs),
+        cmocka_unit_test(large_arguments_are_not_read_for_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static ak_status write_program(char *out, size_t bytes, const char *text, const 
 {
     static const char *const open[] = {"M", "N"};
     json_t *program = NULL;
-    const ak_program_names names = {scope, open, 2, "test"};
+    const ak_program_names names = {scope, open, 2, "test", true};
     ak_status status = ak_program_of(&program, text, &names, NULL);
     if (status == AK_OK) {
         char *json = json_dumps(program, JSON_COMPACT);
@@ -138,15 +138,17 @@ static void check_infix(const char *program, const char *text, const ak_scope *s
 
 static void test_programs_are_shown_as_people_write_them(void **state)
 {
-    static const char *const shown[][2] = {{"[\"N\", 8, \"+\"]", "N + 8"},
-                                           {"[\"N\", 0, \"+\"]", "N"},
-                                           {"[\"M\", 15, \"+\", 16, \"//\"]", "(M + 15)//16"},
-                                           {"[\"M\", \"neg()\", 4, \"//\", \"neg()\"]", "-(-M//4)"},
-                                           {"[0, \"M\", 1, \"==\", \"or()\"]", "M == 1"},
-                                           {"[\"M\", \"N\", 1, \"-\", \"-\"]", "M - (N - 1)"},
-                                           {"[\"+\"]", "?"},
-                                           {"[]", "?"},
-                                           {"[1, 2]", "?"}};
+    static const char *const shown[][2] = {
+        {"[\"N\", 8, \"+\"]", "N + 8"},
+        {"[\"N\", 0, \"+\"]", "N"},
+        {"[\"M\", 15, \"+\", 16, \"//\"]", "(M + 15)//16"},
+        {"[\"M\", \"neg()\", 4, \"//\", \"neg()\"]", "-(-M//4)"},
+        {"[0, \"M\", 1, \"==\", \"or()\"]", "M == 1"},
+        {"[\"M\", \"N\", 1, \"-\", \"-\"]", "M - (N - 1)"},
+        {"[\"M\", 2, \"M\", 2, \"%\", 0, \"==\", \"*\", \"//\"]", "M/2"},
+        {"[\"+\"]", "?"},
+        {"[]", "?"},
+        {"[1, 2]", "?"}};
     (void)state;
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         json_t *list = json_loads(shown[i][0], 0, NULL);
@@ -174,6 +176,10 @@ static void test_programs_mean_what_expressions_mean(void **state)
         "4*(M*(1 if beta != 0 else 0) + N**2 + sum([i for i in range(A)]))",
         "not (M > 2) or N",
         "M and N or A",
+        "M/2",
+        "A*M/2*N/A + 1",
+        "-(M/N) + 12 if N > 2 else M/1",
+        "ceil((M + 1)*N/4) + floor(M/2/N)",
     };
     (void)state;
     ak_scope *scope = scope_of_test();
@@ -213,8 +219,9 @@ static void test_programs_mean_what_expressions_mean(void **state)
 static void test_what_is_no_whole_number_is_no_program(void **state)
 {
     static const char *const texts[] = {
-        "M/2", "0.5*M",    "M**N", "[M, N]", "sqrt(M)",  "sum(range(M))", "M + B",
-        "M +", "M*layout", "2**M", "min(M)", "N in [M]", "M % 'a'",       "len([M, N]) + M"};
+        "int(M/2)", "max(M/2, N)",   "M/2 > 3",        "M//2/3", "0.5*M",    "M**N", "[M, N]",
+        "sqrt(M)",  "sum(range(M))", "M + B",          "M +",    "M*layout", "2**M", "min(M)",
+        "N in [M]", "M % 'a'",       "len([M, N]) + M"};
     (void)state;
     ak_scope *scope = scope_of_test();
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
