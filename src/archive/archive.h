@@ -23,6 +23,11 @@ bool ak_trial_not_judged(const ak_trial *trial);
    another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
+/* Fails if a trial that `config` selects refutes its configuration at its own size, so that nothing
+   exports it for this size. `config` names a configuration, task and environment. */
+ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter *config,
+                                    ak_error *err);
+
 /* Returns true if the failure may be the machine's fault, so that a run that resumes may try the
    configuration again. */
 bool ak_trial_may_be_tried_again(const ak_trial *trial);
