@@ -57,6 +57,11 @@ typedef struct ak_run {
 } ak_run;
 void ak_run_clear(ak_run *run);
 
+/* Adds a warning to the result of a run if a trial of its task and environment refutes its best
+   configuration. */
+ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
+                                  const char *best, ak_error *err);
+
 /* Returns whether the file begins as every SQLite file does, and so every archive. */
 bool ak_archive_is_at(const char *path);
 /* Opens a copy of an archive in memory, so that reading does not change the file.

@@ -62,3 +62,41 @@ ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter
 {
     return ak_archive_take(archive, config, refuse, NULL, err);
 }
+
+/* Appends the trial to a list of warnings if it refutes its configuration. The first is enough. */
+static bool warn(void *context, const ak_trial *trial)
+{
+    char line[700];
+    if (!ak_trial_refutes(trial)) {
+        return true;
+    }
+    (void)snprintf(line, sizeof line,
+                   "a check refuted the best configuration, which 'best' and 'export' therefore do "
+                   "not give: trial #%lld ended as %s: %.400s",
+                   (long long)trial->id, ak_trial_status_text(trial->status),
+                   ak_or_empty(trial->reason));
+    ak_json_add(context, ak_json_shown(line));
+    return false;
+}
+
+ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
+                                  const char *best, ak_error *err)
+{
+    const ak_archive_filter config = {.kernel = run->kernel,
+                                      .implementation = run->implementation,
+                                      .device = run->device,
+                                      .size = run->size,
+                                      .dtype = run->dtype,
+                                      .choices = run->choices,
+                                      .environment = run->environment,
+                                      .config = best};
+    json_t *list = json_incref(json_object_get(result, "warnings"));
+    list = list == NULL ? json_array() : list;
+    ak_status status = ak_archive_each(archive, &config, warn, &list, err);
+    status = status == AK_OK && list == NULL ? ak_fail_memory(err) : status;
+    if (status == AK_OK && json_array_size(list) > 0) {
+        status = ak_stored(json_object_set(result, "warnings", list) == 0, err);
+    }
+    json_decref(list);
+    return status;
+}

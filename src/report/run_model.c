@@ -549,6 +549,9 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_TRY(read_calls(&model, archive, err));
     AK_TRY(look_for_changes(&model, archive, err));
     choose_best(&model);
+    if (model.best.found && model.result != NULL) {
+        AK_TRY(ak_archive_warn_refuted(model.result, archive, &model.run, model.best.config, err));
+    }
     AK_TRY(compare_with_default(&model, err));
     *out = model;
     model = (ak_report_model){0};

@@ -54,4 +54,6 @@ autokernel export part --format dispatch --output other.json 2>&1
 autokernel export part --format bundle --table --output other.akb 2>&1
 autokernel export part --format bundle --config '#1' --output other.akb 2>&1
 ls | grep -c other
-true
+run=$(grep -o '"run":"[0-9a-f]*"' own.json | cut -d'"' -f4)
+autokernel report "$run" | grep ' a check refuted'
+autokernel report "$run" --format json | grep -c "a check refuted the best configuration"
