@@ -23,6 +23,11 @@ bool ak_trial_not_judged(const ak_trial *trial);
    another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
+/* Fails if a trial that `config` selects refutes its configuration at its own size, so that nothing
+   exports it for this size. `config` names a configuration, task and environment. */
+ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter *config,
+                                    ak_error *err);
+
 /* Returns true if the failure may be the machine's fault, so that a run that resumes may try the
    configuration again. */
 bool ak_trial_may_be_tried_again(const ak_trial *trial);
@@ -51,6 +56,11 @@ typedef struct ak_run {
     bool imported; /* set by reading: the run was added by an import of trials */
 } ak_run;
 void ak_run_clear(ak_run *run);
+
+/* Adds a warning to the result of a run if a trial of its task and environment refutes its best
+   configuration. */
+ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
+                                  const char *best, ak_error *err);
 
 /* Returns whether the file begins as every SQLite file does, and so every archive. */
 bool ak_archive_is_at(const char *path);

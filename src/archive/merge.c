@@ -257,7 +257,9 @@ static int64_t trial_here(const merge *m, int64_t id)
 
 static const char same_trial_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND run IS "
-    "?3 AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
+    "?3 AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 AND implementation = ?8 "
+    "AND "
+    "device = ?9 AND size = ?10 AND dtype = ?11 AND choices = ?12 LIMIT 1";
 
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {
@@ -269,7 +271,12 @@ static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, 
                  ak_store_bind_text(s, 5, ak_trial_status_text(trial->status)) &&
                  (trial->median_ms > 0 ? sqlite3_bind_double(s, 6, trial->median_ms)
                                        : sqlite3_bind_null(s, 6)) == SQLITE_OK &&
-                 ak_store_bind_text(s, 7, trial->kernel);
+                 ak_store_bind_text(s, 7, trial->kernel) &&
+                 ak_store_bind_text(s, 8, ak_or_empty(trial->implementation)) &&
+                 ak_store_bind_text(s, 9, ak_or_empty(trial->device)) &&
+                 ak_store_bind_text(s, 10, ak_or_empty(trial->size)) &&
+                 ak_store_bind_text(s, 11, ak_or_empty(trial->dtype)) &&
+                 ak_store_bind_text(s, 12, ak_or_empty(trial->choices));
     return ak_store_ask_bound(id, m->archive, s, bound, err);
 }
 

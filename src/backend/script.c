@@ -44,7 +44,13 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
     AK_DO(ak_proc_run(&run, &spec, err));
     ak_status status = AK_OK;
     char *at = run.output;
-    size_t count = 0;
+    size_t count = 0, lines = 0;
+    for (const char *p = at; p != NULL && (p = strchr(p, '\n')) != NULL; p++) {
+        lines++;
+    }
+    for (; lines > AK_SCRIPT_PATHS; lines--) {
+        at = strchr(at, '\n') + 1; /* what the loader says of LD_PRELOAD comes first */
+    }
     for (; run.exit_code == 0 && count < AK_SCRIPT_PATHS && strchr(at, '\n') != NULL; count++) {
         out->path[count] = at;
         at = strchr(at, '\n');
@@ -69,7 +75,7 @@ json_t *ak_script_doctor(void)
 {
     const char *python = ak_script_python(), *values[3] = {NULL};
     const char *const argv[] = {python, "-c", VERSIONS, NULL};
-    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS, .only_stdout = true};
     AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     char found[AK_PATH_MAX], missing[AK_PATH_MAX + 200] = "";
     const bool there = ak_fs_which(found, python) && ak_proc_run(&run, &spec, NULL) == AK_OK;

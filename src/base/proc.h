@@ -43,7 +43,8 @@ typedef struct ak_proc_spec {
        the memory of this process, so it may make system calls and nothing else. */
     void (*confine)(void *context);
     void *confine_context;
-    bool keep_files; /* the child inherits descriptors without close-on-exec */
+    bool keep_files;  /* the child inherits descriptors without close-on-exec */
+    bool only_stdout; /* what it writes to stderr is dropped */
     /* For ak_proc_start only: the child lives as long as this process, not only as long as the
        thread that starts it. The child must call ak_proc_end_with_parent. */
     bool any_thread;

@@ -183,7 +183,7 @@ __attribute__((noreturn, noinline)) static void child(const ak_proc_launch *l)
     bool good = dup2(in, 0) == 0 && dup2(out, 1) == 1;
     if (l->out >= 0 || fcntl(2, F_GETFD) < 0) {
         /* a closed stderr would be replaced by the next file that is opened */
-        good = good && dup2(l->out >= 0 ? l->out : l->null, 2) == 2;
+        good = good && dup2(l->out >= 0 && !l->only_stdout ? l->out : l->null, 2) == 2;
     }
     bool two = !l->stdio && l->request >= 0; /* descriptors 3 and 4 */
     good = good && (!two || dup2(l->request, AK_PROC_REQUEST_FD) >= 0);

@@ -22,10 +22,10 @@ typedef struct ak_proc_launch {
     int reply;   /* becomes AK_PROC_REPLY_FD */
     int null;    /* /dev/null, open for reading and writing */
     pid_t parent;
-    rlim_t memory, cpu;                 /* bytes and seconds; 0: no limit */
-    bool keep_files, any_thread, stdio; /* as in ak_proc_spec */
-    bool guarded;                       /* its exit status must be known; has no effect on a call */
-    bool grouped;                       /* it stays in its parent's process group */
+    rlim_t memory, cpu;                              /* bytes and seconds; 0: no limit */
+    bool keep_files, only_stdout, any_thread, stdio; /* as in ak_proc_spec */
+    bool guarded; /* its exit status must be known; has no effect on a call */
+    bool grouped; /* it stays in its parent's process group */
     ak_proc_priority priority;
     void (*confine)(void *context); /* as in ak_proc_spec */
     void *confine_context;

@@ -122,6 +122,7 @@ ak_status ak_proc_launch_with(pid_t *out, const ak_proc_spec *spec, int output, 
                         .cpu = (rlim_t)spec->cpu_seconds_max,
                         .guarded = output >= 0 && !spec->stdio, /* ak_proc_run only */
                         .keep_files = spec->keep_files,
+                        .only_stdout = spec->only_stdout,
                         .any_thread = spec->any_thread,
                         .stdio = spec->stdio,
                         .confine = spec->confine,

@@ -117,7 +117,30 @@ out:
     return status;
 }
 
-static ak_status lists_of(json_t *configs, json_t *sizes, const source *from, ak_error *err)
+/* Fails if a later check has found the configuration of an entry wrong at the size of the entry. */
+static ak_status check_entry(ak_archive *archive, const source *from, const json_t *one,
+                             ak_error *err)
+{
+    const json_t *configs = json_object_get(from->result, "configs");
+    const json_t *config =
+        json_array_get(configs, (size_t)json_integer_value(json_object_get(one, "config")));
+    char *text = NULL;
+    AK_DO(ak_config_text_from_json(&text, config, NULL, "result: configuration", err));
+    const ak_archive_filter filter = {.kernel = from->run.kernel,
+                                      .implementation = from->run.implementation,
+                                      .device = from->run.device,
+                                      .size = ak_json_text_or_null(one, "size"),
+                                      .dtype = from->run.dtype,
+                                      .choices = from->run.choices,
+                                      .environment = from->run.environment,
+                                      .config = text};
+    ak_status status = ak_archive_refuse_refuted(archive, &filter, err);
+    ak_free(text);
+    return status;
+}
+
+static ak_status lists_of(json_t *configs, json_t *sizes, ak_archive *archive, const source *from,
+                          ak_error *err)
 {
     const json_t *table = json_object_get(json_object_get(from->result, "table"), "configs");
     const json_t *all = json_object_get(from->result, "configs");
@@ -134,6 +157,7 @@ static ak_status lists_of(json_t *configs, json_t *sizes, const source *from, ak
         json_t *entry = NULL;
         AK_DO(size_entry(&entry, json_array_get(list, i), table, err));
         AK_DO(ak_stored(ak_json_append(sizes, entry), err));
+        AK_DO(check_entry(archive, from, json_array_get(list, i), err));
     }
     return AK_OK;
 }
@@ -148,7 +172,7 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
     ak_status status = AK_OK;
     AK_TRY(object == NULL || configs == NULL || sizes == NULL || loss == NULL
                ? ak_fail_memory(err)
-               : lists_of(configs, sizes, from, err));
+               : lists_of(configs, sizes, archive, from, err));
     AK_TRY(ak_config_text_to_json(&choices, from->run.choices, "choices", err));
     AK_TRY(ak_format_environment(&environment, archive, from->run.environment, err));
     ak_clock_utc(now);

@@ -16,34 +16,87 @@ typedef struct entries {
     size_t count, capacity;
 } entries;
 
-/* Keeps the fastest trial of each size, dtype, set of options and device. */
-static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
+static void entries_clear(entries *all)
 {
-    entries *all = context;
-    size_t at = 0;
-    if (trial->status != AK_TRIAL_OK || trial->median_ms <= 0 || trial->implementation == NULL ||
-        strncmp(trial->implementation, "triton", strlen("triton")) != 0) {
-        return AK_OK;
+    for (size_t i = 0; i < all->count; i++) {
+        ak_trial_clear(&all->list[i]);
     }
+    ak_free(all->list);
+}
+
+/* Returns the index of the entry with the trial's size, dtype, options and device and, with
+   `implementation`, the trial's implementation; the number of entries if there is none. */
+static size_t find(const entries *all, const ak_trial *trial, bool implementation)
+{
+    size_t at = 0;
     while (at < all->count && !(ak_text_same(all->list[at].size, trial->size) &&
                                 ak_text_same(all->list[at].dtype, trial->dtype) &&
                                 ak_text_same(all->list[at].choices, trial->choices) &&
-                                ak_text_same(all->list[at].device, trial->device))) {
+                                ak_text_same(all->list[at].device, trial->device) &&
+                                (!implementation || ak_text_same(all->list[at].implementation,
+                                                                 trial->implementation)))) {
         at++;
     }
-    if (at < all->count && all->list[at].median_ms <= trial->median_ms) {
-        return AK_OK;
-    }
-    if (at == ENTRIES_MAX) {
+    return at;
+}
+
+/* Takes the contents of `trial` if it succeeds. */
+static ak_status append(entries *all, ak_trial *trial, ak_error *err)
+{
+    if (all->count == ENTRIES_MAX) {
         return ak_fail(err, AK_LIMIT, "more than %d sizes and dtypes: choose some with --size",
                        ENTRIES_MAX);
     }
-    if (at == all->count) {
-        AK_DO(AK_GROW(all->list, &all->capacity, at + 1, err));
-        all->list[all->count++] = (ak_trial){0};
+    AK_DO(AK_GROW(all->list, &all->capacity, all->count + 1, err));
+    all->list[all->count++] = *trial;
+    *trial = (ak_trial){0};
+    return AK_OK;
+}
+
+/* Keeps a trial of each size, dtype, set of options, device and implementation. */
+static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
+{
+    entries *all = context;
+    ak_trial copy = {0};
+    if (trial->status != AK_TRIAL_OK || trial->median_ms <= 0 || trial->implementation == NULL ||
+        strncmp(trial->implementation, "triton", strlen("triton")) != 0 ||
+        find(all, trial, true) < all->count) {
+        return AK_OK;
     }
-    ak_trial_clear(&all->list[at]);
-    return ak_trial_copy(&all->list[at], trial, err);
+    ak_status status = ak_trial_copy(&copy, trial, err);
+    status = status == AK_OK ? append(all, &copy, err) : status;
+    ak_trial_clear(&copy);
+    return status;
+}
+
+/* Adds the best configuration (ak_archive_best) of the task and implementation of `like`, unless a
+   later check refuted all that were timed, or another implementation has a better one. */
+static ak_status add_best(entries *all, ak_archive *archive, const ak_archive_filter *filter,
+                          const ak_trial *like, ak_error *err)
+{
+    ak_archive_filter of = *filter;
+    ak_trial best = {0};
+    ak_error why = AK_ERROR_INIT;
+    of.kernel = like->kernel;
+    of.implementation = like->implementation;
+    of.device = like->device;
+    of.size = like->size;
+    of.dtype = like->dtype;
+    of.choices = like->choices;
+    ak_status status = ak_archive_best(&best, archive, &of, &why);
+    if (status != AK_OK) {
+        return status == AK_NOT_FOUND ? AK_OK : ak_fail(err, status, "%s", why.text);
+    }
+    const size_t at = find(all, &best, false);
+    if (at == all->count) {
+        status = append(all, &best, err);
+    } else if (ak_trial_cost(&best) < ak_trial_cost(&all->list[at])) {
+        ak_trial_clear(&all->list[at]);
+        all->list[at] = best;
+        best = (ak_trial){0};
+    }
+    ak_trial_clear(&best);
+    return status;
 }
 
 /* Writes a value as Python does. */
@@ -127,15 +180,19 @@ static ak_status put_key(ak_buf *out, const ak_trial *trial, ak_error *err)
 static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                               ak_error *err)
 {
-    entries all = {.list = NULL};
+    entries all = {.list = NULL}, tasks = {.list = NULL};
     size_t written = 0;
     ak_status status = AK_OK;
-    AK_TRY(ak_archive_take(archive, filter, collect, &all, err));
+    AK_TRY(ak_archive_take(archive, filter, collect, &tasks, err));
+    for (size_t i = 0; i < tasks.count; i++) {
+        AK_TRY(add_best(&all, archive, filter, &tasks.list[i], err));
+    }
     if (all.count == 0) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND,
-                       "%s: no trial of a Triton implementation matches; tune one first "
+                       "%s: no trial of a Triton implementation matches%s; tune one first "
                        "(docs/howto-triton.md)",
-                       ak_archive_path(archive)));
+                       ak_archive_path(archive),
+                       tasks.count > 0 ? " that no later check refuted" : ""));
     }
     ak_buf_puts(out, "# Written by autokernel " AK_VERSION " from measurements of ");
     ak_code_comment(out, filter->kernel == NULL ? "several kernels" : filter->kernel);
@@ -150,7 +207,7 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
             written++;
         }
     }
-    ak_buf_puts(out, "]\n\n# Sizes and element type: the configuration that was fastest there.\n"
+    ak_buf_puts(out, "]\n\n# Sizes and element type: the best configuration there.\n"
                      "BY_SIZE = {\n");
     for (size_t i = 0; i < all.count; i++) {
         ak_buf_puts(out, "    ");
@@ -164,10 +221,8 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
     ak_buf_puts(out, "}\n");
     AK_TRY(ak_buf_status(out, err));
 out:
-    for (size_t i = 0; i < all.count; i++) {
-        ak_trial_clear(&all.list[i]);
-    }
-    ak_free(all.list);
+    entries_clear(&all);
+    entries_clear(&tasks);
     return status;
 }
 

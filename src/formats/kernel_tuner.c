@@ -274,7 +274,7 @@ ak_status ak_kernel_tuner_objective(const char **out, const json_t *file, const 
 void ak_kernel_tuner_processor(char out[AK_KERNEL_TUNER_NAME_BYTES])
 {
     const char *const argv[] = {"uname", "-p", NULL};
-    ak_proc_spec spec = {.argv = argv, .timeout_ns = 10 * AK_SECOND_NS};
+    ak_proc_spec spec = {.argv = argv, .timeout_ns = 10 * AK_SECOND_NS, .only_stdout = true};
     AK_AT_END(ak_proc_result_clear) ak_proc_result result = {0};
     out[0] = 0;
     if (ak_proc_run(&result, &spec, NULL) == AK_OK && !result.timed_out && result.exit_code == 0 &&

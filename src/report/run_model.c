@@ -545,6 +545,9 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_DO(read_calls(&model, archive, err));
     AK_DO(look_for_changes(&model, archive, err));
     choose_best(&model);
+    if (model.best.found && model.result != NULL) {
+        AK_DO(ak_archive_warn_refuted(model.result, archive, &model.run, model.best.config, err));
+    }
     AK_DO(compare_with_default(&model, err));
     *out = model;
     model = (ak_report_model){0};

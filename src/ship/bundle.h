@@ -64,7 +64,7 @@ typedef struct ak_bundle_build {
     size_t variant_count;
     json_t *environment; /* environment of the trials, in words, with its hash */
     char *fix; /* --fix of the run, on which its default configuration depends; NULL: not given */
-    json_t *needs; /* what the code requires of a machine */
+    json_t *needs;    /* what the code requires of a machine */
     json_t *warnings; /* of the run over many sizes that made the table; NULL if there is none */
     char *created;
     ak_fs_owned folder; /* for compiling */
@@ -80,6 +80,9 @@ bool ak_bundle_is_for_gpu(const char *backend);
 ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err);
 /* Fills in `variants`, `needs`, `code` and `sources`, and the variant of each case. */
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
+/* Fills in `when`, `workspace`, `threads` and `launch` of a variant from the sources of its first
+   case: for all sizes that its conditions allow, or for those that were measured. */
+ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error *err);
 /* Translates the "Launch" for the case's configuration. Without `one_size`, returns AK_INVALID if a
    value depends on the sizes by other means than arithmetic on whole numbers. */
 ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);

@@ -123,6 +123,11 @@ out:
     return status;
 }
 
+ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error *err)
+{
+    return measured_only ? serve_measured(v, err) : write_programs(v, err);
+}
+
 /* ---- where it was checked -------------------------------------------------------------------- */
 
 /* A trial that refutes the configuration of a variant: at another size, or at an edge-case size of
@@ -244,7 +249,7 @@ static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, cons
                    backend->artifact_suffix);
     b->variant_count++;
     AK_DO(ak_made(v->config, err));
-    AK_DO(write_programs(v, err));
+    AK_DO(ak_bundle_programs(v, false, err));
     return limit(v, b, err);
 }
 

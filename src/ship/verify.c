@@ -261,6 +261,63 @@ out:
     return status;
 }
 
+/* Returns whether the size is the first that the bundle measured with its variant. */
+static bool is_first(const verifying *v, const json_t *measured)
+{
+    const json_t *list = json_object_get(v->file, "measured");
+    const json_t *variant = json_object_get(measured, "variant");
+    size_t i = 0;
+    while (!json_equal(json_object_get(json_array_get(list, i), "variant"), variant)) {
+        i++;
+    }
+    return json_array_get(list, i) == measured;
+}
+
+/* Returns an error unless the guards, the workspace, the threads and the launch in bundle.json, by
+   which programs call the code, are those of the sources, by which it is judged here. */
+static ak_status own_programs(const verifying *v, const json_t *variant, const json_t *measured,
+                              ak_task *task, const ak_config *config, ak_error *err)
+{
+    const ak_bundle_case one = {.task = task, .config = *config};
+    ak_bundle_variant own = {.first = &one};
+    const bool measured_only = json_is_null(json_object_get(variant, "workspace"));
+    const char *key, *other = NULL;
+    json_t *want = NULL, *value;
+    size_t bytes;
+    int threads;
+    ak_status status = AK_OK;
+    AK_TRY(ak_bundle_programs(&own, measured_only, err));
+    AK_TRY(ak_task_workspace(&bytes, &threads, task, &task->shape, config, err));
+    want = json_pack("{s:O?,s:O?,s:O?,s:O?}", "when", own.when, "workspace", own.workspace,
+                     "threads", own.threads, "launch", own.launch);
+    AK_TRY(ak_made(want, err));
+    json_object_foreach(want, key, value) {
+        const json_t *have = json_object_get(variant, key);
+        other = json_equal(have == NULL ? json_null() : have, value) ? other : key;
+    }
+    if (own.launch != NULL && is_first(v, measured) &&
+        !json_equal(json_object_get(variant, "own_size"), json_object_get(measured, "size"))) {
+        other = "own_size";
+    }
+    if (ak_json_number_at(measured, "workspace_bytes") != (double)bytes ||
+        ak_json_number_at(measured, "threads") != threads) {
+        other = "measured";
+    }
+    if (other != NULL) {
+        status = ak_fail(err, AK_INVALID,
+                         "%.200s: \"%s\" in bundle.json is not what its sources give here, so "
+                         "programs would call what is not checked: export it again, on this device",
+                         v->path, other);
+    }
+out:
+    json_decref(want);
+    json_decref(own.when);
+    json_decref(own.workspace);
+    json_decref(own.threads);
+    json_decref(own.launch);
+    return status;
+}
+
 /* A size of the bundle while it is verified. */
 typedef struct sizing {
     const json_t *measured; /* what bundle.json says of the size */
@@ -453,6 +510,7 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     AK_TRY(ak_buf_status(&size, err));
     AK_TRY(open_task(&task, &s.config, v, variant, size.data, err));
     AK_TRY(own_interface(v, task, measured, err));
+    AK_TRY(own_programs(v, variant, measured, task, &s.config, err));
     AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
     const ak_pool_options options = {.compile_workers = 1,
                                      .artifact = code,

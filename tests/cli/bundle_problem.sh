@@ -58,6 +58,11 @@ autokernel bundle show other
 other 'arguments[4]["shape"] = [[1]]'
 other 'arguments[2]["dtype"] = "f64"'
 other 'arguments[0]["access"] = "inout"'
+other 'bundle["variants"][0]["when"] = [2]'
+other 'bundle["variants"][0]["workspace"] = ["n"]'
+other 'bundle["variants"][0]["threads"] = [2]'
+other 'bundle["measured"][0]["workspace_bytes"] = 64'
+other 'bundle["variants"][0].update(workspace=None, threads=None)' | tail -n 1
 other 'arguments[0]["alignment"] = 128'
 other 'arguments[0]["unused"] = True'
 other 'arguments.pop()'

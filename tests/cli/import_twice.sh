@@ -30,3 +30,12 @@ autokernel bench ./mine --size 64 --threads 4000
 autokernel bench ./mine --config '#1;UNROLL=4' --quiet | grep -c 'n=64\|UNROLL'
 printf 'root:x:0:0\n' >passwd
 autokernel import passwd || echo "exit $?"
+echo "-- archives whose trials differ in one field"
+row() {
+    printf 'name,config,status,ms,device,size,timestamp\nk,A=1,ok,1.5,%s,%s,2026-11-30T01:00:00Z\n' "$2" "$3" >"$1.csv"
+    autokernel import "$1.csv" --archive "$1.db" >/dev/null
+}
+row one host n=10
+row two host n=20
+row three cuda:0 n=10
+autokernel import two.db three.db --archive one.db | head -n 2

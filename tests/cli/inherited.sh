@@ -64,3 +64,6 @@ chmod +x worker.sh
 AUTOKERNEL_WORKER=$PWD/worker.sh autokernel check fates --config MODE=0 --size 1000
 sort -u started
 AUTOKERNEL_WORKER=/nowhere/worker autokernel check fates --config MODE=0 --size 1000 || echo "exit $?"
+echo "-- a library that cannot be preloaded is no version of a compiler or of Python"
+LD_PRELOAD=/nonexistent/x.so autokernel doctor --json 2>/dev/null | grep -c '"version":"ERROR'
+true

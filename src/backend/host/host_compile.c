@@ -61,7 +61,9 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
 static void ask_version(char *out, size_t bytes, const char *compiler)
 {
     const char *const argv[] = {compiler, "--version", NULL};
-    const ak_proc_spec spec = {.argv = argv, .timeout_ns = VERSION_TIMEOUT_NS, .output_max = 4096};
+    /* On stderr the loader complains of LD_PRELOAD, and a shell of the locale. */
+    const ak_proc_spec spec = {
+        .argv = argv, .timeout_ns = VERSION_TIMEOUT_NS, .output_max = 4096, .only_stdout = true};
     ak_proc_result result = {0};
     if (ak_compile_run(&result, spec, NULL, NULL, NULL) == AK_OK) {
         if (result.exit_code == 0) {
