@@ -491,8 +491,7 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
         status = runs != AK_OK || best.config != NULL ? runs : status;
     }
     if (status == AK_OK) {
-        *out = best;
-        best = (ak_trial){0};
+        AK_GIVE(out, best);
     }
     ak_trial_clear(&newest);
     ak_trial_clear(&best);
@@ -549,8 +548,7 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
                        "with 'autokernel tune KERNEL'",
                        ak_archive_path(archive)));
     }
-    *out = best;
-    best = (ak_trial){0};
+    AK_GIVE(out, best);
 out:
     ak_trial_clear(&best);
     ak_trial_clear(&newest);

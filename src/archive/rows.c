@@ -287,8 +287,7 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
                        "copy, or remove the trial: autokernel history --remove '#%lld' --yes",
                        (long long)trial.id, (long long)trial.id);
     }
-    *out = trial;
-    trial = (ak_trial){0};
+    AK_GIVE(out, trial);
     return AK_OK;
 }
 

@@ -292,8 +292,7 @@ static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
     AK_DO(ak_store_unchanged(statement, next + 1, run.id, err));
     AK_DO(ak_store_check_words((const char *)sqlite3_column_text(statement, next + 2),
                                run.environment_json, err));
-    *out = run;
-    run = (ak_run){0};
+    AK_GIVE(out, run);
     return AK_OK;
 }
 

@@ -441,7 +441,6 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
         trial.max_error = (double)INFINITY;
     }
     AK_DO(ak_trial_validate(&trial, where, err));
-    *out = trial;
-    trial = (ak_trial){0};
+    AK_GIVE(out, trial);
     return AK_OK;
 }

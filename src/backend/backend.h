@@ -123,6 +123,9 @@ typedef struct ak_launch {
        many as AK_PLACES_MAX; 0: all have the same. */
     size_t stride;
     bool plain; /* on a CPU, for a reference: outputs are not changed before the call */
+    /* On a CPU where nothing is loaded: bytes that a call reads, lines at equal distances in all of
+       the arguments; 0: all. */
+    size_t reads;
     bool aside; /* sets aside what other contents have given, if the backend can */
     /* On a device: this is the last batch, so it is compared with runs on unseen contents if none
        has been since the candidate was loaded. */

@@ -51,7 +51,8 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
     for (; lines > AK_SCRIPT_PATHS; lines--) {
         at = strchr(at, '\n') + 1; /* what the loader says of LD_PRELOAD comes first */
     }
-    for (; run.exit_code == 0 && count < AK_SCRIPT_PATHS && strchr(at, '\n') != NULL; count++) {
+    for (; at != NULL && run.exit_code == 0 && count < AK_SCRIPT_PATHS && strchr(at, '\n') != NULL;
+         count++) {
         out->path[count] = at;
         at = strchr(at, '\n');
         *at++ = 0;

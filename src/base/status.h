@@ -2,6 +2,8 @@
 #ifndef AK_BASE_STATUS_H
 #define AK_BASE_STATUS_H
 
+#include <string.h>
+
 #include "autokernel/autokernel.h"
 
 /* Writes a message of one line and returns `status`, so that a function can end with
@@ -72,9 +74,16 @@ ak_status ak_fail_memory(ak_error *err);
  *     return ak_fs_write(path, text.data, text.length, err);
  *
  * The declaration gives the variable a value (NULL, {0}); it applies to all names in the line. What
- * the caller is given has to leave the variable: `*out = object; object = NULL;`.
+ * the caller is given has to leave the variable: `*out = object; object = NULL;`, or AK_GIVE.
  */
 #define AK_AT_END(function) __attribute__((cleanup(function)))
+
+/* Gives the caller what a variable has: `*out = variable`, and the variable is {0}. */
+#define AK_GIVE(out, variable)                                                                     \
+    do {                                                                                           \
+        *(out) = (variable);                                                                       \
+        memset(&(variable), 0, sizeof(variable));                                                  \
+    } while (0)
 
 /* Defines close_at(), which AK_AT_END can call for a pointer to a type that close() ends:
  *

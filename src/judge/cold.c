@@ -15,6 +15,7 @@ static ak_status read_all(ak_outcome *out, ak_cold *c, ak_stage *stage, uint32_t
                               .iterations = iterations,
                               .unseen = iterations == 1,
                               .plain = true,
+                              .reads = c->bytes,
                               .timeout_ns = c->r->timeout_ns};
     AK_DO(ak_stage_set(stage, e->round++, err));
     AK_DO(e->backend->launch(out, c->reader, &launch, err));
@@ -25,13 +26,13 @@ static ak_status read_all(ak_outcome *out, ak_cold *c, ak_stage *stage, uint32_t
 }
 
 ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
-                       ak_error *err)
+                       size_t bytes, ak_error *err)
 {
     enum { BATCHES = 15 };
     /* A batch has at least two calls, because a single one begins differently. */
     uint32_t calls = 2;
     ak_outcome outcome = {.status = AK_TRIAL_OK};
-    *out = (ak_cold){.r = r};
+    *out = (ak_cold){.r = r, .bytes = bytes};
     AK_DO(r->e->backend->load(&out->reader, r->e->device, &(ak_load){0}, &outcome, err));
     for (int i = 0; i < BATCHES && out->reader != NULL; i++) {
         AK_DO(read_all(&outcome, out, seen, calls, err));

@@ -19,11 +19,13 @@ typedef struct ak_cold {
     ak_loaded *r;
     ak_runnable *reader; /* NULL: none, because it failed or was not opened */
     double batch_ns;     /* what a call takes in a batch */
+    size_t bytes;        /* that a call reads; 0: all of the arguments */
 } ak_cold;
 
-/* Starts the process and measures its calls in batches on the set `seen`. */
+/* Starts the process and measures its calls in batches on the set `seen`. Its calls read so many
+   bytes, lines at equal distances in all of the arguments; 0: all. */
 ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
-                       ak_error *err);
+                       size_t bytes, ak_error *err);
 /* Makes one call that begins as a call on the unseen contents of a stage does. Closes a reader that
    fails, which says nothing of the candidate: `out` then has no time. */
 ak_status ak_cold_call(ak_outcome *out, ak_cold *c, ak_stage *fresh, ak_error *err);

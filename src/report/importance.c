@@ -377,8 +377,7 @@ ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t co
     AK_TRY(read_all(&r, trials, count, err));
     AK_TRY(make_table(&t, &r, err));
     AK_TRY(model(&importance, &t, err));
-    *out = importance;
-    importance = (ak_importance){0};
+    AK_GIVE(out, importance);
 out:
     table_free(&t);
     ak_matrix_clear(&r.matrix);

@@ -117,8 +117,7 @@ ak_status ak_matrix_of(ak_matrix *out, const ak_trial *trials, size_t count, ak_
         ends[i] = r.pair_count;
     }
     AK_TRY(make_rows(&r, ends, count, err));
-    *out = matrix;
-    matrix = (ak_matrix){0};
+    AK_GIVE(out, matrix);
 out:
     ak_matrix_clear(&matrix);
     AK_FREE_ALL(ends, r.pairs);

@@ -549,8 +549,7 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
         AK_DO(ak_archive_warn_refuted(model.result, archive, &model.run, model.best.config, err));
     }
     AK_DO(compare_with_default(&model, err));
-    *out = model;
-    model = (ak_report_model){0};
+    AK_GIVE(out, model);
     return AK_OK;
 }
 

@@ -111,8 +111,7 @@ ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *
                                      "run %s does not say which sources it was made of, so its "
                                      "versions are not known",
                                      v.run.id));
-    *out = v;
-    v = (ak_versions){0};
+    AK_GIVE(out, v);
     return AK_OK;
 }
 

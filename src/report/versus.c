@@ -85,8 +85,7 @@ ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, c
             &(ak_apart){y->ms, y->low_ms, y->high_ms, json_object_get(v.b.result, "noise")});
         v.same_code = is_same_code(&v);
     }
-    *out = v;
-    v = (ak_versus){0};
+    AK_GIVE(out, v);
     return AK_OK;
 }
 

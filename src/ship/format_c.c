@@ -540,8 +540,7 @@ static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,
     for (size_t i = 0; i < AK_COUNT(c_files); i++) {
         AK_TRY(add(&made, &c_files[i], w, err));
     }
-    *out = made;
-    made = (ak_pack){0};
+    AK_GIVE(out, made);
 out:
     akr_close(open);
     if (w != NULL) {

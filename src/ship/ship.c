@@ -136,8 +136,7 @@ ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
     AK_TRY(add_all(&pack, "", &b.code, err));
     AK_TRY(add_all(&pack, "", &b.sources, err));
     AK_TRY(ak_copy_text(name, b.name, err));
-    *out = pack;
-    pack = (ak_pack){0};
+    AK_GIVE(out, pack);
 out:
     ak_pack_clear(&pack);
     ak_pack_clear(&sources);

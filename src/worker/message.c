@@ -134,8 +134,7 @@ ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const js
     }
     AK_DO(ak_part_get_conditions(conditions, object, err));
     set_times(&trial);
-    *out = trial;
-    trial = (ak_trial){0};
+    AK_GIVE(out, trial);
     return AK_OK;
 }
 
@@ -214,8 +213,7 @@ ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak
     }
     (void)snprintf(result.artifact_hash, sizeof result.artifact_hash, "%s", hash);
     (void)snprintf(result.file_hash, sizeof result.file_hash, "%s", file);
-    *out = result;
-    result = (ak_compile_result){0};
+    AK_GIVE(out, result);
     return AK_OK;
 }
 
@@ -270,8 +268,7 @@ ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *objec
         return ak_fail(err, AK_INVALID, WHERE ": %zu energies for %zu samples", weighed,
                        entry.sample_count);
     }
-    *out = entry;
-    entry = (ak_comparison_entry){0};
+    AK_GIVE(out, entry);
     return AK_OK;
 }
 
@@ -369,8 +366,7 @@ ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak
     if (info.name == NULL) {
         return ak_fail(err, AK_INVALID, WHERE ": a baseline has no name");
     }
-    *out = info;
-    info = (ak_baseline_info){0};
+    AK_GIVE(out, info);
     return AK_OK;
 }
 

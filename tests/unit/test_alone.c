@@ -181,9 +181,11 @@ static void without_batches_or_unseen_inputs(void **state)
     assert_true(evidence.alone_ns == 9000 * US);
 }
 
-/* A reader of a device that takes READ_US for all arguments, and what it took until now. */
+/* A reader of a device that takes READ_US for all arguments, what it took until now, and how much it
+   was to read last. */
 #define READ_US 5000
 static double reader_us;
+static size_t reader_bytes;
 
 static ak_status load_reader(ak_runnable **out, ak_device *device, const ak_load *load,
                              ak_outcome *outcome, ak_error *err)
@@ -199,6 +201,7 @@ static ak_status launch_reader(ak_outcome *out, ak_runnable *runnable, const ak_
     (void)runnable, (void)err;
     *out = (ak_outcome){.status = AK_TRIAL_OK, .ns = (int64_t)launch->iterations * READ_US * US};
     reader_us += (double)launch->iterations * READ_US;
+    reader_bytes = launch->reads;
     return AK_OK;
 }
 
@@ -221,9 +224,14 @@ static void large_arguments_are_not_read_for_long(void **state)
     ak_cold cold;
     (void)state;
     e.memory.resident[stage.place] = &stage;
-    assert_int_equal(ak_cold_open(&cold, &r, &stage, 700, NULL), AK_OK);
+    assert_int_equal(ak_cold_open(&cold, &r, &stage, 700, 0, NULL), AK_OK);
     assert_true(cold.batch_ns == READ_US * US);
     assert_true(reader_us <= 30.0 * READ_US);
+    ak_cold_close(&cold);
+    /* What such a call takes in memory is measured by as many bytes as it touches. */
+    assert_int_equal(ak_cold_open(&cold, &r, &stage, 700, 65536, NULL), AK_OK);
+    assert_int_equal(reader_bytes, 65536);
+    ak_cold_close(&cold);
     ak_cold_close(&cold);
 }
 

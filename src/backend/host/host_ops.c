@@ -210,6 +210,7 @@ static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_
 static void set_sizes(ak_runner_page *page, const ak_launch *launch)
 {
     const ak_task *task = launch->task;
+    page->reads = launch->reads;
     for (size_t i = 0; i < task->problem->size_count; i++) {
         page->size[i] = launch->shape->size[i];
     }

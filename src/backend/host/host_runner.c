@@ -477,14 +477,16 @@ static void next_place(const ak_runner_page *page, void **arg)
 typedef struct touch {
     const unsigned char *memory;
     const ak_runner_page *asked;
+    uint64_t step; /* from a byte that is read to the next */
 } touch;
 
-static void touch_bytes(const unsigned char *memory, uint64_t bytes, int thread, int n)
+static void touch_bytes(const unsigned char *memory, uint64_t bytes, uint64_t step, int thread,
+                        int n)
 {
     uint64_t begin = bytes / (uint64_t)n * (uint64_t)thread;
     uint64_t end = thread + 1 == n ? bytes : bytes / (uint64_t)n * (uint64_t)(thread + 1);
     volatile unsigned char sink = 0;
-    for (uint64_t i = begin; i < end; i += CACHE_LINE) {
+    for (uint64_t i = begin; i < end; i += step) {
         sink = memory[i];
     }
     (void)sink;
@@ -495,13 +497,13 @@ static void touch_part(void *context, int thread, int n)
     const touch *t = context;
     const ak_runner_page *asked = t->asked;
     if (asked->stride == 0) {
-        touch_bytes(t->memory, asked->span, thread, n);
+        touch_bytes(t->memory, asked->span, t->step, thread, n);
         return;
     }
     for (uint32_t k = 0; k < asked->iterations; k++) {
         for (uint32_t i = 0; i < asked->argument_count; i++) {
-            touch_bytes(t->memory + k * asked->stride + asked->offset[i], asked->bytes[i], thread,
-                        n);
+            touch_bytes(t->memory + k * asked->stride + asked->offset[i], asked->bytes[i], t->step,
+                        thread, n);
         }
     }
 }
@@ -532,7 +534,9 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
             stain(r, page, call->arg, &s, state, first);
             r->ops->run(r->baseline, call);
         } else if (page->span > 0) {
-            touch t = {(const unsigned char *)call->arg[0] - page->offset[0], page};
+            const uint64_t apart = page->reads == 0 ? 1 : page->span / page->reads;
+            touch t = {(const unsigned char *)call->arg[0] - page->offset[0], page,
+                       CACHE_LINE * (apart < 1 ? 1 : apart)};
             ak_host_pool_parallel(r->pool, page->threads, touch_part, &t);
         }
     }
@@ -649,7 +653,7 @@ static void run(runner *r)
         uint64_t seed = ak_host_drawn(&state);
         ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
     }
-    touch t = {.memory = memory, .asked = &asked};
+    touch t = {.memory = memory, .asked = &asked, .step = CACHE_LINE};
     if (asked.warm == 0 && memory != NULL && r->ops == NULL) {
         ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
     }

@@ -69,6 +69,7 @@ typedef struct ak_runner_page {
     uint32_t iterations; /* number of timed iterations */
     uint32_t warm;       /* number of iterations before READY */
     uint32_t refill;     /* 1: the workspace is overwritten */
+    uint64_t reads;      /* bytes that a call reads where nothing is loaded; 0: all */
     uint32_t scatter;    /* 1: before READY branch predictors are made to forget the kernel */
     uint32_t unseen;     /* 1: the inputs appear after READY, are read, and READY comes again */
     uint64_t salt;       /* seed of the stains and of the red zone of the workspace */
