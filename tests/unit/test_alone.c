@@ -181,8 +181,8 @@ static void without_batches_or_unseen_inputs(void **state)
     assert_true(evidence.alone_ns == 9000 * US);
 }
 
-/* A reader of a device that takes READ_US for all arguments, what it took until now, and how much it
-   was to read last. */
+/* A reader of a device that takes READ_US for all arguments, what it took until now, and how much
+   it was to read last. */
 #define READ_US 5000
 static double reader_us;
 static size_t reader_bytes;
