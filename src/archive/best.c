@@ -175,8 +175,7 @@ static double cost_of(const winner *won)
    every other trial. */
 static bool read_winner(winner *out, const json_t *result)
 {
-    const json_t *list = json_object_get(result, "contestants");
-    if (json_array_size(list) == 0) {
+    if (json_array_size(json_object_get(result, "contestants")) == 0) {
         return false;
     }
     const json_t *best = json_object_get(result, "best");
@@ -193,11 +192,8 @@ static bool read_winner(winner *out, const json_t *result)
         .cost_low = ak_json_positive_at(best, "cost_low"),
         .cost_high = ak_json_positive_at(best, "cost_high"),
         .noise = json_object_get(result, "noise"),
+        .entry = ak_finish_winner(result),
     };
-    for (size_t i = 0; i < json_array_size(list) && out->entry == NULL; i++) {
-        const json_t *one = json_array_get(list, i);
-        out->entry = ak_json_positive_at(one, "ms") == out->ms ? one : NULL;
-    }
     return out->config != NULL && out->ms > 0;
 }
 

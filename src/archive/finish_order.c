@@ -67,6 +67,24 @@ ak_contender ak_contender_read(const json_t *one)
     return c;
 }
 
+const json_t *ak_finish_winner(const json_t *result)
+{
+    const json_t *best = json_object_get(result, "best"), *found = NULL;
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(result, "contestants"), i, one) {
+        const json_t *config = json_object_get(one, "config");
+        if (time_of(one) != time_of(best)) {
+            continue;
+        }
+        if (json_equal(config, json_object_get(best, "config"))) {
+            return one;
+        }
+        found = found == NULL && (config == NULL || json_is_null(config)) ? one : found;
+    }
+    return found;
+}
+
 /* Adds the libraries that ran, sorted by insertion. */
 static void add_libraries(ak_finish_order *out, const json_t *candidates, size_t size)
 {

@@ -27,5 +27,8 @@ void ak_speed_judge(ak_speed *s, const ak_speed *control, bool clean);
 /* Reads what a recorded candidate is ordered by; cost 0 if it is a library or did not run. */
 ak_contender ak_contender_read(const json_t *candidate);
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
+/* Returns the candidate of a result that is its "best": the one of this time that has its
+   configuration or, as in older archives, none. NULL: there is none. */
+const json_t *ak_finish_winner(const json_t *result);
 
 #endif

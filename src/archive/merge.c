@@ -258,8 +258,7 @@ static int64_t trial_here(const merge *m, int64_t id)
 static const char same_trial_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND run IS "
     "?3 AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 AND implementation = ?8 "
-    "AND "
-    "device = ?9 AND size = ?10 AND dtype = ?11 AND choices = ?12 LIMIT 1";
+    "AND device = ?9 AND size = ?10 AND dtype = ?11 AND choices = ?12 LIMIT 1";
 
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {

@@ -5,6 +5,7 @@
 
 #include "archive/config_text.h"
 #include "archive/field.h"
+#include "archive/finish_order.h"
 #include "archive/store.h"
 #include "base/alloc.h"
 #include "formats/format.h"
@@ -26,29 +27,15 @@ typedef struct ended {
     ak_archive_filter task; /* its trials of one size */
 } ended;
 
-static const json_t *winner_among(const json_t *candidates, double ms)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(candidates, i, one) {
-        if (ak_json_positive_at(one, "ms") == ms) {
-            return one;
-        }
-    }
-    return NULL;
-}
-
 /* Adds what the finish of `run` found of the trial `id`. */
 static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_t *result,
                      ak_error *err)
 {
     char key[24];
     const json_t *best = json_object_get(result, "best");
-    const json_t *candidates = json_object_get(result, "contestants");
     json_t *finish = json_pack("{s:s, s:s}", "run", run->id, "started", run->started);
     bool good = finish != NULL && ak_json_copy(finish, best, of_best) &&
-                ak_json_copy(finish, winner_among(candidates, ak_json_positive_at(best, "ms")),
-                             of_candidate) &&
+                ak_json_copy(finish, ak_finish_winner(result), of_candidate) &&
                 ak_json_copy(finish, json_object_get(result, "noise"), of_noise);
     (void)snprintf(key, sizeof key, "%lld", (long long)id);
     json_t *list = json_object_get(finishes, key);

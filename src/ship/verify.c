@@ -267,7 +267,8 @@ static bool is_first(const verifying *v, const json_t *measured)
     const json_t *list = json_object_get(v->file, "measured");
     const json_t *variant = json_object_get(measured, "variant");
     size_t i = 0;
-    while (!json_equal(json_object_get(json_array_get(list, i), "variant"), variant)) {
+    while (i < json_array_size(list) &&
+           !json_equal(json_object_get(json_array_get(list, i), "variant"), variant)) {
         i++;
     }
     return json_array_get(list, i) == measured;

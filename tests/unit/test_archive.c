@@ -483,7 +483,9 @@ static void test_best(void **state)
                                  "{\"best\": {\"config\": \"MR=6\", \"ms\": 0.95, "
                                  "\"ci_ms\": [0.94, 0.96], \"tflops\": 1.5}, "
                                  "\"contestants\": [{\"name\": \"cuBLASLt\", \"ms\": 0.97, "
-                                 "\"sm_clock_mhz\": 1900}, {\"name\": \"tuned\", \"ms\": 0.95, "
+                                 "\"sm_clock_mhz\": 1900}, {\"name\": \"equally fast\", "
+                                 "\"config\": \"MR=4\", \"ms\": 0.95, \"sm_clock_mhz\": 1111}, "
+                                 "{\"name\": \"tuned\", \"config\": \"MR=6\", \"ms\": 0.95, "
                                  "\"sm_clock_mhz\": 1755, \"throttle\": \"power_cap\"}], "
                                  "\"noise\": {\"candidates\": 3, \"seconds\": 2.1}}",
                                  err));
