@@ -1,8 +1,6 @@
 /* finishes.c: see finishes.h. */
 #include "formats/finishes.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "archive/field.h"
 #include "archive/finish_order.h"
