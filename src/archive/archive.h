@@ -23,6 +23,12 @@ bool ak_trial_not_judged(const ak_trial *trial);
    another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
+/* Returns the filter, restricted to the task of a trial: kernel, implementation, device, size,
+   dtype and options. The result borrows from the trial. */
+ak_archive_filter ak_archive_narrow(ak_archive_filter filter, const ak_trial *trial);
+/* Selects the trials of a trial's configuration, task and environment. */
+ak_archive_filter ak_trial_filter(const ak_trial *trial);
+
 /* Fails if a trial that `config` selects refutes its configuration at its own size, so that nothing
    exports it for this size. `config` names a configuration, task and environment. */
 ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter *config,
@@ -56,6 +62,9 @@ typedef struct ak_run {
     bool imported; /* set by reading: the run was added by an import of trials */
 } ak_run;
 void ak_run_clear(ak_run *run);
+/* Selects the trials of a run's task and environment, also those of other runs. The result borrows
+   from the run. */
+ak_archive_filter ak_run_filter(const ak_run *run);
 
 /* Adds a warning to the result of a run if a trial of its task and environment refutes its best
    configuration. */

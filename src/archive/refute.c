@@ -10,15 +10,8 @@
 ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_error *err)
 {
     ak_trial result = {0};
-    const ak_archive_filter same = {.kernel = trial->kernel,
-                                    .implementation = trial->implementation,
-                                    .device = trial->device,
-                                    .size = trial->size,
-                                    .dtype = trial->dtype,
-                                    .choices = trial->choices,
-                                    .environment = trial->environment,
-                                    .config = trial->config,
-                                    .ok_only = true};
+    ak_archive_filter same = ak_trial_filter(trial);
+    same.ok_only = true;
     *out = false;
     AK_DO(ak_trial_set_text(&trial->strategy, AK_FINALISTS, err));
     if (!ak_trial_refutes(trial)) {
@@ -82,14 +75,8 @@ static bool warn(void *context, const ak_trial *trial)
 ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
                                   const char *best, ak_error *err)
 {
-    const ak_archive_filter config = {.kernel = run->kernel,
-                                      .implementation = run->implementation,
-                                      .device = run->device,
-                                      .size = run->size,
-                                      .dtype = run->dtype,
-                                      .choices = run->choices,
-                                      .environment = run->environment,
-                                      .config = best};
+    ak_archive_filter config = ak_run_filter(run);
+    config.config = best;
     json_t *list = json_incref(json_object_get(result, "warnings"));
     list = list == NULL ? json_array() : list;
     ak_status status = ak_archive_each(archive, &config, warn, &list, err);

@@ -458,3 +458,14 @@ out:
     json_decref(words[1]);
     return status;
 }
+
+ak_archive_filter ak_run_filter(const ak_run *run)
+{
+    return (ak_archive_filter){.kernel = run->kernel,
+                               .implementation = run->implementation,
+                               .device = run->device,
+                               .size = run->size,
+                               .dtype = run->dtype,
+                               .choices = run->choices,
+                               .environment = run->environment};
+}

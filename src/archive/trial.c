@@ -444,3 +444,20 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
     AK_GIVE(out, trial);
     return AK_OK;
 }
+
+ak_archive_filter ak_archive_narrow(ak_archive_filter filter, const ak_trial *trial)
+{
+    filter.kernel = trial->kernel;
+    filter.implementation = trial->implementation;
+    filter.device = trial->device;
+    filter.size = trial->size;
+    filter.dtype = trial->dtype;
+    filter.choices = trial->choices;
+    return filter;
+}
+
+ak_archive_filter ak_trial_filter(const ak_trial *trial)
+{
+    return ak_archive_narrow(
+        (ak_archive_filter){.environment = trial->environment, .config = trial->config}, trial);
+}

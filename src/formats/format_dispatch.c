@@ -124,19 +124,12 @@ static ak_status check_entry(ak_archive *archive, const source *from, const json
     const json_t *configs = json_object_get(from->result, "configs");
     const json_t *config =
         json_array_get(configs, (size_t)json_integer_value(json_object_get(one, "config")));
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     AK_DO(ak_config_text_from_json(&text, config, NULL, "result: configuration", err));
-    const ak_archive_filter filter = {.kernel = from->run.kernel,
-                                      .implementation = from->run.implementation,
-                                      .device = from->run.device,
-                                      .size = ak_json_text_or_null(one, "size"),
-                                      .dtype = from->run.dtype,
-                                      .choices = from->run.choices,
-                                      .environment = from->run.environment,
-                                      .config = text};
-    ak_status status = ak_archive_refuse_refuted(archive, &filter, err);
-    ak_free(text);
-    return status;
+    ak_archive_filter filter = ak_run_filter(&from->run);
+    filter.size = ak_json_text_or_null(one, "size");
+    filter.config = text;
+    return ak_archive_refuse_refuted(archive, &filter, err);
 }
 
 static ak_status lists_of(json_t *configs, json_t *sizes, ak_archive *archive, const source *from,

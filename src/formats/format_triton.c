@@ -48,8 +48,7 @@ static ak_status append(entries *all, ak_trial *trial, ak_error *err)
                        ENTRIES_MAX);
     }
     AK_DO(AK_GROW(all->list, &all->capacity, all->count + 1, err));
-    all->list[all->count++] = *trial;
-    *trial = (ak_trial){0};
+    AK_GIVE(&all->list[all->count++], *trial);
     return AK_OK;
 }
 
@@ -57,16 +56,14 @@ static ak_status append(entries *all, ak_trial *trial, ak_error *err)
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 {
     entries *all = context;
-    ak_trial copy = {0};
+    AK_AT_END(ak_trial_clear) ak_trial copy = {0};
     if (trial->status != AK_TRIAL_OK || trial->median_ms <= 0 || trial->implementation == NULL ||
         strncmp(trial->implementation, "triton", strlen("triton")) != 0 ||
         find(all, trial, true) < all->count) {
         return AK_OK;
     }
-    ak_status status = ak_trial_copy(&copy, trial, err);
-    status = status == AK_OK ? append(all, &copy, err) : status;
-    ak_trial_clear(&copy);
-    return status;
+    AK_DO(ak_trial_copy(&copy, trial, err));
+    return append(all, &copy, err);
 }
 
 /* Adds the best configuration (ak_archive_best) of the task and implementation of `like`, unless a
@@ -74,29 +71,22 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 static ak_status add_best(entries *all, ak_archive *archive, const ak_archive_filter *filter,
                           const ak_trial *like, ak_error *err)
 {
-    ak_archive_filter of = *filter;
-    ak_trial best = {0};
+    const ak_archive_filter of = ak_archive_narrow(*filter, like);
+    AK_AT_END(ak_trial_clear) ak_trial best = {0};
     ak_error why = AK_ERROR_INIT;
-    of.kernel = like->kernel;
-    of.implementation = like->implementation;
-    of.device = like->device;
-    of.size = like->size;
-    of.dtype = like->dtype;
-    of.choices = like->choices;
     ak_status status = ak_archive_best(&best, archive, &of, &why);
     if (status != AK_OK) {
         return status == AK_NOT_FOUND ? AK_OK : ak_fail(err, status, "%s", why.text);
     }
     const size_t at = find(all, &best, false);
     if (at == all->count) {
-        status = append(all, &best, err);
-    } else if (ak_trial_cost(&best) < ak_trial_cost(&all->list[at])) {
-        ak_trial_clear(&all->list[at]);
-        all->list[at] = best;
-        best = (ak_trial){0};
+        return append(all, &best, err);
     }
-    ak_trial_clear(&best);
-    return status;
+    if (ak_trial_cost(&best) < ak_trial_cost(&all->list[at])) {
+        ak_trial_clear(&all->list[at]);
+        AK_GIVE(&all->list[at], best);
+    }
+    return AK_OK;
 }
 
 /* Writes a value as Python does. */

@@ -285,6 +285,17 @@ static ak_status read_unseen(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, 
     return AK_OK;
 }
 
+/* Reads arguments as often as is enough for a decision, unless the reader fails or a call of the
+   candidate does. */
+static ak_status read_least(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, ak_error *err)
+{
+    while (c->reader != NULL && reads->count < UNSEEN_LEAST &&
+           c->r->outcome.status == AK_TRIAL_OK) {
+        AK_DO(read_unseen(reads, c, seen, err));
+    }
+    return AK_OK;
+}
+
 /* Makes calls, each on contents that the process has never seen, so that a candidate can reuse
    nothing that it has kept, by turns with readings of such contents. A call on seen contents before
    each wakes the processor. Decides only by the calls on unseen contents, and keeps their times if
@@ -338,11 +349,9 @@ static ak_status look_closer(ak_alone_finding *finding, ak_loaded *r, turns *t, 
     if (*finding == AK_ALONE_REUSES) {
         ak_alone_limits raised = t->limits;
         ak_alone_calls reads = {0};
-        while (cold->reader != NULL && reads.count < UNSEEN_LEAST) {
-            AK_DO(read_unseen(&reads, cold, t->seen, err));
-            if (r->outcome.status != AK_TRIAL_OK) {
-                return AK_OK;
-            }
+        AK_DO(read_least(&reads, cold, t->seen, err));
+        if (r->outcome.status != AK_TRIAL_OK) {
+            return AK_OK;
         }
         allow_for_memory(&raised, &reads, cold);
         *finding = ak_alone_decide(&t->found, &t->fresh, &t->again, &raised);
@@ -369,11 +378,9 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
         return AK_OK;
     }
     AK_DO(ak_cold_open(&cold, r, t->seen, t->iterations, (size_t)touched, err));
-    while (cold.reader != NULL && reads.count < UNSEEN_LEAST) {
-        AK_DO(read_unseen(&reads, &cold, t->seen, err));
-        if (r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
+    AK_DO(read_least(&reads, &cold, t->seen, err));
+    if (r->outcome.status != AK_TRIAL_OK) {
+        return AK_OK;
     }
     const double cold_ns = ak_alone_cold(&reads, cold.batch_ns + slack_of(r));
     ak_cold_close(&cold);
@@ -438,10 +445,8 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
     if (s->finding == AK_ALONE_IDLES) {
         AK_DO(look_at_memory(&s->finding, r, &t, err));
     } else if (s->finding == AK_ALONE_REUSES || s->finding == AK_ALONE_SLOWER) {
-        ak_cold cold = {0};
-        ak_status status = look_closer(&s->finding, r, &t, &cold, err);
-        ak_cold_close(&cold);
-        AK_DO(status);
+        AK_AT_END(ak_cold_close) ak_cold cold = {0};
+        AK_DO(look_closer(&s->finding, r, &t, &cold, err));
     }
     accuse(s, &t.found, each_ns);
     return AK_OK;

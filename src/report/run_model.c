@@ -84,14 +84,8 @@ static ak_status read_resumed(ak_report_model *model, ak_archive *archive, ak_er
 {
     const ak_run *run = &model->run;
     const json_t *resumed = json_object_get(model->result, "resumed");
-    const ak_archive_filter filter = {.kernel = run->kernel,
-                                      .implementation = run->implementation,
-                                      .device = run->device,
-                                      .size = run->size,
-                                      .dtype = run->dtype,
-                                      .choices = run->choices,
-                                      .environment = run->environment,
-                                      .simulated = true};
+    ak_archive_filter filter = ak_run_filter(run);
+    filter.simulated = true;
     if (!json_is_true(json_object_get(model->options, "resume")) || run->environment == NULL) {
         return AK_OK;
     }

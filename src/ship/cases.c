@@ -78,14 +78,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
         return ak_fail(err, AK_INVALID, "trial #%lld ended as %s: only what worked can be shipped",
                        (long long)request->trial, ak_trial_status_text(one->trial.status));
     }
-    const ak_archive_filter same = {.kernel = one->trial.kernel,
-                                    .implementation = one->trial.implementation,
-                                    .device = one->trial.device,
-                                    .size = one->trial.size,
-                                    .dtype = one->trial.dtype,
-                                    .choices = one->trial.choices,
-                                    .environment = one->trial.environment,
-                                    .config = one->trial.config};
+    const ak_archive_filter same = ak_trial_filter(&one->trial);
     AK_DO(ak_archive_refuse_refuted(b->archive, &same, err));
     forget_former_hash(one);
     know_search(&one->trial);
