@@ -13,9 +13,10 @@
  * output is poisoned first) and timed quickly. Then the best are timed against two copies, that of
  * the driver and a kernel of this bench (for reduce, against a kernel that only reads),
  * interleaved: in each round each candidate runs once for some milliseconds, in an order that
- * changes. Two sets of buffers take turns, so that the level 2 cache holds nothing useful; data are
- * uniform in [-1, 1]; launches are graph replays; results are medians over the rounds. `of copy` is
- * the median over the rounds of the faster copy's time divided by the configuration's.
+ * changes. Sets of buffers take turns, two or as many as twice the level 2 cache holds, so that it
+ * holds nothing useful; data are uniform in [-1, 1]; launches are graph replays; results are
+ * medians over the rounds. `of copy` is the median over the rounds of the faster copy's time
+ * divided by the configuration's.
  *
  * Build: cc -O2 -std=gnu17 rows_bench.c -o rows_bench -ldl -lpthread -lm. No CUDA headers are
  * needed, because the functions of the driver and NVRTC are declared here.
@@ -38,13 +39,14 @@ enum {
     LINES_MAX = 4000,
     LIST_MAX = 400, /* configurations of a job */
     FINAL = 6,
-    SETS = 2
+    SETS_MAX = 128
 };
-#define ARENA ((size_t)12 << 30)
+#define ARENA   ((size_t)12 << 30)
+#define TURNING 120e6 /* bytes that all sets of buffers have, at least */
 
 /* ---- configurations ---- */
 
-enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, LE, N, FIELDS };
+enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, LE, N, Q, FIELDS };
 static const struct {
     const char *name, *macro;
     int value; /* the default; -1: it depends on the shape */
@@ -65,7 +67,8 @@ static const struct {
                     {"wh", "WHOLE", -1}, /* -1: the largest valid value */
                     {"sp", "SPLIT", 1},
                     {"le", "LAUNCH_EARLY", 0},
-                    {"n", "BATCH", 1}};
+                    {"n", "BATCH", 1},
+                    {"q", NULL, 0}}; /* RESIDENT */
 
 enum { SOFTMAX, LAYERNORM, RMSNORM, REDUCE, KERNELS };
 static const char *const kernel_names[KERNELS] = {"softmax", "layernorm", "rmsnorm", "reduce"};
@@ -158,7 +161,9 @@ static int shared_bytes(const job *j, const int *v)
     const int groups = v[T] < 32 ? v[T] * v[R] / 32 : v[R];
     const int ring = v[ST] * (v[T] * v[R] * v[K] * v[VB] + 8 * groups);
     const int stay = v[WE] == 3 ? (j->kernel == LAYERNORM ? 2 : 1) * v[K] * v[T] * v[VB] : 0;
-    return (scratch + 15) / 16 * 16 + rest + ring + stay;
+    const int needed = (scratch + 15) / 16 * 16 + rest + ring + stay;
+    const int fill = v[Q] > 0 ? 233472 / v[Q] / 128 * 128 - 1024 : 0; /* so that Q blocks fit */
+    return needed > fill ? needed : fill;
 }
 
 /* Adds a configuration unless it is in the list already or illegal. */
@@ -255,44 +260,70 @@ static int blocks_for(int threads, int registers)
 {
     int b = 65536 / (threads * registers);
     b = b > 2048 / threads ? 2048 / threads : b;
-    return b < 1 ? 1 : b > 32 ? 32 : b;
+    return b < 1 ? 1 : b > 16 ? 16 : b;
 }
 
-/* Returns the fewest registers of a thread, which holds its elements as f32. */
+/* Returns about how many registers a thread uses if nothing limits them (ptxas 13.0). */
 static int registers_for(const job *j, const int *v)
 {
-    return 40 + v[N] * v[K] * v[VB] / j->element;
+    const bool norm = j->kernel == LAYERNORM || j->kernel == RMSNORM;
+    const bool odd = (int64_t)j->cols * j->element % 16 != 0;
+    const double vector = norm ? 6.5 : j->element == 2 ? 12 : 9; /* for each that is kept */
+    const double more =
+        4 * v[PF] + (v[WE] == 1 || v[WE] == 2 ? 4 * (j->kernel == LAYERNORM ? 2 : 1) : 0);
+    return (int)((j->element == 2 ? 46 : 36) + 6 * odd + v[N] * v[K] * (vector + more));
 }
 
 /* Adds every sensible way to divide the row among threads and vectors. */
 static void add_cuts(job *j)
 {
     const int64_t bytes = (int64_t)j->cols * j->element, vectors = bytes / 16;
-    for (int c = 1; c <= (j->kernel == REDUCE || bytes < 32768 ? 1 : 16); c *= 2) {
-        for (int t = c > 1 ? 128 : 8; t <= 1024; t *= 2) {
+    const bool few = j->rows < 264; /* fewer rows than two for each SM, so that clusters help */
+    for (int c = 1; c <= (j->kernel == REDUCE || bytes < (few ? 4096 : 32768) ? 1 : 16); c *= 2) {
+        for (int t = c == 1 ? 8 : few ? 64 : 128; t <= 1024; t *= 2) {
             int v[FIELDS];
             usual(v);
             v[T] = t;
             v[C] = c;
-            v[L] = j->kernel == SOFTMAX || j->kernel == REDUCE ? 0 : 1;
-            v[S] = j->kernel != REDUCE;
+            v[LE] = 3;
             v[K] = (int)((vectors + t * c - 1) / (t * c));
             if (j->kernel == REDUCE) {
                 v[K] = v[K] > 8 ? 8 : v[K];
             }
-            if (v[K] > add_limit || (vectors < t * c) || (c > 1 && v[K] < 2)) {
+            if (v[K] > add_limit || (vectors < t * c) || (c > 1 && v[K] < 2 && !few)) {
                 continue;
             }
-            for (int n = t > 128 ? t : 128; n <= (t > 256 ? t : 256); n *= 2) {
+            for (int n = t > 128 ? t : 128; n <= (t > 512 ? t : t > 64 ? 256 : 512); n *= 2) {
                 if (c > 1 && n != t) {
                     continue;
                 }
                 v[R] = n / t;
                 const int most = blocks_for(n, registers_for(j, v));
+                v[B] = most + (most + 2) / 4; /* with fewer registers than it would use */
+                add(j, v);
                 v[B] = most;
                 add(j, v);
-                v[B] = most > 1 ? (most + 1) / 2 : 1;
-                add(j, v);
+                if (j->kernel == LAYERNORM ||
+                    j->kernel == RMSNORM) { /* weights are asked for early */
+                    for (v[WE] = 1; v[WE] <= 2 && v[K] <= 8; v[WE]++) {
+                        v[W] = v[WE] == 2;
+                        v[B] = blocks_for(n, registers_for(j, v));
+                        if (v[W] == 0 || j->rows / v[R] > 264 / c) {
+                            add(j, v);
+                        }
+                    }
+                    v[W] = v[WE] = 0;
+                    v[B] = most;
+                }
+                if (bytes % 16 != 0 && j->kernel != REDUCE) { /* the next row is asked for early */
+                    v[W] = 1;
+                    v[PF] = 1;
+                    v[B] = blocks_for(n, registers_for(j, v));
+                    for (v[WE] = 0; v[WE] <= (j->kernel == SOFTMAX ? 0 : 3); v[WE] += 3) {
+                        add(j, v);
+                    }
+                    v[W] = v[PF] = v[WE] = 0;
+                }
                 for (int split = 2; j->kernel == REDUCE && j->rows < 1056 && split <= 32;
                      split *= 2) {
                     v[SP] = split;
@@ -519,7 +550,8 @@ static void compile_wait(variant *x)
 /* ---- running ---- */
 
 static void *helpers[DTYPES];
-static devptr X[SETS], Y[SETS], weight, bias, workspace, reference;
+static int sets; /* of buffers, which take turns */
+static devptr X[SETS_MAX], Y[SETS_MAX], weight, bias, workspace, reference;
 static const job *now;
 static double round_seconds = 0.003;
 static int rounds = 11, shown = 3, turns = 1, parents = 2;
@@ -571,7 +603,9 @@ static void begin_job(job *j)
     const uint64_t count = (uint64_t)j->rows * (uint64_t)j->cols;
     const uint64_t results = j->kernel == REDUCE ? (uint64_t)j->rows : count;
     now = j;
-    for (int i = 0; i < SETS; i++) {
+    sets = (int)(TURNING / (double)(count * (size_t)j->element * 2)) + 1;
+    sets = sets < 2 ? 2 : sets > SETS_MAX ? SETS_MAX : sets;
+    for (int i = 0; i < sets; i++) {
         X[i] = take(&at, count * (size_t)j->element);
         Y[i] = take(&at, count * (size_t)j->element);
         fill(X[i], count, (uint64_t)i + 1, -1);
@@ -651,7 +685,7 @@ static void record(contender *c, double total, double guess)
     c->reps = n < 2 ? 2 : n > 400 ? 400 : (int)n;
     OK(cuStreamBeginCapture_v2(stream, 0));
     for (int i = 0; i < c->reps; i++) {
-        launch(c, i % SETS);
+        launch(c, i % sets);
     }
     OK(cuStreamEndCapture(stream, &graph));
     OK(cuGraphInstantiateWithFlags(&c->exec, graph, 0));
@@ -754,9 +788,9 @@ static void measure(job *j, int from)
         x->quick = quickly(&c);
         x->measured = true;
         if (details) {
-            fprintf(details, "quick %s:%s:%lldx%d %.3f %s regs=%d resident=%d\n",
+            fprintf(details, "quick %s:%s:%lldx%d %.3f %s regs=%d resident=%d us=%.3f\n",
                     kernel_names[j->kernel], dtype_names[j->dtype], (long long)j->rows, j->cols,
-                    j->copy / x->quick, x->text, x->registers, x->resident);
+                    j->copy / x->quick, x->text, x->registers, x->resident, x->quick * 1e6);
         }
     }
 }

@@ -115,7 +115,7 @@ DEVICE void leave_weights(const place *p, const row *r, const void *weight, cons
         }
     }
     if (ROWS > 1) { /* else each thread reads what it has brought itself */
-        barrier(15, THREADS);
+        barrier(THREADS_PER_ROW > 32 ? ROWS : 0, THREADS);
     }
 }
 

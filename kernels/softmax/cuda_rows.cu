@@ -41,7 +41,9 @@
  *                    this one waits for the end of the previous one before it first needs memory
  *                    (programmatic dependent launch, compute capability 9.0). 2: while it waits,
  *                    its first rows are prefetched into the level 2 cache. What is still written to
- *                    them is seen, because a prefetch returns no data
+ *                    them is seen, because a prefetch returns no data. 3: as 2, but the next kernel
+ *                    may start only when all blocks of this one have waited, so that no more than
+ *                    two are on their way, however many blocks an SM could hold
  *
  * Dynamic shared memory: SCRATCH_BYTES, STAY_BYTES, then for REST = 1 one vector for each thread
  * and each of its vectors beyond KEEP; for STAGES the rows, then 8 bytes for each of a group's
@@ -94,7 +96,7 @@ typedef unsigned long long u64;
 #elif CLUSTER > 1 && (ROWS > 1 || THREADS_PER_ROW < 32)
 #error "a cluster works on one row, with whole warps"
 #elif THREADS_PER_ROW > 32 && ROWS > 15
-#error "there are 16 barriers"
+#error "a block has 16 barriers, of which weights may need one more"
 #elif WHOLE == 2 && (REST || KEEP == 0)
 #error "the whole row is kept in registers"
 #elif STAGES && (WHOLE != 2 || PREFETCH || VEC_BYTES != 16)
@@ -569,8 +571,10 @@ DEVICE void launch_begin(place *p, const void *x, const void *y, i64 rows, int c
 {
     p->apart = (((size_t)x - (size_t)y) & (VEC_BYTES - 1)) != 0;
 #if LAUNCH_EARLY
+#if LAUNCH_EARLY < 3
     launch_next();
-#if LAUNCH_EARLY == 2
+#endif
+#if LAUNCH_EARLY >= 2
     const i64 index = (i64)(blockIdx.x / BLOCKS) * (ROWS * BATCH);
     const i64 there = rows - index < ROWS * BATCH ? rows - index : ROWS * BATCH;
     const i64 bytes = there * cols * ELEMENT / BLOCKS; /* each block prefetches its share */
@@ -581,6 +585,9 @@ DEVICE void launch_begin(place *p, const void *x, const void *y, i64 rows, int c
     }
 #endif
     launch_wait();
+#if LAUNCH_EARLY == 3
+    launch_next();
+#endif
 #endif
 }
 
@@ -615,6 +622,18 @@ DEVICE i64 row_of_batch(i64 number)
     const i64 turn = number / (APART * TOGETHER);
     const int rest = (int)(number % (APART * TOGETHER));
     return (turn * TOGETHER + rest % TOGETHER) * (APART * BATCH) + rest / TOGETHER;
+}
+
+/* Synchronises the threads of this row. Each barrier has a constant number: for a number that ptxas
+   does not know a block gets all 16, and an SM has 64, so that it would hold four blocks. */
+DEVICE void barrier_of_row(const place *p)
+{
+    UNROLL for (int i = 0; i < ROWS; i++)
+    {
+        if (ROWS == 1 || p->group == i) {
+            barrier(i, THREADS_PER_ROW);
+        }
+    }
 }
 
 /* Returns the first row of this thread's group; row_next and row_step lead to its next ones. */
@@ -872,7 +891,7 @@ DEVICE ring ring_begin(const place *p, const void *x, i64 index, i64 rows, int c
     if (GROUP == 32) {
         warp_sync();
     } else {
-        barrier(p->group, THREADS_PER_ROW);
+        barrier_of_row(p);
     }
     return q;
 }
@@ -1035,7 +1054,7 @@ DEVICE void row_reduce(part mine[BATCH], place *p, int how)
             to[2] = mine[k].c;
         }
     }
-    barrier(p->group, THREADS_PER_ROW);
+    barrier_of_row(p);
 #endif
     p->reductions++;
     EACH_ROW(k)
