@@ -59,6 +59,16 @@ def random_odd_short(seed, count=8):
         shapes.append(tuple(int(x) // 2 * 2 + 1 for x in (2 ** draw.uniform(21, 25) / n, n, draw.randint(17, 62))))
     return mnk(shapes)
 
+def random_rows(seed, least=22, most=26, count=5):
+    """Returns cases of the kernels on rows, `count` for each and two dtypes: columns log-uniform from 64 to 2^18, and as many rows as
+    give 2^least to 2^most elements. Every other number of columns is a multiple of 8."""
+    draw, cases = random.Random(seed), []
+    for kernel, dtype, i in itertools.product(("softmax", "layernorm", "rmsnorm", "reduce"), ("bf16", "f32"), range(count)):
+        cols = int(2 ** draw.uniform(6, 18))
+        cols = cols if i % 2 else max(64, cols // 8 * 8)
+        cases.append((kernel, "rows=%d,cols=%d" % (max(1, int(2 ** draw.uniform(least, most) / cols)), cols), "", dtype))
+    return cases
+
 FUSED = ["activation=%s,bias=add" % a for a in ("relu", "leaky_relu", "gelu_tanh", "silu")]
 
 # batch, heads of Q, heads of K and V, keys, head_dim
@@ -141,6 +151,12 @@ SETS["losses-third"] = ([("matmul", s, "", None) for s in mnk([ # without overla
 SETS["odd-short"] = ([("matmul", s, "", None) for s in random_odd_short(SEEDS["-twelfth"])], "default")
 for nth in ("", "-second"):
     SETS["random-few" + nth] = ([("matmul", s, "", None) for s in random_few_rows(SEEDS[nth])], "default")
+
+for nth, seed in (("", 4714), ("-second", 4715)): # large ones, then those whose launches cost as much as their work
+    SETS["rows-random" + nth] = (random_rows(seed), "default")
+    SETS["rows-small" + nth] = (random_rows(seed + 10, 16, 22), "default")
+for layout in ("nt", "tn", "tt"):
+    SETS["random-" + layout] = ([("matmul", s, "layout=" + layout, None) for s in random_products(4711, 24)], "default")
 
 # Columns of a table: the title, and the libraries of which the fastest counts. lt_best includes `cublaslt`, cuBLASLt's first
 # algorithm, because cublaslt-best is chosen while the device is cooler than in the finish, where the first may be faster.
