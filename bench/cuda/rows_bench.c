@@ -313,6 +313,13 @@ static void add_cuts(job *j)
                         }
                     }
                     v[W] = v[WE] = 0;
+                    for (v[N] = 2; v[N] <= 4 && v[K] * v[N] <= 16; v[N] *= 2) { /* share weights */
+                        v[B] = blocks_for(n, registers_for(j, v));
+                        if (j->rows >= (int64_t)v[N] * v[R]) {
+                            add(j, v);
+                        }
+                    }
+                    v[N] = 1;
                     v[B] = most;
                 }
                 if (bytes % 16 != 0 && j->kernel != REDUCE) { /* the next row is asked for early */
