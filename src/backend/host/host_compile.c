@@ -161,10 +161,9 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
     (void)snprintf(call, sizeof call, "    (void)%s(", name);
     launch = strstr(text, "#line 1 \"Launch\"\n");
     if (launch != NULL && strstr(launch, call) != NULL) {
-        (void)snprintf(why, bytes,
-                       "the source defines no function %.48s, which \"KernelName\" names; Fortran "
-                       "needs bind(c)",
-                       name);
+        (void)snprintf(
+            why, bytes, "the source defines no function %.48s, which \"KernelName\" names%s", name,
+            strstr(text, AK_FORTRAN_BEGIN "\n") == NULL ? "" : "; Fortran needs bind(c)");
     }
     ak_free(text);
 }
