@@ -263,37 +263,32 @@ static bool is_atomic(const char *text, size_t at)
     return strstr(name, "atomic") != NULL;
 }
 
-/* Returns whether the body of a function, which ends at `end`, reads elements of the array that it
-   has not written before by the same index, as `y[i] += x` and an atomic function do. What is done
-   by way of another pointer is not seen. */
+/* Returns whether what the body of a function, which ends at `end`, does first with the array is to
+   read an element, as `y[i] += x`, `y[i] = 2 * y[i]` and an atomic function do. An array that is
+   written first, or handed on, is taken for an output alone: if it is none, a check says so. */
 static bool reads_array(const char *body, const char *end, const char *name)
 {
-    AK_AT_END(ak_buf_free) ak_buf written = AK_BUF(1 << 16);
-    for (const char *at = body; (at = ak_source_find(at, name)) != NULL && at < end;
-         at += strlen(name)) {
-        const size_t before = last_before(body, (size_t)(at - body));
-        const char *index = at + strlen(name), *after = index;
-        while (after != NULL && after[strspn(after, AK_SOURCE_BLANK)] == '[') {
-            const char *close = ak_source_closing(after + strspn(after, AK_SOURCE_BLANK));
-            after = close == NULL ? NULL : close + 1;
-        }
-        if (is_atomic(body, (size_t)(at - body))) {
-            return true;
-        }
-        if (after == NULL || before == SIZE_MAX || body[before] == '&' ||
-            (after == index && body[before] != '*')) {
-            continue;
-        }
-        const char *next = after + strspn(after, AK_SOURCE_BLANK);
-        AK_AT_END(ak_buf_free) ak_buf place = AK_BUF(1 << 12);
-        ak_buf_print(&place, "\1%.*s\2", (int)(after - index), index);
-        if (*next == '=' && next[1] != '=') {
-            ak_buf_puts(&written, place.data);
-        } else if (written.length == 0 || strstr(written.data, place.data) == NULL) {
-            return true;
-        }
+    const char *at = ak_source_find(body, name);
+    if (at == NULL || at >= end) {
+        return false;
     }
-    return false;
+    const size_t before = last_before(body, (size_t)(at - body));
+    const char *index = at + strlen(name), *after = index;
+    while (after != NULL && after[strspn(after, AK_SOURCE_BLANK)] == '[') {
+        const char *close = ak_source_closing(after + strspn(after, AK_SOURCE_BLANK));
+        after = close == NULL ? NULL : close + 1;
+    }
+    if (is_atomic(body, (size_t)(at - body))) {
+        return true;
+    }
+    if (after == NULL || before == SIZE_MAX || body[before] == '&' ||
+        (after == index && body[before] != '*')) {
+        return false;
+    }
+    after += strspn(after, AK_SOURCE_BLANK);
+    const char *value = ak_source_find(after, name); /* of `y[i] = 2 * y[i];` */
+    return *after != '=' || after[1] == '=' ||
+           (value != NULL && value < after + strcspn(after, ";"));
 }
 
 /* Finds which of the arrays that the kernel may write it also reads. */

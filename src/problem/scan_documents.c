@@ -434,9 +434,10 @@ void ak_scan_notes(ak_scan *s)
         s, "bytes",
         "each array moved once is a guess, which rates in GB/s and the roofline follow; write "
         "a formula into problem.json");
-    ak_scan_note(s, "access",
-                 "const is in, what the kernel also reads is inout, the rest is out; correct it in "
-                 "problem.json where the kernel reads it by way of another pointer");
+    ak_scan_note(
+        s, "access",
+        "const is in, what the kernel reads first is inout, the rest is out; correct it in "
+        "problem.json where the kernel reads it by way of another pointer");
     for (size_t i = 0; i < s->argument_count; i++) {
         if (!s->arguments[i].pointer && !ak_scan_is_size(&s->arguments[i])) {
             (void)snprintf(what, sizeof what, "the value of %s", s->arguments[i].name);

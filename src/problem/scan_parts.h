@@ -21,7 +21,7 @@ typedef struct ak_scan_argument {
     char name[AK_SCAN_NAME];
     ak_dtype dtype;
     bool pointer, reads_only;
-    bool reads; /* of an array that is not const: the kernel reads it, too */
+    bool reads; /* of an array that is not const: the kernel reads it before it writes it */
 } ak_scan_argument;
 
 typedef struct ak_scan {

@@ -252,17 +252,20 @@ __kernel void typed(__global const uchar *a, __global const char *b, __constant 
 C
 autokernel new kernel typed --from typed.cl >/dev/null
 types
-echo "-- what a kernel also reads is inout, but not what it has just written"
+echo "-- what a kernel reads first is inout, but not what it has written before"
 access() { autokernel new kernel reads --from "$1" >/dev/null; tr -d ' \n' <reads/problem.json | grep -oE '"name":"[a-z_]*","dtype"[^}]*"access":"[a-z]*"|"bytes":"[^"]*"' | sed 's/,.*,/ /'; rm -r reads; }
 cat >reads.c <<'C'
-void axpy(const float *x, float *y, float *in, float *z, float *w, float *last, float a, int n)
+#include <string.h>
+void axpy(const float *x, float *y, float *in, float *z, float *w, float *last, float *sum, float a, int n)
 {
     *last = 0;
+    memset(sum, 0, sizeof *sum * n);
     for (int i = 0; i < n; i++) {
         y[i] += a * x[i];
         in[i] = 2 * in [ i ];
-        z[i] = 0;
+        z[n - 1 - i] = 0;
         z[i] += x[i];
+        sum[i] += x[i];
         w[n - 1 - i] = x[i] == a;
         *last = x[i];
     }
