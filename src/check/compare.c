@@ -123,9 +123,17 @@ static bool is_blank(const unsigned char *element, ak_dtype dtype)
     return bytes > 1 && ak_dtype_is_float(dtype) && memcmp(element, ones, bytes) == 0;
 }
 
+/* Returns whether a number of a reference is the poison. A double holds that of 8 bytes only
+   nearly. */
 static bool is_poison(double value, ak_dtype dtype)
 {
     unsigned char bytes[sizeof value];
+    if (!ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == sizeof value) {
+        double poison;
+        ak_guard_poison(bytes, sizeof bytes, dtype, 0);
+        ak_inputs_decode(&poison, bytes, 1, dtype);
+        return fabs(value - poison) <= 2 * DBL_EPSILON * poison;
+    }
     ak_inputs_encode(bytes, &value, 1, dtype);
     return ak_guard_is_poison(bytes, dtype);
 }
@@ -271,6 +279,15 @@ ak_status ak_compare_representable(const char *problem, const ak_compare_argumen
         const double value = with->reference[i];
         /* From 2^53 on, a double may stand for a neighbour. */
         if (value < holds.low || value > holds.high || (wide && fabs(value) == holds.high)) {
+            if (is_poison(value, with->dtype) && wide) {
+                return ak_fail(
+                    err, AK_INVALID,
+                    "%s: the reference does not write %s (%s): correct the shape of %s in "
+                    "problem.json or, if the reference is a kernel, its \"Launch\"; if it "
+                    "reads what it finds in %s, the access there is \"inout\"",
+                    problem, ak_compare_element(element, argument, (int64_t)i), where,
+                    argument->name, argument->name);
+            }
             return ak_fail(err, AK_INVALID,
                            "%s: the reference gives %.17g at %s (%s); results of %s are %s "
                            "from %.0f to %.0f: choose other inputs or another dtype%s",

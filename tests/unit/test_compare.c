@@ -185,6 +185,14 @@ static void test_wide_whole_numbers(void **state)
         ak_compare_representable("p", &(ak_compare_argument){.name = "C"}, "n=1", &with, &err),
         AK_INVALID);
     assert_non_null(strstr(err.text, "9007199254740992 at C[0] (n=1)"));
+    /* What the reference leaves out is no number that is too large. */
+    int64_t left;
+    ak_guard_poison(&left, sizeof left, AK_DTYPE_I64, 3);
+    reference[0] = (double)left;
+    assert_int_equal(
+        ak_compare_representable("p", &(ak_compare_argument){.name = "C"}, "n=1", &with, &err),
+        AK_INVALID);
+    assert_non_null(strstr(err.text, "p: the reference does not write C[0] (n=1): correct"));
     reference[0] = 256;
     const ak_compare_with byte = {AK_DTYPE_U8, reference, 1, 0, 0};
     assert_int_equal(
