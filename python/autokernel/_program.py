@@ -10,10 +10,26 @@ _TWO: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
     "//": lambda a, b: a // b, "%": lambda a, b: a % b, "<": lambda a, b: int(a < b),
     "<=": lambda a, b: int(a <= b), ">": lambda a, b: int(a > b), ">=": lambda a, b: int(a >= b),
-    "==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b), "min()": min, "max()": max,
-    "and()": lambda a, b: b if a else a, "or()": lambda a, b: a if a else b}
+    "==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b), "min()": min, "max()": max}
 _ONE: dict[str, Callable[[Any], Any]] = {
     "not()": lambda a: int(not a), "neg()": lambda a: -a, "abs()": abs}
+
+
+def _apply(call: Callable[..., Any], *operands: Any) -> Any:
+    """Returns the result, or the error that it or an operand is: runtime/ak_runtime.c does so, too,
+    because if(), and() and or() may not choose this result."""
+    for operand in operands:
+        if isinstance(operand, Exception):
+            return operand
+    try:
+        return call(*operands)
+    except (TypeError, ZeroDivisionError) as error:
+        return error
+
+
+def _choose(condition: Any, yes: Any, no: Any) -> Any:
+    chosen = _apply(bool, condition)
+    return chosen if isinstance(chosen, Exception) else yes if chosen else no
 
 
 def evaluate(program: Program, sizes: Mapping[str, Any]) -> Any:
@@ -26,12 +42,17 @@ def evaluate(program: Program, sizes: Mapping[str, Any]) -> Any:
             stack.append(sizes[token])
         elif token in _TWO:
             b, a = stack.pop(), stack.pop()
-            stack.append(_TWO[token](a, b))
+            stack.append(_apply(_TWO[token], a, b))
         elif token in _ONE:
-            stack.append(_ONE[token](stack.pop()))
+            stack.append(_apply(_ONE[token], stack.pop()))
+        elif token in ("and()", "or()"):
+            b, a = stack.pop(), stack.pop()
+            stack.append(_choose(a, b, a) if token == "and()" else _choose(a, a, b))
         else:
             no, yes, condition = stack.pop(), stack.pop(), stack.pop()
-            stack.append(yes if condition else no)
+            stack.append(_choose(condition, yes, no))
+    if isinstance(stack[0], Exception):
+        raise stack[0]
     return stack[0]
 
 

@@ -66,10 +66,15 @@ void ak_run_clear(ak_run *run);
    from the run. */
 ak_archive_filter ak_run_filter(const ak_run *run);
 
-/* Adds a warning to the result of a run if a trial of its task and environment refutes its best
-   configuration. */
+/* Gives a sentence if a trial of the run's task and environment refutes the best configuration that
+   the result of the run names, else NULL. The caller frees it with ak_free. In the result
+   configurations are texts (ak_config_text_in_result). */
+ak_status ak_archive_refuted(char **out, ak_archive *archive, const ak_run *run,
+                             const json_t *result, ak_error *err);
+/* Adds this sentence to the warnings of the result of a run; of a run over many sizes, one for each
+   size whose winner a trial refutes there. */
 ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
-                                  const char *best, ak_error *err);
+                                  ak_error *err);
 
 /* Returns whether the file begins as every SQLite file does, and so every archive. */
 bool ak_archive_is_at(const char *path);

@@ -4,8 +4,11 @@
 
 #include <string.h>
 
+#include "archive/config_text.h"
 #include "archive/field.h"
 #include "archive/store.h"
+#include "base/alloc.h"
+#include "base/text.h"
 
 ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_error *err)
 {
@@ -56,34 +59,90 @@ ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter
     return ak_archive_take(archive, config, refuse, NULL, err);
 }
 
-/* Appends the trial to a list of warnings if it refutes its configuration. The first is enough. */
-static bool warn(void *context, const ak_trial *trial)
+/* A search for the first trial that refutes a configuration. */
+typedef struct refuting {
+    char **line; /* what is said of it, for ak_free */
+    const char *at;
+    ak_status status;
+    ak_error *err;
+} refuting;
+
+static bool find_refuting(void *context, const ak_trial *trial)
 {
+    refuting *r = context;
     char line[700];
     if (!ak_trial_refutes(trial)) {
         return true;
     }
     (void)snprintf(line, sizeof line,
-                   "a check refuted the best configuration, which 'best' and 'export' therefore do "
-                   "not give: trial #%lld ended as %s: %.400s",
-                   (long long)trial->id, ak_trial_status_text(trial->status),
-                   ak_or_empty(trial->reason));
-    ak_json_add(context, ak_json_shown(line));
+                   "a check refuted the best configuration%s%.160s, which 'best' and 'export' "
+                   "therefore do not give: trial #%lld ended as %s: %.400s",
+                   r->at[0] == 0 ? "" : " at ", r->at, (long long)trial->id,
+                   ak_trial_status_text(trial->status), ak_or_empty(trial->reason));
+    *r->line = ak_strdup(line);
+    r->status = ak_made(*r->line, r->err);
     return false;
 }
 
-ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
-                                  const char *best, ak_error *err)
+/* Gives what refutes the configuration; says at which size if `at` is not empty. */
+static ak_status refuted_at(char **out, ak_archive *archive, const ak_run *run, const char *config,
+                            const char *size, const char *at, ak_error *err)
 {
-    ak_archive_filter config = ak_run_filter(run);
-    config.config = best;
-    json_t *list = json_incref(json_object_get(result, "warnings"));
-    list = list == NULL ? json_array() : list;
-    ak_status status = ak_archive_each(archive, &config, warn, &list, err);
-    status = status == AK_OK && list == NULL ? ak_fail_memory(err) : status;
-    if (status == AK_OK && json_array_size(list) > 0) {
-        status = ak_stored(json_object_set(result, "warnings", list) == 0, err);
+    ak_archive_filter filter = ak_run_filter(run);
+    refuting r = {.line = out, .at = at, .err = err};
+    *out = NULL;
+    filter.size = size;
+    filter.config = config;
+    AK_DO(ak_archive_each(archive, &filter, find_refuting, &r, err));
+    return r.status;
+}
+
+ak_status ak_archive_refuted(char **out, ak_archive *archive, const ak_run *run,
+                             const json_t *result, ak_error *err)
+{
+    const char *config = ak_json_text_or_null(json_object_get(result, "best"), "config");
+    *out = NULL;
+    return config == NULL ? AK_OK : refuted_at(out, archive, run, config, run->size, "", err);
+}
+
+static ak_status add_warning(json_t *list, char *line, ak_error *err)
+{
+    return line == NULL ? AK_OK : ak_stored(ak_json_append(list, ak_json_shown(line)), err);
+}
+
+/* Adds warnings of the winners of a run over many sizes, each at its size. */
+static ak_status warn_of_sizes(json_t *list, ak_archive *archive, const ak_run *run,
+                               const json_t *result, ak_error *err)
+{
+    size_t i;
+    const json_t *one, *configs = json_object_get(result, "configs");
+    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+        AK_FREED char *config = NULL, *line = NULL;
+        const char *size = ak_json_text_or_null(one, "size");
+        const json_t *winner = json_object_get(one, "winner");
+        const json_t *values = json_array_get(configs, (size_t)json_integer_value(winner));
+        if (size != NULL && json_is_integer(winner) && json_is_object(values)) {
+            AK_DO(ak_config_text_from_json(&config, values, NULL, "result: configuration", err));
+            AK_DO(refuted_at(&line, archive, run, config, size, size, err));
+            AK_DO(add_warning(list, line, err));
+        }
     }
-    json_decref(list);
-    return status;
+    return AK_OK;
+}
+
+ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
+                                  ak_error *err)
+{
+    AK_FREED char *line = NULL;
+    json_auto_t *list = json_incref(json_object_get(result, "warnings"));
+    if (list == NULL) {
+        list = json_array();
+    }
+    AK_DO(ak_made(list, err));
+    AK_DO(ak_archive_refuted(&line, archive, run, result, err));
+    AK_DO(add_warning(list, line, err));
+    AK_DO(warn_of_sizes(list, archive, run, result, err));
+    return json_array_size(list) == 0
+               ? AK_OK
+               : ak_stored(json_object_set(result, "warnings", list) == 0, err);
 }

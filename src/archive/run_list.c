@@ -1,7 +1,11 @@
 /* run_list.c: lists the runs of an archive as JSON, newest first. */
 #include <string.h>
 
+#include "archive/config_text.h"
+#include "archive/field.h"
 #include "archive/overview.h"
+#include "archive/store.h"
+#include "base/alloc.h"
 #include "base/device_name.h"
 
 typedef struct listing {
@@ -50,6 +54,27 @@ static bool note_trials(void *context, const ak_overview_trials *trials)
     return set_trials(context, trials->count, trials->ok, trials->best_ms);
 }
 
+/* Adds what refutes the best of a run, or null. If the run has no result, its best is the fastest
+   trial that nothing refutes. */
+static ak_status add_refuted(json_t *run, ak_archive *archive, ak_error *err)
+{
+    AK_AT_END(ak_run_clear) ak_run whole = {0};
+    AK_AT_END(ak_trial_clear) ak_trial best = {0};
+    AK_FREED char *line = NULL;
+    json_auto_t *result = NULL;
+    AK_DO(ak_archive_get_run(&whole, archive, ak_json_text_at(run, "id"), err));
+    AK_DO(ak_json_parse_text(&result, whole.result_json, "result of the run", err));
+    AK_DO(ak_config_text_in_result(result, err));
+    AK_DO(ak_archive_refuted(&line, archive, &whole, result, err));
+    if (json_object_get(result, "best") == NULL && ak_json_number_at(run, "best_ms") > 0) {
+        const ak_archive_filter filter = {.run = whole.id, .ok_only = true, .simulated = true};
+        ak_status status = ak_store_first(&best, archive, &filter, AK_STORE_FASTEST_RIGHT, err);
+        AK_DO(status == AK_NOT_FOUND ? AK_OK : status);
+        AK_DO(ak_stored(ak_json_set_known(run, "best_ms", best.median_ms), err));
+    }
+    return ak_stored(ak_json_set_text(run, "refuted", line), err);
+}
+
 /* Counts the trials of a run without a result, which has not ended, was killed or was imported. */
 static ak_status count_trials(json_t *run, ak_archive *archive, ak_error *err)
 {
@@ -73,6 +98,7 @@ ak_status ak_archive_runs_json(char **out_text, size_t *matched, ak_archive *arc
     for (size_t i = 0; i < count; i++) {
         json_t *run = json_array_get(l.runs, *matched - 1 - i);
         AK_TRY(count_trials(run, archive, err));
+        AK_TRY(add_refuted(run, archive, err));
         AK_TRY(ak_stored(json_array_append(newest, run) == 0, err));
     }
     AK_TRY(ak_json_text(out_text, newest, err));

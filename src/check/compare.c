@@ -123,9 +123,17 @@ static bool is_blank(const unsigned char *element, ak_dtype dtype)
     return bytes > 1 && ak_dtype_is_float(dtype) && memcmp(element, ones, bytes) == 0;
 }
 
+/* Returns whether a number of a reference is the poison. A double holds that of 8 bytes only
+   nearly. */
 static bool is_poison(double value, ak_dtype dtype)
 {
     unsigned char bytes[sizeof value];
+    if (!ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == sizeof value) {
+        double poison;
+        ak_guard_poison(bytes, sizeof bytes, dtype, 0);
+        ak_inputs_decode(&poison, bytes, 1, dtype);
+        return fabs(value - poison) <= 2 * DBL_EPSILON * poison;
+    }
     ak_inputs_encode(bytes, &value, 1, dtype);
     return ak_guard_is_poison(bytes, dtype);
 }
@@ -193,11 +201,37 @@ static void print_number(char *out, size_t bytes, double value, bool whole)
     (void)ak_number_print(out, bytes, whole && fabs(value) <= 0x1p53 ? "%.0f" : "%.9g", value);
 }
 
-void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, const char *argument)
+const char *ak_compare_element(char out[AK_ELEMENT_BYTES], const ak_compare_argument *argument,
+                               int64_t index)
 {
+    int64_t at[AK_RANK_MAX] = {index}, left = index;
+    size_t rank = argument->rank;
+    for (size_t i = rank; i-- > 0;) {
+        const int64_t extent = (int64_t)argument->extent[i];
+        at[i] = extent > 0 ? left % extent : 0;
+        left = extent > 0 ? left / extent : 1;
+    }
+    if (rank == 0 || index < 0 || left > 0) {
+        at[0] = index;
+        rank = 1;
+    }
+    size_t length = (size_t)snprintf(out, AK_ELEMENT_BYTES, "%.100s", argument->name);
+    for (size_t i = 0; i < rank; i++) {
+        length += (size_t)snprintf(out + length, AK_ELEMENT_BYTES - length, "%s%lld",
+                                   i == 0 ? "[" : ",", (long long)at[i]);
+    }
+    (void)snprintf(out + length, AK_ELEMENT_BYTES - length, "]");
+    return out;
+}
+
+void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
+                     const ak_compare_argument *argument)
+{
+    char element[AK_ELEMENT_BYTES];
     if (result->ok) {
         (void)ak_number_print(out, bytes, "%s: %zu element%s right, worst %.3g of the tolerance",
-                              argument, result->count, ak_plural(result->count), result->max_error);
+                              argument->name, result->count, ak_plural(result->count),
+                              result->max_error);
         return;
     }
     char unwritten[64] = "";
@@ -222,32 +256,44 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, c
     }
     if (result->missing > 0) {
         (void)snprintf(out, bytes,
-                       "%s[%zu]: %s; %zu of %zu element%s wrong; the reference writes only %zu of "
+                       "%s: %s; %zu of %zu element%s wrong; the reference writes only %zu of "
                        "them: is the shape of %s right?",
-                       argument, result->first, got, result->bad, result->count,
-                       ak_plural(result->count), result->count - result->missing, argument);
+                       ak_compare_element(element, argument, (int64_t)result->first), got,
+                       result->bad, result->count, ak_plural(result->count),
+                       result->count - result->missing, argument->name);
         return;
     }
     print_number(want, sizeof want, result->want, result->whole);
-    (void)snprintf(out, bytes, "%s[%zu]: %s, expected %s; %zu of %zu element%s wrong%s%s", argument,
-                   result->first, got, want, result->bad, result->count, ak_plural(result->count),
-                   unwritten, worst);
+    (void)snprintf(out, bytes, "%s: %s, expected %s; %zu of %zu element%s wrong%s%s",
+                   ak_compare_element(element, argument, (int64_t)result->first), got, want,
+                   result->bad, result->count, ak_plural(result->count), unwritten, worst);
 }
 
-ak_status ak_compare_representable(const char *problem, const char *argument, const char *where,
-                                   const ak_compare_with *with, ak_error *err)
+ak_status ak_compare_representable(const char *problem, const ak_compare_argument *argument,
+                                   const char *where, const ak_compare_with *with, ak_error *err)
 {
+    char element[AK_ELEMENT_BYTES];
     ak_dtype_range holds;
     const bool wide = ak_dtype_bytes(with->dtype) == 8;
     for (size_t i = 0; ak_dtype_holds(&holds, with->dtype) && i < with->count; i++) {
         const double value = with->reference[i];
         /* From 2^53 on, a double may stand for a neighbour. */
         if (value < holds.low || value > holds.high || (wide && fabs(value) == holds.high)) {
+            if (is_poison(value, with->dtype) && wide) {
+                return ak_fail(
+                    err, AK_INVALID,
+                    "%s: the reference does not write %s (%s): correct the shape of %s in "
+                    "problem.json or, if the reference is a kernel, its \"Launch\"; if it "
+                    "reads what it finds in %s, the access there is \"inout\"",
+                    problem, ak_compare_element(element, argument, (int64_t)i), where,
+                    argument->name, argument->name);
+            }
             return ak_fail(err, AK_INVALID,
-                           "%s: the reference gives %.17g at %s[%zu] (%s); results of %s are %s "
+                           "%s: the reference gives %.17g at %s (%s); results of %s are %s "
                            "from %.0f to %.0f: choose other inputs or another dtype%s",
-                           problem, value, argument, i, where, ak_dtype_text(with->dtype),
-                           wide ? "compared" : "whole numbers", holds.low + wide, holds.high - wide,
+                           problem, value, ak_compare_element(element, argument, (int64_t)i), where,
+                           ak_dtype_text(with->dtype), wide ? "compared" : "whole numbers",
+                           holds.low + wide, holds.high - wide,
                            wide ? ", or give both halves of the numbers as two outputs of u32"
                                 : ", or let the reference wrap or clamp as the kernel does");
         }
@@ -258,7 +304,8 @@ ak_status ak_compare_representable(const char *problem, const char *argument, co
 /* ---- self-test of a tolerance ---- */
 
 typedef struct selftest {
-    const char *problem, *argument;
+    const char *problem;
+    const ak_compare_argument *argument;
     const ak_compare_with *with;
     double *values;         /* a wrong output that is tried */
     unsigned char *encoded; /* that output in the dtype */
@@ -281,12 +328,12 @@ static ak_status refuse(const selftest *t, const char *what, ak_error *err)
         return ak_fail(err, AK_INVALID,
                        "%s: with these options, inputs and sizes the right result of %s is %s, so "
                        "that a kernel which computes nothing would pass; choose others",
-                       t->problem, t->argument, what);
+                       t->problem, t->argument->name, what);
     }
     return ak_fail(err, AK_INVALID,
                    "%s: the tolerance of %s (relative %.3g, rms %.3g) would accept %s as a right "
                    "result; tighten \"tolerance\" in problem.json or choose other inputs or sizes",
-                   t->problem, t->argument, t->with->relative, t->with->rms, what);
+                   t->problem, t->argument->name, t->with->relative, t->with->rms, what);
 }
 
 /* Returns true if the values, rounded to the dtype, are the reference. */
@@ -325,16 +372,18 @@ static void set_all(const selftest *t, double value)
 
 static ak_status check_reference(const selftest *t, ak_error *err)
 {
+    char element[AK_ELEMENT_BYTES];
     for (size_t i = 0; i < t->with->count; i++) {
         if (isnan(t->with->reference[i])) {
             return ak_fail(
                 err, AK_INVALID,
-                "%s: the reference gives NaN at %s[%zu], where NaN would then be right; "
+                "%s: the reference gives NaN at %s, where NaN would then be right; "
                 "if it reads what it finds in %s, the access there is \"inout\"; if it "
                 "leaves this element unwritten, correct the shape in problem.json or, if "
                 "it is a kernel, its \"Launch\"; else choose other inputs or mend the "
                 "reference",
-                t->problem, t->argument, i, t->argument);
+                t->problem, ak_compare_element(element, t->argument, (int64_t)i),
+                t->argument->name);
         }
     }
     ak_compare_result result;
@@ -344,16 +393,18 @@ static ak_status check_reference(const selftest *t, ak_error *err)
         return ak_fail(
             err, AK_INVALID,
             "%s: the tolerance of %s (relative %.3g, rms %.3g) refuses the reference itself, "
-            "rounded to %s: %s[%zu] is %.9g instead of %.9g; widen \"tolerance\" in problem.json",
-            t->problem, t->argument, t->with->relative, t->with->rms, ak_dtype_text(t->with->dtype),
-            t->argument, result.first, result.got, result.want);
+            "rounded to %s: %s is %.9g instead of %.9g; widen \"tolerance\" in problem.json",
+            t->problem, t->argument->name, t->with->relative, t->with->rms,
+            ak_dtype_text(t->with->dtype),
+            ak_compare_element(element, t->argument, (int64_t)result.first), result.got,
+            result.want);
     }
     return AK_OK;
 }
 
 static ak_status check_copy(selftest *t, const ak_compare_input *input, ak_error *err)
 {
-    const bool own = strcmp(input->name, t->argument) == 0;
+    const bool own = strcmp(input->name, t->argument->name) == 0;
     if (input->elements != t->with->count || !passes(t, input->values) ||
         (t->exact && input->written && !own)) {
         return AK_OK;
@@ -404,7 +455,7 @@ static ak_status check_wrong(selftest *t, const ak_compare_inputs *inputs, ak_er
     return AK_OK;
 }
 
-ak_status ak_compare_selftest(const char *problem, const char *argument,
+ak_status ak_compare_selftest(const char *problem, const ak_compare_argument *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err)
 {

@@ -41,19 +41,32 @@ typedef struct ak_compare_with {
     double relative, rms;
 } ak_compare_with;
 
+/* An argument as messages name it and its elements. */
+typedef struct ak_compare_argument {
+    const char *name;
+    size_t rank;          /* 0: elements are counted from the first */
+    const size_t *extent; /* the outermost first */
+} ak_compare_argument;
+
+/* Writes the name of an element, such as "C[3,17]"; of one outside of the argument, or in a list,
+   such as "C[17]". Returns `out`. */
+#define AK_ELEMENT_BYTES (AK_RANK_MAX * 21 + 128)
+const char *ak_compare_element(char out[AK_ELEMENT_BYTES], const ak_compare_argument *argument,
+                               int64_t index);
+
 /* Returns the root mean square of the finite elements. */
 double ak_compare_rms(const double *values, size_t count);
 /* Compares an output with the reference. */
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with);
-/* Writes a line such as "C[17]: got 3.25, expected 3.5; 120 of 4096 elements wrong, worst 41 times
-   the tolerance". */
+/* Writes a line such as "C[3,17]: got 3.25, expected 3.5; 120 of 4096 elements wrong, worst 41
+   times the tolerance". */
 void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
-                     const char *argument);
+                     const ak_compare_argument *argument);
 
 /* Returns AK_INVALID if a dtype of whole numbers cannot hold the reference, so that no output could
    equal it. `where` names the size in the message. */
-ak_status ak_compare_representable(const char *problem, const char *argument, const char *where,
-                                   const ak_compare_with *with, ak_error *err);
+ak_status ak_compare_representable(const char *problem, const ak_compare_argument *argument,
+                                   const char *where, const ak_compare_with *with, ak_error *err);
 
 /* What a kernel finds in an argument that it reads. */
 typedef struct ak_compare_input {
@@ -76,7 +89,7 @@ typedef struct ak_compare_inputs {
    is at fault. Call it at the size that is tuned: where the right result is constant (a softmax of
    one column), every tolerance accepts the mean. A single element has neither a mean nor a
    neighbour, so the mean and the shifted reference are left out for it. */
-ak_status ak_compare_selftest(const char *problem, const char *argument,
+ak_status ak_compare_selftest(const char *problem, const ak_compare_argument *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err);
 /* Writes what a copy of an input is called in messages; `own`: the output itself is that input.

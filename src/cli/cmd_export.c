@@ -245,6 +245,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     AK_TRY(ak_archive_export_text(&text, selection.archive, &filter, format, &err));
     if (to_file) {
         AK_TRY(ak_target_of_export(path, selection.kernel, args, &err));
+        AK_TRY(one || table ? ak_target_of_task(path, text, args, &err) : AK_OK);
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         code = tell(args, format, path, NULL);
     } else {
@@ -323,7 +324,8 @@ const ak_command ak_cmd_export = {
              "last seven go to standard output unless --output names a file. Without --format, a "
              "name in .csv or .akb (bundle) chooses the format.\n\n"
              "A file is written whole or not at all. One that exists and that export did not write "
-             "for this kernel is replaced only with --force. A kernel that has changed since it "
+             "for this kernel (best and dispatch: for this size, type and device) is replaced only "
+             "with --force. A kernel that has changed since it "
              "was measured is named in a warning. If the archive has several sizes or types and no "
              "option selects one, best takes the size and type that 'autokernel tune KERNEL' "
              "tunes.\n\n"

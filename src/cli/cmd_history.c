@@ -262,6 +262,12 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
     if (matched > i) {
         ak_out("the latest %zu of %zu; --limit shows more\n", i, matched);
     }
+    json_array_foreach(runs, i, run) {
+        const char *refuted = ak_json_text_at(run, "refuted");
+        if (refuted[0] != 0) {
+            ak_out("%s: %s\n", ak_json_text_at(run, "id"), refuted);
+        }
+    }
     ak_next_on_archive("report", ak_json_text_at(json_array_get(runs, 0), "id"),
                        "what happened in it", args);
 }

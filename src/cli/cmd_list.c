@@ -1,5 +1,6 @@
 /* cmd_list.c: lists what this build offers, or the parameters and conditions of one kernel. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/value_json.h"
 #include "cli/options.h"
@@ -73,20 +74,33 @@ static void print_section(const char *title, const json_t *rows)
     ak_out("\n");
 }
 
+static const struct {
+    ak_list_kind kind;
+    const char *title;
+} sections[] = {{AK_LIST_KERNELS, "kernels"},       {AK_LIST_BACKENDS, "backends"},
+                {AK_LIST_STRATEGIES, "strategies"}, {AK_LIST_HYPERPARAMETERS, "hyper-parameters"},
+                {AK_LIST_PROVIDERS, "providers"},   {AK_LIST_BASELINES, "baselines"},
+                {AK_LIST_FORMATS, "formats"}};
+
+/* Returns whether the operand is the title of a list, and no kernel. */
+static bool names_list(const ak_args *args)
+{
+    const char *name = args->operand[0];
+    return args->operand_count > 0 && access(name, F_OK) != 0 &&
+           AK_HAS(sections, AK_COUNT(sections), title, name);
+}
+
+/* Lists all of this build, or what the operand names. */
 static int list_build(const ak_args *args)
 {
-    static const struct {
-        ak_list_kind kind;
-        const char *title;
-    } sections[] = {
-        {AK_LIST_KERNELS, "kernels"},       {AK_LIST_BACKENDS, "backends"},
-        {AK_LIST_STRATEGIES, "strategies"}, {AK_LIST_HYPERPARAMETERS, "hyper-parameters"},
-        {AK_LIST_PROVIDERS, "providers"},   {AK_LIST_BASELINES, "baselines"},
-        {AK_LIST_FORMATS, "formats"}};
+    const char *only = args->operand[0];
     ak_error err = AK_ERROR_INIT;
     json_t *all = json_object();
     bool good = all != NULL;
     for (size_t i = 0; i < AK_COUNT(sections) && good; i++) {
+        if (only != NULL && strcmp(sections[i].title, only) != 0) {
+            continue;
+        }
         listing list = {.rows = json_array(), .kernels = sections[i].kind == AK_LIST_KERNELS};
         if (ak_list(sections[i].kind, add_row, &list, &err) != AK_OK) {
             json_decref(list.rows);
@@ -98,8 +112,10 @@ static int list_build(const ak_args *args)
     if (good && ak_args_has(args, AK_OPTION_JSON)) {
         good = ak_out_json(all);
     } else if (good) {
-        for (size_t i = 0; i < AK_COUNT(sections); i++) {
-            print_section(sections[i].title, json_object_get(all, sections[i].title));
+        const char *title;
+        json_t *rows;
+        json_object_foreach(all, title, rows) {
+            print_section(title, rows);
         }
         ak_out_next("list matmul", "what can be tuned in a kernel");
     }
@@ -272,7 +288,7 @@ out:
 
 static int run(const ak_args *args)
 {
-    if (args->operand_count > 0) {
+    if (args->operand_count > 0 && !names_list(args)) {
         return list_kernel(args);
     }
     /* Without a kernel, a typed option is a mistake; a setting for all commands is not. */
@@ -294,13 +310,15 @@ const ak_command ak_cmd_list = {
     .most = 1,
     .options = AK_O_TASK | AK_O(THREADS) | AK_O(JSON) | AK_O(HELP),
     .about = "Without a KERNEL, lists the kernels, backends, strategies, baselines and formats of "
-             "this build.\n\n"
+             "this build; with the title of one of these lists, such as strategies, that list "
+             "alone.\n\n"
              "With a KERNEL, lists its parameters with their values, the conditions between them "
              "with the reasons, and how many configurations are valid at this size on this device. "
              "A device that this machine does not have is described by its data sheet: --device "
              "cuda:H200, cuda:H100 or cuda:A100. An implementation for devices that this machine "
              "lacks is shown for the first of these.",
     .examples = "  autokernel list\n"
+                "  autokernel list strategies\n"
                 "  autokernel list matmul\n"
                 "  autokernel list matmul --size 64 --json\n"
                 "  autokernel list matmul --impl cuda_sm90 --dtype bf16\n",

@@ -73,6 +73,13 @@ static void number_cell(ak_table *table, const json_t *object, const char *key, 
                      ak_json_number_at(object, key));
 }
 
+/* Returns whether a cost is only the most that was paid, because the tokens of some questions are
+   not known. */
+static bool is_bound(const json_t *object, const char *tokens, const char *usd)
+{
+    return ak_json_number_at(object, usd) > 0 && !json_is_number(json_object_get(object, tokens));
+}
+
 static void print_arms(const json_t *study)
 {
     const json_t *arm;
@@ -100,7 +107,9 @@ static void print_arms(const json_t *study)
         } else {
             ak_table_cell(&table, "not known");
         }
-        if (last == NULL || json_is_number(json_object_get(arm, "usd_mean"))) {
+        if (is_bound(arm, "tokens_mean", "usd_mean")) {
+            ak_table_cell(&table, "at most %.4f", ak_json_number_at(arm, "usd_mean"));
+        } else if (last == NULL || json_is_number(json_object_get(arm, "usd_mean"))) {
             number_cell(&table, arm, "usd_mean", 4);
         } else {
             ak_table_cell(&table, "unpriced");
@@ -179,7 +188,8 @@ static void print_left_out(const json_t *arm)
             ak_out("%.0f tokens, ", ak_json_number_at(spent, "tokens"));
         }
         if (json_is_number(json_object_get(spent, "usd"))) {
-            ak_out("$%.4f\n", ak_json_number_at(spent, "usd"));
+            ak_out("%s$%.4f\n", is_bound(spent, "tokens", "usd") ? "at most " : "",
+                   ak_json_number_at(spent, "usd"));
         } else {
             ak_out("unpriced\n");
         }

@@ -93,11 +93,15 @@ static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tok
                    ak_show_count(back, out_tokens), rest);
 }
 
-/* Prints a cost. That of a question whose tokens are not known is the most that it can have
-   cost. */
+/* Prints a cost. That of a question whose tokens are not known is the most that it can have cost; 0
+   then says that the server refused the question and counted nothing. */
 static void show_usd(const char *before, double usd, bool uncounted)
 {
-    ak_out("%s%s$%.4f", before, uncounted && usd > 0 ? "at most " : "", usd);
+    if (uncounted && usd == 0) {
+        ak_out("%sno cost was counted", before);
+    } else {
+        ak_out("%s%s$%.4f", before, uncounted ? "at most " : "", usd);
+    }
 }
 
 static void show_cost(const char *before, const json_t *cost, bool uncounted)
@@ -301,6 +305,7 @@ void ak_llm_use_print(const ak_llm_use *use)
 void ak_llm_worth_print(const json_t *worth)
 {
     const json_t *calls = json_object_get(worth, "calls");
+    const bool uncounted = ak_json_number_at(calls, "uncounted") > 0;
     char tokens[TOKENS_BYTES], each[AK_NUMBER_BYTES];
     show_tokens(
         tokens, ak_json_number_at(calls, "input_tokens"), ak_json_number_at(calls, "output_tokens"),
@@ -312,14 +317,15 @@ void ak_llm_worth_print(const json_t *worth)
     ak_out("\n%.0f question%s, %.0f failed; %s", ak_json_number_at(calls, "calls"),
            ak_plural((size_t)ak_json_number_at(calls, "calls")), ak_json_number_at(calls, "failed"),
            tokens);
-    show_cost("; ", json_object_get(calls, "cost_usd"), ak_json_number_at(calls, "uncounted") > 0);
+    show_cost("; ", json_object_get(calls, "cost_usd"), uncounted);
     bool by_tokens = json_is_number(json_object_get(calls, "tokens_per_pct"));
-    bool by_usd = json_is_number(json_object_get(calls, "usd_per_pct"));
+    bool by_usd = ak_json_number_at(calls, "usd_per_pct") > 0;
     if (by_tokens) {
         ak_out("; %s tokens", ak_show_count(each, ak_json_number_at(calls, "tokens_per_pct")));
     }
     if (by_usd) {
-        ak_out("%s$%.5f", by_tokens ? " and " : "; ", ak_json_number_at(calls, "usd_per_pct"));
+        ak_out("%s%s$%.5f", by_tokens ? " and " : "; ", uncounted ? "at most " : "",
+               ak_json_number_at(calls, "usd_per_pct"));
     }
     if (by_tokens || by_usd) {
         ak_out(" for each percent gained over the default");

@@ -246,14 +246,21 @@ static void put_operands(ak_buf *out, const ak_command *command)
 static void write_bash(ak_buf *out)
 {
     ak_buf_puts(
-        out, "# bash completion for autokernel\n_autokernel() {\n"
-             "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words options valued operands values=\n"
-             "    local before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-             "    # bash makes three words of --option=value\n"
-             "    if [ \"$before\" = = ]; then before=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
-             "    if [ \"$word\" = = ]; then word=; fi\n"
-             "    COMPREPLY=()\n"
-             "    case \"${COMP_WORDS[1]}\" in\n");
+        out,
+        "# bash completion for autokernel\n_autokernel() {\n"
+        "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words options valued operands values=\n"
+        "    local at=$COMP_CWORD whole before found\n"
+        "    # bash makes three words of sim:file, and replaces only the last\n"
+        "    whole=$word\n"
+        "    while [ \"$at\" -gt 1 ] && [[ ${COMP_WORDS[at]} == : || ${COMP_WORDS[at-1]} == : ]]; "
+        "do\n"
+        "        at=$((at - 1))\n        whole=\"${COMP_WORDS[at]}$whole\"\n    done\n"
+        "    before=\"${COMP_WORDS[at-1]}\"\n"
+        "    # bash makes three words of --option=value\n"
+        "    if [ \"$before\" = = ]; then before=\"${COMP_WORDS[at-2]}\"; fi\n"
+        "    if [ \"$word\" = = ]; then whole=; fi\n"
+        "    COMPREPLY=()\n"
+        "    case \"${COMP_WORDS[1]}\" in\n");
     EACH_COMMAND(c) {
         ak_buf_print(out, "        %s)\n            options=\"", c->name);
         put_options(out, c, false);
@@ -265,16 +272,20 @@ static void write_bash(ak_buf *out)
         put_all_values(out, c, "            ", ") values=\"", "\" ;;\n");
         ak_buf_puts(out, "            esac ;;\n");
     }
-    ak_buf_puts(out, "    esac\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"");
+    ak_buf_puts(out, "    esac\n    if [ \"$at\" -eq 1 ]; then\n        words=\"");
     EACH_COMMAND(c) {
         ak_buf_print(out, "%s ", c->name);
     }
     ak_buf_puts(out, "\"\n"
                      "    elif [[ $valued == *\" $before \"* ]]; then\n"
                      "        [ -n \"$values\" ] || return\n        words=$values\n"
-                     "    elif [[ $word == -* ]]; then\n        words=$options\n"
-                     "    elif [ \"$COMP_CWORD\" -eq 2 ]; then\n        words=$operands\n    fi\n"
-                     "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
+                     "    elif [[ $whole == -* ]]; then\n        words=$options\n"
+                     "    elif [ \"$at\" -eq 2 ]; then\n        words=$operands\n    fi\n"
+                     "    while read -r found; do\n"
+                     "        if [ \"$at\" -lt \"$COMP_CWORD\" ]; then "
+                     "found=${found#\"${whole%\"${whole##*:}\"}\"}; fi\n"
+                     "        [ -z \"$found\" ] || COMPREPLY+=(\"$found\")\n"
+                     "    done < <(compgen -W \"$words\" -- \"$whole\")\n}\n"
                      "complete -o default -F _autokernel autokernel\n");
 }
 

@@ -107,6 +107,29 @@ ak_status ak_target_of_export(const char *path, const char *kernel, const ak_arg
     return refuse(path, what, "output", err);
 }
 
+ak_status ak_target_of_task(const char *path, const char *text, const ak_args *args, ak_error *err)
+{
+    static const char *const keys[] = {"dtype", "device", "implementation", "choices", "size"};
+    json_auto_t *theirs = NULL, *ours = NULL;
+    if (is_free(path, args) || ak_json_read(&theirs, path, NULL) != AK_OK ||
+        ak_json_parse_text(&ours, text, "export", NULL) != AK_OK) {
+        return AK_OK;
+    }
+    for (size_t i = 0; i < AK_COUNT(keys); i++) {
+        const json_t *a = json_object_get(theirs, keys[i]), *b = json_object_get(ours, keys[i]);
+        if (a != NULL && b != NULL && !json_equal(a, b)) {
+            char what[200];
+            AK_AT_END(ak_buf_free) ak_buf value = AK_BUF(4096);
+            ak_json_print_plain(&value, a);
+            (void)snprintf(what, sizeof what, "is for another %s (%.120s)",
+                           strcmp(keys[i], "choices") == 0 ? "set of options" : keys[i],
+                           ak_or_empty(value.data));
+            return refuse(path, what, "output", err);
+        }
+    }
+    return AK_OK;
+}
+
 static void read_head(char head[HEAD_BYTES + 1], const char *path)
 {
     FILE *file = fopen(path, "rbe");

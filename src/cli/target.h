@@ -12,6 +12,9 @@ typedef struct ak_content {
     size_t length;
 } ak_content;
 
+/* Accepts a file unless it is an export, as `text` is, of another task: the one name that an export
+   has by default stands for one task. */
+ak_status ak_target_of_task(const char *path, const char *text, const ak_args *args, ak_error *err);
 /* Accepts a file that export wrote for the same kernel, and a folder that is no kernel's. A file of
    another kernel may be in use elsewhere. */
 ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,

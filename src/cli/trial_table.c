@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "base/map.h"
 
 #define KEY_BYTES 2048
@@ -177,9 +178,10 @@ ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_tr
     AK_DO(ak_trial_evidence(&evidence, archive, trial, err));
     const char *words = ak_json_text_at(evidence, "undecided");
     if (words[0] != 0) {
-        ak_buf_print(out, "%s %s %s%s%s: %s", ak_or_empty(trial->kernel), ak_or_empty(trial->size),
-                     ak_or_empty(trial->dtype), ak_or_empty(trial->choices)[0] == 0 ? "" : " ",
-                     ak_or_empty(trial->choices), words);
+        ak_buf_print(out, "%s %s %s%s%s: %c%s", ak_or_empty(trial->kernel),
+                     ak_or_empty(trial->size), ak_or_empty(trial->dtype),
+                     ak_or_empty(trial->choices)[0] == 0 ? "" : " ", ak_or_empty(trial->choices),
+                     ak_ascii_lower(words[0]), words + 1);
     }
     return ak_buf_status(out, err);
 }

@@ -25,7 +25,7 @@ ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *a
 /* Gives what the run of a trial says of it (ak_archive_evidence). */
 ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *trial,
                             ak_error *err);
-/* Adds "SIZE TYPE: Its speed is not decided against ..." if the finish that a trial won left that
+/* Adds "SIZE TYPE: its speed is not decided against ..." if the finish that a trial won left that
    open. */
 ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_trial *trial,
                                    ak_error *err);

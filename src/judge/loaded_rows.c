@@ -69,7 +69,8 @@ static bool is_judgeable(const ak_stage_rows *rows, size_t i, ak_dtype dtype)
             return false;
         }
     }
-    return ak_compare_representable("", "", "", &with, NULL) == AK_OK;
+    const ak_compare_argument named = ak_stage_named(rows->stage, i);
+    return ak_compare_representable("", &named, "", &with, NULL) == AK_OK;
 }
 
 /* Fetches the chosen elements of a row. `whole` has place for all of the row. */
@@ -96,13 +97,13 @@ static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i,
     const ak_stage *stage = rows->stage;
     const size_t count = rows->shape.elements[i];
     const ak_dtype dtype = ak_stage_dtype(stage, i);
-    const size_t bytes = ak_dtype_bytes(dtype), width = count / rows->rows.count * bytes;
+    const size_t bytes = ak_dtype_bytes(dtype), width = count / rows->rows.count;
     ak_compare_result result;
     unsigned char *got, *whole = NULL;
     AK_DO(AK_NEW(got, count * bytes, err));
     ak_status status = AK_NEW(whole, rows->rows.elements[i] * bytes, err);
     for (size_t k = 0; status == AK_OK && k < rows->rows.count; k++) {
-        status = fetch_chosen(got + k * width, whole, r, rows, i, rows->row[k], err);
+        status = fetch_chosen(got + k * width * bytes, whole, r, rows, i, rows->row[k], err);
     }
     const double level = ak_compare_rms(rows->arrays[i], count);
     const double more = level > 0 && stage->level[i] > level ? stage->level[i] / level : 1.0;
@@ -113,7 +114,11 @@ static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i,
         r->max_error = result.max_error > r->max_error ? result.max_error : r->max_error;
         if (!result.ok) {
             char text[240], reason[sizeof r->outcome.reason];
-            ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
+            const ak_compare_argument named = ak_stage_named(stage, i);
+            const size_t k = result.first / width, j = result.first % width;
+            result.first = rows->row[k] * rows->rows.elements[i] +
+                           (rows->columns.count == 0 ? j : rows->columns.index[j]);
+            ak_compare_text(text, sizeof text, &result, &named);
             (void)snprintf(reason, sizeof reason, "%s%.200s",
                            rows->aside ? "on inputs that it has not seen " : "", text);
             ak_stage_wrong(&r->outcome, stage, reason);

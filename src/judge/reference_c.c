@@ -11,6 +11,7 @@
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
 #include "base/clock.h"
+#include "check/compare.h"
 
 /* A plain triple loop over 4096^3 in double takes a minute or two. */
 #define RUN_TIMEOUT_NS (600 * AK_SECOND_NS)
@@ -160,10 +161,12 @@ static ak_status lay_out(block *b, ak_device *device, double *const *arrays, ak_
 
 static ak_status blame(const block *b, ak_error *err, const char *what, size_t argument, int64_t at)
 {
-    char where[128];
+    const ak_argument_spec *spec = &b->task->problem->arguments[argument];
+    const ak_compare_argument named = {spec->name, spec->rank, b->shape->extent[argument]};
+    char where[128], element[AK_ELEMENT_BYTES];
     ak_task_size_text(where, sizeof where, b->task->problem, b->shape->size);
-    return ak_fail(err, AK_INVALID, "%s: reference.c %s %s[%lld] at %s", b->task->problem->name,
-                   what, b->task->problem->arguments[argument].name, (long long)at, where);
+    return ak_fail(err, AK_INVALID, "%s: reference.c %s %s at %s", b->task->problem->name, what,
+                   ak_compare_element(element, &named, at), where);
 }
 
 /* Checks the zone behind an array, or the first zone if `argument` is SIZE_MAX. The error names the

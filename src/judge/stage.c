@@ -21,6 +21,12 @@ ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument)
     return ak_task_argument_dtype(stage->task, argument);
 }
 
+ak_compare_argument ak_stage_named(const ak_stage *stage, size_t argument)
+{
+    const ak_argument_spec *spec = &stage->task->problem->arguments[argument];
+    return (ak_compare_argument){spec->name, spec->rank, stage->shape.extent[argument]};
+}
+
 ak_access ak_stage_access(const ak_stage *stage, size_t argument)
 {
     return stage->task->problem->arguments[argument].access;

@@ -138,6 +138,8 @@ size_t ak_stage_changed_input(const ak_stage *stage);
 /* ---- for stage.c, stage_judge.c and stage_referee.c ---- */
 
 ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument);
+/* Names an argument in messages; the result borrows from the stage. */
+ak_compare_argument ak_stage_named(const ak_stage *stage, size_t argument);
 ak_access ak_stage_access(const ak_stage *stage, size_t argument);
 /* Sets the tolerance of an output, given the root mean square of its reference. */
 void ak_stage_know(ak_stage *stage, size_t argument, double rms);

@@ -158,7 +158,8 @@ bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *
     char text[240];
     *max_error = result->max_error > *max_error ? result->max_error : *max_error;
     if (!result->ok) {
-        ak_compare_text(text, sizeof text, result, stage->task->problem->arguments[argument].name);
+        const ak_compare_argument named = ak_stage_named(stage, argument);
+        ak_compare_text(text, sizeof text, result, &named);
         ak_stage_wrong(out, stage, text);
     }
     return result->ok;

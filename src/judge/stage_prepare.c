@@ -86,8 +86,8 @@ static ak_status check_representable(const ak_stage *stage, double *const *array
                                       .reference = arrays[i],
                                       .count = stage->shape.elements[i]};
         if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
-            AK_DO(ak_compare_representable(problem->name, problem->arguments[i].name, where, &with,
-                                           err));
+            const ak_compare_argument named = ak_stage_named(stage, i);
+            AK_DO(ak_compare_representable(problem->name, &named, where, &with, err));
         }
     }
     return AK_OK;
@@ -129,8 +129,8 @@ static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_e
             const ak_compare_with with = {ak_stage_dtype(stage, i), arrays[i],
                                           stage->shape.elements[i], stage->shape.own_relative[i],
                                           stage->rms[i]};
-            status =
-                ak_compare_selftest(problem->name, problem->arguments[i].name, &with, &given, err);
+            const ak_compare_argument named = ak_stage_named(stage, i);
+            status = ak_compare_selftest(problem->name, &named, &with, &given, err);
         }
     }
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {

@@ -42,7 +42,8 @@ typedef struct stretch {
 static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size_t argument,
                                 const stretch *s, ak_error *err)
 {
-    char where[64];
+    const ak_compare_argument named = ak_stage_named(stage, argument);
+    char where[64], element[AK_ELEMENT_BYTES];
     size_t nans = 0;
     AK_FREED double *device = NULL;
     double rms = 0.0;
@@ -53,10 +54,10 @@ static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size
         if (!ak_stage_values_agree(device[i], s->host[i], rms)) {
             ak_stage_size_text(where, sizeof where, stage);
             return ak_fail(err, AK_INVALID,
-                           "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
+                           "%s: at %s the device's reference has %s = %.17g and reference.c "
                            "has %.17g: no result can be judged; repair reference.cu or the device",
                            stage->task->problem->name, where,
-                           stage->task->problem->arguments[argument].name, s->first + i, device[i],
+                           ak_compare_element(element, &named, (int64_t)(s->first + i)), device[i],
                            s->host[i]);
         }
     }
@@ -147,8 +148,8 @@ ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *er
     AK_TRY(ak_stage_right(right, stage, argument, count, err));
     const ak_compare_with with = {ak_stage_dtype(stage, argument), right, count,
                                   stage->shape.own_relative[argument], stage->rms[argument]};
-    AK_TRY(
-        ak_compare_selftest(problem->name, problem->arguments[argument].name, &with, &given, err));
+    const ak_compare_argument named = ak_stage_named(stage, argument);
+    AK_TRY(ak_compare_selftest(problem->name, &named, &with, &given, err));
 out:
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
         ak_free(copies[i]);

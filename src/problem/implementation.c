@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "space/expr.h"
 #include "problem/backend_rules.h"
+#include "problem/kernel_scan.h"
 
 static const char *const our_keys[] = {
     "Language", "KernelName", "KernelFile", "Include",        "CompilerOptions",    "Workspace",
@@ -294,6 +295,10 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
     }
     if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
         AK_DO(rules->check_launch(implementation, problem, err));
+    }
+    if (json_is_array(json_object_get(launch, "Arguments")) && !is_triton && !fortran &&
+        implementation->kernel_name[0] != 0) {
+        AK_DO(ak_kernel_scan_check(implementation, problem, err));
     }
     if (launch != NULL && rules != NULL && rules->adapt != NULL) {
         AK_DO(adapt(implementation, problem, rules, err));

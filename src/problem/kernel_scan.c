@@ -56,6 +56,14 @@ static bool opens_scope(const char *text, const char *bracket)
     return end >= 6 && memcmp(text + end - 6, "extern", 6) == 0;
 }
 
+/* Adds the name of a function that may be the entry to the list of these. */
+static void note_name(ak_scan *s)
+{
+    if (!ak_source_has(ak_or_empty(s->names.data), s->name)) {
+        ak_buf_print(&s->names, "%s%s", s->names.length == 0 ? "" : ", ", s->name);
+    }
+}
+
 /* Finds the last function that is not static in a C or C++ file. Returns its '(', or NULL. */
 static const char *last_function(ak_scan *s)
 {
@@ -83,6 +91,7 @@ static const char *last_function(ak_scan *s)
                 found = open;
                 s->entry = (size_t)(p - s->plain);
                 memcpy(name, s->name, sizeof name);
+                note_name(s);
             }
             p += stop - 1;
         }
@@ -151,6 +160,7 @@ static const char *find_entry(ak_scan *s)
         if (!has_body(open)) {
             continue; /* this is only a declaration */
         }
+        note_name(s);
         if (found == NULL) {
             found = open;
             s->entry = (size_t)(at - s->plain);
@@ -230,6 +240,73 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     return AK_OK;
 }
 
+/* Returns the offset of the last character before `at` that is no blank; SIZE_MAX if there is
+   none. */
+static size_t last_before(const char *text, size_t at)
+{
+    const size_t end = ak_source_back(text, at, AK_SOURCE_BLANK);
+    return end == 0 ? SIZE_MAX : end - 1;
+}
+
+/* Returns whether the address at `at` is the first argument of an atomic function. */
+static bool is_atomic(const char *text, size_t at)
+{
+    char name[AK_SCAN_NAME];
+    size_t before = last_before(text, at);
+    before = before != SIZE_MAX && text[before] == '&' ? last_before(text, before) : before;
+    if (before == SIZE_MAX || text[before] != '(') {
+        return false;
+    }
+    const size_t end = ak_source_back(text, before, AK_SOURCE_BLANK);
+    const size_t begin = ak_source_back(text, end, AK_SOURCE_WORD);
+    ak_scan_copy_name(name, text + begin, end - begin);
+    return strstr(name, "atomic") != NULL;
+}
+
+/* Returns whether what the body of a function, which ends at `end`, does first with the array is to
+   read an element, as `y[i] += x`, `y[i] = 2 * y[i]` and an atomic function do. An array that is
+   written first, or handed on, is taken for an output alone: if it is none, a check says so. */
+static bool reads_array(const char *body, const char *end, const char *name)
+{
+    const char *at = ak_source_find(body, name);
+    if (at == NULL || at >= end) {
+        return false;
+    }
+    const size_t before = last_before(body, (size_t)(at - body));
+    const char *index = at + strlen(name), *after = index;
+    while (after != NULL && after[strspn(after, AK_SOURCE_BLANK)] == '[') {
+        const char *close = ak_source_closing(after + strspn(after, AK_SOURCE_BLANK));
+        after = close == NULL ? NULL : close + 1;
+    }
+    if (is_atomic(body, (size_t)(at - body))) {
+        return true;
+    }
+    if (after == NULL || before == SIZE_MAX || body[before] == '&' ||
+        (after == index && body[before] != '*')) {
+        return false;
+    }
+    after += strspn(after, AK_SOURCE_BLANK);
+    const char *value = ak_source_find(after, name); /* of `y[i] = 2 * y[i];` */
+    return *after != '=' || after[1] == '=' ||
+           (value != NULL && value < after + strcspn(after, ";"));
+}
+
+/* Finds which of the arrays that the kernel may write it also reads. */
+static void find_reads(ak_scan *s, const char *open)
+{
+    const char *close = ak_source_closing(open);
+    const char *body = close == NULL ? NULL : strchr(close, '{');
+    const char *end = body == NULL ? NULL : ak_source_closing(body);
+    for (size_t i = 0; end != NULL && i < s->argument_count; i++) {
+        ak_scan_argument *a = &s->arguments[i];
+        char name[AK_SCAN_NAME];
+        const size_t length = strlen(a->name);
+        const bool renamed = a->name[length - 1] == '_' && !ak_source_has(body, a->name);
+        ak_scan_copy_name(name, a->name, length - renamed);
+        a->reads = a->pointer && !a->reads_only && reads_array(body, end, name);
+    }
+}
+
 /* Refuses a kernel that writes through none of its pointers. */
 static ak_status refuse_result(const ak_scan *s, const char *open)
 {
@@ -280,6 +357,7 @@ static ak_status read_arguments(ak_scan *s, const char *open)
                        "the folder by hand, with those that never change as numbers in \"Launch\"",
                        s->file, s->name, sizes, AK_SIZES_MAX);
     }
+    find_reads(s, open);
     return writes ? AK_OK : refuse_result(s, open);
 }
 
@@ -313,6 +391,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, a
                        strcmp(input->backend, "host") == 0 && !ak_fs_has_suffix(input->file, ".c"),
                    .err = err,
                    .notes = AK_BUF(8192),
+                   .names = AK_BUF(8192),
                    .own = ak_strdup(text),
                    .plain = ak_source_plain(text)};
     AK_TRY(ak_stored(s->plain != NULL && s->own != NULL, err));
@@ -344,8 +423,122 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, a
 out:
     if (s != NULL) {
         ak_buf_free(&s->notes);
+        ak_buf_free(&s->names);
         AK_FREE_ALL(s->plain, s->own);
     }
+    ak_free(s);
+    return status;
+}
+
+/* ---- the entry of a folder that exists ------------------------------------------------------- */
+
+/* Returns whether a kernel that takes `is` reads something else where it is given `given`. Of
+   arrays only those are judged whose elements are both real or both whole and not small: a byte or
+   a half may well be read in groups, by another type. */
+static bool is_misread(ak_dtype is, ak_dtype given, bool array)
+{
+    const bool real = ak_dtype_is_float(is);
+    const size_t least = array ? 4 : 1;
+    return (ak_dtype_bytes(is) != ak_dtype_bytes(given) && real == ak_dtype_is_float(given) &&
+            ak_dtype_bytes(is) >= least && ak_dtype_bytes(given) >= least) ||
+           (!array && real != ak_dtype_is_float(given));
+}
+
+/* Finds the dtype of what the argument `item` of "Launch" gives; returns false if it is not one
+   value or array, or has several dtypes. */
+static bool given_dtype(ak_dtype *out, bool *array, const json_t *item, const ak_problem *problem)
+{
+    const char *buffer = ak_json_text_or_null(item, "Buffer");
+    const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)item));
+    *array = buffer != NULL;
+    if (buffer == NULL) {
+        return key != NULL && ak_dtype_parse_scalar(out, key);
+    }
+    const size_t i = AK_FIND(problem->arguments, problem->argument_count, name, buffer);
+    if (i == problem->argument_count || problem->arguments[i].dtype_text != NULL ||
+        (problem->arguments[i].dtype_follows && problem->dtype_count > 1)) {
+        return false;
+    }
+    *out = problem->arguments[i].dtype_follows ? problem->dtypes[0] : problem->arguments[i].dtype;
+    return true;
+}
+
+/* Refuses parameters of the function whose '(' is at `open` that read what they are given as
+   another type. The types of the host's own values are converted by the compiler. */
+static ak_status check_types(ak_scan *s, const char *open, const json_t *list,
+                             const ak_problem *problem, const char *where)
+{
+    const char *end = ak_source_closing(open), *p = open + 1;
+    ak_error *err = s->err;
+    for (size_t i = 0; i < json_array_size(list) && p < end; i++) {
+        const size_t length = ak_source_item(p, ')');
+        ak_dtype given;
+        bool array;
+        s->argument_count = 0;
+        s->err = NULL;
+        const bool known = read_argument(s, p, length) == AK_OK &&
+                           given_dtype(&given, &array, json_array_get(list, i), problem) &&
+                           array == s->arguments[0].pointer;
+        s->err = err;
+        const ak_scan_argument *a = &s->arguments[0];
+        if (known && (array || strcmp(s->backend, "host") != 0) &&
+            is_misread(a->dtype, given, array)) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: %.60s takes %s%.60s of %s, and \"Launch\" gives it %s: let the "
+                           "source and problem.json or \"Launch\" have one type",
+                           where, s->name, array ? "the array " : "", a->name,
+                           ak_dtype_text(a->dtype), ak_dtype_text(given));
+        }
+        p += length + 1;
+    }
+    return AK_OK;
+}
+
+/* Returns whether the kernels that were found have their own names: a name in capitals is likely a
+   macro, which the options may define, and "##" makes names. */
+static bool names_are_plain(const ak_scan *s)
+{
+    return s->names.length > 0 && strpbrk(s->names.data, "abcdefghijklmnopqrstuvwxyz") != NULL &&
+           strstr(s->plain, "##") == NULL;
+}
+
+ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
+                               const ak_problem *problem, ak_error *err)
+{
+    const char *name = implementation->kernel_name, *where = implementation->where, *open = NULL;
+    const json_t *list = json_object_get(implementation->launch, "Arguments");
+    size_t found = 0;
+    ak_status status = AK_OK;
+    ak_scan *s = ak_alloc(1, sizeof *s);
+    AK_DO(ak_made(s, err));
+    *s = (ak_scan){.backend = implementation->backend,
+                   .file = where,
+                   .cpp = !ak_text_same(implementation->language, "C"),
+                   .err = err,
+                   .names = AK_BUF(8192),
+                   .plain = ak_source_plain(implementation->source)};
+    AK_TRY(ak_made(s->plain, err));
+    for (const char *at = s->plain; (at = ak_source_find(at, name)) != NULL; at += strlen(name)) {
+        const char *after = at + strlen(name) + strspn(at + strlen(name), AK_SOURCE_BLANK);
+        if (*after == '(' && has_body(after)) {
+            open = after;
+            found++;
+        }
+    }
+    ak_scan_copy_name(s->name, name, strlen(name));
+    if (found == 1) {
+        AK_TRY(check_types(s, open, list, problem, where));
+    } else if (!ak_source_has(s->plain, name)) {
+        (void)find_entry(s);
+        AK_TRY(!names_are_plain(s) ? AK_OK
+                                   : ak_fail(err, AK_INVALID,
+                                             "%s: \"KernelName\" is \"%.60s\", and the source has "
+                                             "no such kernel: it has %.200s",
+                                             where, name, s->names.data));
+    }
+out:
+    ak_buf_free(&s->names);
+    ak_free(s->plain);
     ak_free(s);
     return status;
 }

@@ -26,6 +26,11 @@ typedef struct ak_scan_input {
 /* Scans a source file. Returns AK_INVALID with a message about the first construct that the scan
    does not understand. The caller clears `out`, also on failure. */
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
+/* Looks whether the source of an implementation has the kernel that "KernelName" names, and whether
+   this takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not. What
+   macros hide is not judged. */
+ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
+                               const ak_problem *problem, ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);
 
 #endif

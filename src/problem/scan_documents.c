@@ -54,7 +54,9 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
             good = ak_json_append(arguments,
                                   json_pack("{s:s, s:s, s:[s], s:s}", "name", a->name, "dtype",
                                             ak_dtype_text(a->dtype), "shape", shape, "access",
-                                            a->reads_only ? "in" : "out")) &&
+                                            a->reads_only ? "in"
+                                            : a->reads    ? "inout"
+                                                          : "out")) &&
                    good;
             if (!a->reads_only) {
                 const char *own = ak_dtype_text(a->dtype);
@@ -64,8 +66,8 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
                                 json_pack("{s:s, s:s}", "relative", "100*eps", "rms", "100*eps")) &&
                     good;
             }
-            (void)snprintf(bytes + used, sizeof bytes - used, "%s%s*%zu", used == 0 ? "" : " + ",
-                           shape, ak_dtype_bytes(a->dtype));
+            (void)snprintf(bytes + used, sizeof bytes - used, "%s%s%s*%zu", used == 0 ? "" : " + ",
+                           a->reads ? "2*" : "", shape, ak_dtype_bytes(a->dtype));
         }
     }
     if (json_array_size(sizes) == 0) {
@@ -432,8 +434,10 @@ void ak_scan_notes(ak_scan *s)
         s, "bytes",
         "each array moved once is a guess, which rates in GB/s and the roofline follow; write "
         "a formula into problem.json");
-    ak_scan_note(s, "access",
-                 "const is in, the rest is out; write inout into problem.json where it is");
+    ak_scan_note(
+        s, "access",
+        "const is in, what the kernel reads first is inout, the rest is out; correct it in "
+        "problem.json where the kernel reads it by way of another pointer");
     for (size_t i = 0; i < s->argument_count; i++) {
         if (!s->arguments[i].pointer && !ak_scan_is_size(&s->arguments[i])) {
             (void)snprintf(what, sizeof what, "the value of %s", s->arguments[i].name);

@@ -21,6 +21,7 @@ typedef struct ak_scan_argument {
     char name[AK_SCAN_NAME];
     ak_dtype dtype;
     bool pointer, reads_only;
+    bool reads; /* of an array that is not const: the kernel reads it before it writes it */
 } ak_scan_argument;
 
 typedef struct ak_scan {
@@ -43,6 +44,7 @@ typedef struct ak_scan {
     } parameters[AK_SCAN_PARAMETERS];
     size_t parameter_count, parameters_left; /* left: those that did not fit */
     size_t others;                           /* kernels besides the one that is taken */
+    ak_buf names;                            /* the names of all kernels, with commas */
     ak_buf notes;
     ak_error *err;
 } ak_scan;

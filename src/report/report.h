@@ -109,6 +109,7 @@ typedef struct ak_report_model {
     ak_alive alive;      /* whether a run that has not ended still runs */
     char *changed; /* place of the kernel, if the kernel has changed since the run; NULL: it has
                       not, or that is not known */
+    char *refuted; /* says which check refuted the best; NULL: none */
 } ak_report_model;
 
 ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char *run,

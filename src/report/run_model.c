@@ -341,31 +341,38 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->efficiency = trial->efficiency;
 }
 
-/* Returns whether another trial refutes the configuration of this one (ak_trial_refutes). The check
-   before the finish can, because it tries more sizes than the search. */
-static bool failed_later(const ak_report_model *model, const ak_trial *trial)
+/* Notes the configuration of a trial that refutes it. The trial may be of the check before the
+   finish, which tries more sizes than the search, or of a later check. */
+static ak_status note_wrong(void *context, const ak_trial *trial, ak_error *err)
 {
-    size_t i = 0;
-    while (i < model->count && !(ak_trial_refutes(&model->trials[i]) &&
-                                 ak_text_same(model->trials[i].config, trial->config))) {
-        i++;
+    return ak_trial_refutes(trial) ? ak_map_put(context, trial->config, 0, err) : AK_OK;
+}
+
+/* Takes the first trial in the ranking whose configuration no trial refutes. */
+static ak_status take_first_right(ak_report_model *model, ak_archive *archive, ak_error *err)
+{
+    AK_AT_END(ak_map_free_at) ak_map *wrong = ak_map_new();
+    ak_archive_filter filter = ak_run_filter(&model->run);
+    filter.simulated = true;
+    AK_DO(ak_made(wrong, err));
+    AK_DO(ak_archive_take(archive, &filter, note_wrong, wrong, err));
+    for (size_t i = 0; i < model->ok_count && !model->best.found; i++) {
+        if (!ak_map_get(NULL, wrong, model->ranking[i]->config)) {
+            take_trial(&model->best, model->ranking[i]);
+        }
     }
-    return i < model->count;
+    return AK_OK;
 }
 
 /* Chooses the best: the configuration that the record names, else the first in the ranking that no
-   check found wrong. The record of a stopped run names the best of its search. Only if the record
+   trial refutes. The record of a stopped run names the best of its search. Only if the record
    has candidates did the run have a finish, which measured the winner again. */
-static void choose_best(ak_report_model *model)
+static ak_status choose_best(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     ak_report_best *best = &model->best;
     const json_t *won = json_object_get(model->result, "best");
     const char *config = ak_json_text_or_null(won, "config");
-    for (size_t i = 0; i < model->ok_count && !best->found; i++) {
-        if (!failed_later(model, model->ranking[i])) {
-            take_trial(best, model->ranking[i]);
-        }
-    }
+    AK_DO(take_first_right(model, archive, err));
     if (config != NULL && ak_json_positive_at(won, "ms") > 0) {
         const ak_trial *trial = NULL;
         for (size_t i = 0; i < model->ok_count && trial == NULL; i++) {
@@ -406,6 +413,7 @@ static void choose_best(ak_report_model *model)
     if (best->found && best->speedup <= 0 && model->baseline_ms > 0 && timed) {
         best->speedup = model->baseline_ms / best->ms;
     }
+    return AK_OK;
 }
 
 /* Finds the default: every finish names it; in other runs its trial has the strategy "default". */
@@ -538,10 +546,10 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_DO(read_whereabouts(&model, archive, err));
     AK_DO(read_calls(&model, archive, err));
     AK_DO(look_for_changes(&model, archive, err));
-    choose_best(&model);
-    if (model.best.found && model.result != NULL) {
-        AK_DO(ak_archive_warn_refuted(model.result, archive, &model.run, model.best.config, err));
-    }
+    AK_DO(choose_best(&model, archive, err));
+    AK_DO(ak_archive_refuted(&model.refuted, archive, &model.run, model.result, err));
+    AK_DO(model.result == NULL ? AK_OK
+                               : ak_archive_warn_refuted(model.result, archive, &model.run, err));
     AK_DO(compare_with_default(&model, err));
     AK_GIVE(out, model);
     return AK_OK;
@@ -563,6 +571,6 @@ void ak_report_model_clear(ak_report_model *model)
     json_decref(model->environment);
     json_decref(model->paths);
     AK_FREE_ALL(model->trials, model->ranking, model->failures, model->steps, model->authors,
-                model->devices, model->values, model->command, model->changed);
+                model->devices, model->values, model->command, model->changed, model->refuted);
     *model = (ak_report_model){0};
 }

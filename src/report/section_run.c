@@ -106,9 +106,10 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
         ak_section_pairf(b, "tokens", "%.0f in, %.0f out", ak_json_number_at(llm, "input_tokens"),
                          ak_json_number_at(llm, "output_tokens"));
     }
-    if (json_is_number(cost)) {
-        ak_section_pairf(b, "cost", "%s$%.4f",
-                         uncounted > 0 && json_number_value(cost) > 0 ? "at most " : "",
+    if (json_is_number(cost) && uncounted > 0 && json_number_value(cost) == 0) {
+        ak_section_pair(b, "cost", "none was counted");
+    } else if (json_is_number(cost)) {
+        ak_section_pairf(b, "cost", "%s$%.4f", uncounted > 0 ? "at most " : "",
                          json_number_value(cost));
     } else {
         ak_section_pair(b, "cost", "not known: the model has no price (--llm-prices gives one)");

@@ -76,6 +76,7 @@ static ak_status take(void *context, const ak_run *run, ak_error *err)
 {
     gathering *g = context;
     json_auto_t *environment = NULL, *result = NULL;
+    AK_FREED char *refuted = NULL;
     const ak_archive_filter filter = {.run = run->id, .simulated = true};
     AK_DO(ak_json_parse_text(&environment, run->environment_json, "run", err));
     AK_DO(ak_json_parse_text(&result, run->result_json, "run", err));
@@ -88,18 +89,25 @@ static ak_status take(void *context, const ak_run *run, ak_error *err)
     g->version->runs++;
     json_decref(g->version->environment);
     g->version->environment = json_incref(environment);
+    AK_DO(ak_archive_refuted(&refuted, g->archive, run, result, err));
     if (strcmp(run->id, g->out->run.id) == 0) {
         g->out->at = (size_t)(g->version - g->out->list);
     }
-    AK_DO(take_best(g->version, run, result, err));
+    if (refuted != NULL) {
+        json_t *one = json_pack("{s:s, s:s}", "run", run->id, "refuted", refuted);
+        AK_DO(ak_stored(ak_json_append(g->out->refuted, one), err));
+    } else {
+        AK_DO(take_best(g->version, run, result, err));
+    }
     return ak_archive_each(g->archive, &filter, take_trial, g, err);
 }
 
 ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err)
 {
-    AK_AT_END(ak_versions_clear) ak_versions v = {.at = SIZE_MAX};
+    AK_AT_END(ak_versions_clear) ak_versions v = {.at = SIZE_MAX, .refuted = json_array()};
     json_auto_t *result = NULL;
     gathering g = {.out = &v, .archive = archive};
+    AK_DO(ak_made(v.refuted, err));
     AK_DO(ak_archive_get_run(&v.run, archive, run, err));
     AK_DO(ak_json_parse_text(&result, v.run.result_json, "run", err));
     AK_DO(ak_config_text_in_result(result, err));
@@ -125,6 +133,7 @@ void ak_versions_clear(ak_versions *versions)
         ak_pack_clear(&v->sources);
     }
     AK_FREE_ALL(versions->list, versions->config);
+    json_decref(versions->refuted);
     ak_run_clear(&versions->run);
     *versions = (ak_versions){0};
 }
@@ -188,6 +197,19 @@ static void add_same(ak_section_builder *b, const ak_versions *v)
         ak_section_cellf(b, "%zu%s", i + 1, i == v->at ? " (this run's)" : "");
         ak_section_value(b, ms);
         ak_section_ratio(b, ms > 0 && own > 0 ? own / ms : 0, "");
+    }
+}
+
+static void add_refuted(ak_section_builder *b, const ak_versions *v)
+{
+    size_t i;
+    const json_t *one;
+    if (json_array_size(v->refuted) == 0) {
+        return;
+    }
+    ak_section_begin(b, "Runs whose best does not count");
+    json_array_foreach(v->refuted, i, one) {
+        ak_section_pair(b, ak_json_text_at(one, "run"), ak_json_text_at(one, "refuted"));
     }
 }
 
@@ -262,9 +284,10 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
     AK_DO(ak_sections_open(&b, out, err));
     add_versions(&b, v);
     add_same(&b, v);
+    add_refuted(&b, v);
     /* Each change between two versions is a section. The latest are shown, as many as there is room
        for. */
-    size_t most = AK_SECTIONS_MAX - 2, first = v->count > most ? v->count - most : 1;
+    size_t most = AK_SECTIONS_MAX - 3, first = v->count > most ? v->count - most : 1;
     for (size_t i = first; i < v->count; i++) {
         add_changes(&b, v, i);
     }

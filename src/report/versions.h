@@ -27,7 +27,9 @@ typedef struct ak_versions {
     char *config;            /* the best of the run; NULL: it found none */
     ak_kernel_version *list; /* oldest first */
     size_t count, capacity;
-    size_t at; /* the version of the run */
+    size_t at;       /* the version of the run */
+    json_t *refuted; /* of each run whose best a check has refuted, and so does not count: "run",
+                        and "refuted", which says why */
 } ak_versions;
 
 ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err);

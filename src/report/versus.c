@@ -227,6 +227,20 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     seconds(b, "seconds", wall(&v->a), wall(&v->b));
 }
 
+static void add_refuted(ak_section_builder *b, const ak_versus *v)
+{
+    const char *const lines[] = {v->a.refuted, v->b.refuted};
+    if (lines[0] == NULL && lines[1] == NULL) {
+        return;
+    }
+    ak_section_begin(b, "Warnings");
+    for (size_t i = 0; i < 2; i++) {
+        if (lines[i] != NULL) {
+            ak_section_pair(b, i == 0 ? "A" : "B", lines[i]);
+        }
+    }
+}
+
 typedef void (*printer)(ak_buf *out, const json_t *value);
 
 /* Adds a row of two values, unless they are equal. NULL stands for no value. */
@@ -364,6 +378,7 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err
     AK_DO(ak_sections_open(&b, out, err));
     add_runs(&b, v);
     add_best(&b, v);
+    add_refuted(&b, v);
     add_configuration(&b, v);
     add_environment(&b, v);
     add_common(&b, v);

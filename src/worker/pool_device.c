@@ -135,7 +135,7 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     AK_TRY(ak_conditions_to_trial(&result.trial, &conditions, err));
     if (j->kind == AK_JOB_TRIAL && !json_is_true(json_object_get(reply, "unjudged"))) {
         u->median_ms = measured.median_ms;
-        AK_TRY(ak_pool_outcome_keep(pool, u, &result.trial, err));
+        AK_TRY(ak_pool_outcome_keep(pool, u, &result, err));
     }
 out:
     ak_trial_clear(&measured);
@@ -322,7 +322,7 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
             pool, j, u->compiled.status,
             u->compiled.reason == NULL ? "it did not compile" : u->compiled.reason, err);
     }
-    const ak_trial *known = j->kind == AK_JOB_TRIAL ? ak_pool_outcome_of(pool, u) : NULL;
+    const ak_pool_outcome *known = j->kind == AK_JOB_TRIAL ? ak_pool_outcome_of(pool, u) : NULL;
     if (known == NULL && !pool->options.no_device) {
         *settled = false;
         return AK_OK;
@@ -331,8 +331,9 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
     if (status == AK_OK && known != NULL) {
         result.trial.same_code = 1;
-        status =
-            ak_trial_copy_fields(&result.trial, known, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
+        result.waited = known->waited;
+        status = ak_trial_copy_fields(&result.trial, &known->trial,
+                                      AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
         u->median_ms = result.trial.median_ms;
     }
     return ak_pool_job_end(pool, j, &result, status, err);

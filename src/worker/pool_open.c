@@ -148,7 +148,7 @@ void ak_pool_close(ak_pool *pool)
         ak_compile_result_clear(&pool->units[i].compiled);
     }
     for (size_t i = 0; i < pool->outcome_count; i++) {
-        ak_trial_clear(&pool->outcomes[i]);
+        ak_trial_clear(&pool->outcomes[i].trial);
     }
     if (pool->folder.path[0] != 0) {
         (void)unlink(pool->source); /* without memory, only an empty folder can be removed */

@@ -90,7 +90,7 @@ static bool outcome_key(char out[2 * AK_HASH_BYTES], ak_pool_unit *u)
     return strcmp(u->conduct, ALONE) != 0;
 }
 
-const ak_trial *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u)
+const ak_pool_outcome *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u)
 {
     char key[2 * AK_HASH_BYTES];
     size_t known = 0;
@@ -98,20 +98,22 @@ const ak_trial *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u)
                                                                             : NULL;
 }
 
-ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *trial, ak_error *err)
+ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_result *result,
+                               ak_error *err)
 {
     char key[2 * AK_HASH_BYTES];
     if (!outcome_key(key, u) || ak_map_get(NULL, pool->outcome_of, key)) {
         return AK_OK;
     }
     AK_DO(AK_GROW(pool->outcomes, &pool->outcome_capacity, pool->outcome_count + 1, err));
-    ak_trial made = {0};
+    ak_pool_outcome made = {.waited = result->waited};
     ak_status status = AK_OK;
-    AK_TRY(ak_trial_copy_fields(&made, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err));
+    AK_TRY(ak_trial_copy_fields(&made.trial, &result->trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE,
+                                err));
     AK_TRY(ak_map_put(pool->outcome_of, key, pool->outcome_count, err));
     pool->outcomes[pool->outcome_count++] = made;
     return AK_OK;
 out:
-    ak_trial_clear(&made);
+    ak_trial_clear(&made.trial);
     return status;
 }

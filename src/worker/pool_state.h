@@ -131,6 +131,12 @@ typedef enum ak_device_state {
     AK_DEVICE_GIVEN_UP /* it died too often, or could not be opened */
 } ak_device_state;
 
+/* What is known of code that was checked and run. */
+typedef struct ak_pool_outcome {
+    ak_trial trial;
+    bool waited; /* as in ak_result */
+} ak_pool_outcome;
+
 /* One device and its worker. The home makes all measurements whose results are reported. */
 typedef struct ak_pool_device {
     ak_pool_worker worker;
@@ -194,7 +200,7 @@ struct ak_pool {
     size_t job_count, job_capacity;
     ak_result *results; /* not given out yet */
     size_t result_count, result_capacity, result_first;
-    ak_trial *outcomes; /* results for equal code that is checked and run in the same way */
+    ak_pool_outcome *outcomes; /* results for equal code that is checked and run in the same way */
     size_t outcome_count, outcome_capacity;
     ak_map *outcome_of; /* key: outcome_key in pool_outcome.c */
     int64_t next_request;
@@ -286,9 +292,9 @@ ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, con
 
 /* Returns the outcome of an earlier trial of the same code that was checked and run in the same
    way; NULL if there is none. The pointer is valid until the next outcome is kept. */
-const ak_trial *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u);
+const ak_pool_outcome *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u);
 /* Keeps a copy of the outcome of a unit's trial, unless one is kept already or must not be. */
-ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *trial,
+ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_result *result,
                                ak_error *err);
 
 /* pool_fleet.c */

@@ -25,5 +25,15 @@ complete_words tune matmul --llm-share ""
 complete_words history --status w
 complete_words tune matmul --evals ""
 complete_words tune matmul --strat
+echo "-- bash makes three words of what has a colon"
+complete_words tune matmul --device sim
+complete_words tune matmul --device sim :
+complete_words tune matmul --device sim : fi
+complete_words tune matmul --device = cuda :
+complete_words tune matmul --device cuda : 0 --strategy po
+complete_words tune matmul --llm openai : gpt
+complete_words tune ./a : b
+COMP_WORDBREAKS=${COMP_WORDBREAKS//:} complete_words tune matmul --device cuda:
+echo "-- other shells"
 autokernel help --format zsh | grep -c -- '--protocol) values=( interleaved burst sustained )'
 autokernel help --format fish | grep -- "_in tune' -l protocol " | grep -o -- "-f -a '[^']*'"

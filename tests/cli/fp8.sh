@@ -24,7 +24,7 @@ wrong() {
   rm -rf mine; cp -r "$kernels/matmul_fp8" mine; sed -i 's/"name": "matmul_fp8"/"name": "mine"/' mine/problem.json
   sed "$1" "mine/$2" >changed; cmp -s changed "mine/$2" && echo "nothing changed"; mv changed "mine/$2"
   autokernel check ./mine --impl host --config default --size $small --set c_type=e4m3,scales=rows --quiet 2>&1 |
-    grep -e '^wrong' -e 'tolerance of' -e 'must give' | sed 's/\[[0-9]*\].*//; s/  */ /g'
+    grep -e '^wrong' -e 'tolerance of' -e 'must give' | sed 's/\[[0-9,]*\].*//; s/  */ /g'
 }
 wrong 's/byte < 126 ? byte : 126/byte < 126 ? byte : 127/' host.c
 wrong 's/magnitude + 0x7FFFF + (magnitude >> 20 \& 1)/magnitude/' host.c

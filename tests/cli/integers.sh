@@ -126,6 +126,7 @@ pass -1
 alter() { # FILE SED...: the folder with changes
     rm -rf other && cp -r "$1" other && shift
     sed -i "s/\"name\": \"[a-z]*\", \"sizes\"/\"name\": \"other\", \"sizes\"/; $1" other/problem.json
+    sed -i 's/^void prefix(const uint32_t \*x, int64_t/typedef uint32_t in;\ntypedef int64_t out;\nvoid prefix(const in *x, out/' other/*.c
     autokernel check ./other --configs 1 --quiet 2>&1 | grep '^autokernel'
 }
 alter blur 's/uniform(0,255)/uniform(-1,1)/'

@@ -22,3 +22,11 @@ try matmul --size 9223372036854775807
 try matmul --size 99999999999999999999
 try matmul_act --set activation=rleu
 try matmul_act --set color=red
+echo "-- one of the lists; a folder of that name is a kernel"
+autokernel list backends | cut -d' ' -f1-3
+autokernel list formats --json | tr -d ' \n' | grep -o '^{"[a-z]*":'
+autokernel list strategies --size 64
+autokernel list strategys
+mkdir formats
+autokernel list formats
+echo "exit $?"

@@ -79,9 +79,9 @@ mkdir hand
       echo '{"proposals": [{"hypothesis": "", "expected_gain_pct": 5, "parent": null, "changes": {"x": '${n#000}', "y": 3, "z": "a"}}]}' >hand/$n.reply.json
   done ) &
 cp "$TESTS"/../data/recordings/tiny.json .
-autokernel tune tiny.json --device sim --strategy hybrid --generations 2 --batch 1 --evals 8 --llm file:hand 2>&1 >/dev/null | grep 'question'
+autokernel tune tiny.json --device sim --strategy hybrid --generations 2 --batch 1 --evals 8 --llm file:hand --archive hand.db 2>&1 >/dev/null | grep 'question'
 wait
-autokernel llm show | grep '^generation\|accepted'
+autokernel llm show --archive hand.db | grep '^generation\|accepted'
 # The brief of a recording names the device and the size that it states.
 autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 2>&1 >/dev/null | grep 'question'
 grep -A2 '^Kernel' study/0001.expired.md
@@ -90,3 +90,20 @@ autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --b
 autokernel llm show --archive late.db | grep '^generation'
 autokernel llm show --archive late.db --json | grep -o '"input_tokens":[a-z0-9]*'
 autokernel stats tiny --device sim --archive late.db | grep 'question'
+# The price of such a question is the most that it can have cost; that of one that the server refused is none.
+price() {
+    python3 - "$1" "$2" <<'P'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db:
+    db.execute("UPDATE calls SET cost_usd = ?", sys.argv[2:])
+P
+}
+cp late.db refused.db
+price late.db 0.02
+price refused.db 0
+price hand.db 0.02
+for archive in late.db refused.db; do
+    autokernel llm show --archive $archive | grep '^generation'
+    autokernel stats tiny --device sim --archive $archive | grep 'question'
+done
+autokernel stats tiny --device sim --archive hand.db | grep 'question'

@@ -252,3 +252,38 @@ __kernel void typed(__global const uchar *a, __global const char *b, __constant 
 C
 autokernel new kernel typed --from typed.cl >/dev/null
 types
+echo "-- what a kernel reads first is inout, but not what it has written before"
+access() { autokernel new kernel reads --from "$1" >/dev/null; tr -d ' \n' <reads/problem.json | grep -oE '"name":"[a-z_]*","dtype"[^}]*"access":"[a-z]*"|"bytes":"[^"]*"' | sed 's/,.*,/ /'; rm -r reads; }
+cat >reads.c <<'C'
+#include <string.h>
+void axpy(const float *x, float *y, float *in, float *z, float *w, float *last, float *sum, float a, int n)
+{
+    *last = 0;
+    memset(sum, 0, sizeof *sum * n);
+    for (int i = 0; i < n; i++) {
+        y[i] += a * x[i];
+        in[i] = 2 * in [ i ];
+        z[n - 1 - i] = 0;
+        z[i] += x[i];
+        sum[i] += x[i];
+        w[n - 1 - i] = x[i] == a;
+        *last = x[i];
+    }
+}
+C
+access reads.c
+echo '__global__ void count(const int *x, int *bins, int n) { atomicAdd(&bins[x[threadIdx.x]], 1); }' >reads.cu
+access reads.cu
+echo 'kernel void count(global const int *x, global int *bins, int n) { atomic_add(bins + x[get_global_id(0)], 1); }' >reads.cl
+access reads.cl
+echo "-- a folder whose kernel has another name, or takes other types"
+autokernel new kernel named --from reads.c >/dev/null
+sed -i 's/"axpy",/"axpi",/' named/host.json
+run autokernel list ./named
+sed -i 's/"axpi",/"axpy",/; s/float \*z/double *z/' named/host.json named/reads.c
+run autokernel list ./named
+sed -i 's/double \*z/REAL *z/' named/reads.c
+autokernel list ./named | grep -c '^named '
+autokernel new kernel counts --from reads.cu >/dev/null
+sed -i 's/int n/long long n/' counts/reads.cu
+run autokernel list ./counts --device cuda:H200

@@ -156,3 +156,12 @@ python3 -m venv --without-pip bare 2>/dev/null
 echo 'def scale(X, Y): return 2 * X + Y' >mine/base.py
 AUTOKERNEL_PYTHON=$PWD/bare/bin/python refused '{"name": "x", "python": "base.py:scale"}' | sed 's#needs NumPy.*#needs NumPy ...#'
 AUTOKERNEL_PYTHON=/nowhere/python refused '{"name": "x", "python": "base.py:scale"}'
+echo "-- another text or file has another version"
+versions() { autokernel compare ./m --size 1000 --time 0.1s --json | grep -oE '"version": ?"(C file|library) [0-9a-f]{8}"' | sort -u; }
+baselines "$naive, $library"
+versions >before
+versions | cmp - before && echo "the same"
+sed -i 's/2 \* x/2.0f * x/; s/z\[i\] =/z[i] = 0 +/' m/naive.c
+versions | grep -vxFf before | grep -o 'C file'
+gcc -O0 -shared -fPIC library.c -o m/libmine.so
+versions | grep -vxFf before | grep -o 'library'

@@ -57,3 +57,10 @@ ls | grep -c other
 run=$(grep -o '"run":"[0-9a-f]*"' own.json | cut -d'"' -f4)
 autokernel report "$run" | grep ' a check refuted'
 autokernel report "$run" --format json | grep -c "a check refuted the best configuration"
+autokernel history --runs | grep -c "$run: a check refuted the best configuration"
+autokernel history --runs --json | tr -d ' \n' | grep -oE '"refuted":"acheckrefuted'
+autokernel compare "$run" "$run" | grep -oE '^ *[AB] +a check refuted the best configuration'
+autokernel compare "$run" | grep -cE "^ *$run +a check refuted the best configuration"
+autokernel compare "$run" --format json | tr -d ' \n' | grep -o '"ms":null'
+many=$(autokernel history --runs --json | tr -d ' \n' | grep -oE '"id":"[0-9a-f]*"[^{}]*"many_sizes":true' | cut -d'"' -f4)
+autokernel report "$many" | grep -oE 'a check refuted the best configuration at n=[0-9]+'

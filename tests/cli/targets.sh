@@ -81,3 +81,13 @@ ship --format c
 ls double_f32 | paste -sd ' '
 ship --format c --force
 grep -c 'c: mine' double_f32/double_f32.c
+echo "-- another task of the same kernel"
+autokernel tune ./double --sizes '100;200' --evals 2 --finish-time 0.02 --libraries none --dispatch 1 --quiet >/dev/null 2>&1
+autokernel export ./double --format dispatch | head -n 1
+autokernel export ./double --format dispatch | head -n 1
+sed -i 's/"dtype":[^,]*,/"dtype": "bf16",/' dispatch.json
+autokernel export ./double --format dispatch; echo "exit $?"
+autokernel export ./double --format dispatch --force | head -n 1
+autokernel export ./double --size 100 | head -n 1
+autokernel export ./double --size 200; echo "exit $?"
+autokernel export ./double --size 200 --output 200.json | head -n 1

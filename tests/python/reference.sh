@@ -134,8 +134,16 @@ baseline() {
     grep -qE -- "$1" log || { echo "base.py:$2: expected: $1"; cat log; bad=1; }
 }
 for name in in_place returns named; do
-    baseline "^base \(own\) Python function, NumPy 2.2.6 +[0-9.]+ " $name
+    baseline "^base \(own\) Python [0-9a-f]{8}, NumPy 2.2.6 +[0-9.]+ " $name
 done
+# Its version changes with the modules that it imports.
+version() { baseline "^base \(own\) Python [0-9a-f]{8}, NumPy 2.2.6 +[0-9.]+ " named; grep -oE "Python [0-9a-f]{8}" log; }
+sed -i '1i import beside' mine/base.py
+echo "A = 1" >mine/beside.py
+first=$(version) again=$(version)
+echo "A = 2" >mine/beside.py
+[ -n "$first" ] && [ "$first" = "$again" ] && [ "$first" != "$(version)" ] || { echo "the version of a baseline: $first"; bad=1; }
+sed -i 1d mine/base.py
 baseline "^base .* failed .*Z\[0\]" wrong
 baseline "^base .* failed +base.py:9: " raises
 baseline "^base .* failed +base.py: Z has the shape \(63,\); it should be \(64,\)" short
@@ -143,7 +151,7 @@ baseline "^autokernel: .*the parameter W of odd is neither" odd
 baseline "^base .* failed +the Python baseline ended: exit code 3" dies
 baseline "^autokernel: .*base.py defines no function nothing" nothing
 # Confined: the result is right only if nothing was reached.
-baseline "^base \(own\) Python function, NumPy 2.2.6 +[0-9.]+ " spies
+baseline "^base \(own\) Python [0-9a-f]{8}, NumPy 2.2.6 +[0-9.]+ " spies
 [ -e "$scratch/made" ] || [ -e mine/made ] || [ -e /dev/shm/autokernel-made ] && { echo "a baseline wrote a file"; bad=1; }
 baseline "^base .* failed +base.py:2[0-9]: RuntimeError: the back end failed; it wanted to start a process \\(gcc\\), which a baseline may not: " compiles
 
@@ -190,5 +198,5 @@ bytes "the reference gives [0-9]+ at Y\[[0-9]+\] \(n=64\); results of u8 are who
 bytes "refuses the reference itself, rounded to u8: Y\[[0-9]+\] is [0-9]+ instead of [0-9]+\.5" ":fractions"
 sed -i 's#"reference": .*#"reference": "reference.py", "baselines": [{"name": "base", "python": "base.py:half"}],#' bytes/problem.json
 "$executable" compare ./bytes --time 0.2s >log 2>&1
-grep -qE "^base \(own\) Python function, NumPy 2.2.6 +[0-9.]+ " log || { echo "a baseline of bytes"; cat log; bad=1; }
+grep -qE "^base \(own\) Python [0-9a-f]{8}, NumPy 2.2.6 +[0-9.]+ " log || { echo "a baseline of bytes"; cat log; bad=1; }
 exit $bad

@@ -780,8 +780,8 @@ static void a_wrong_referee_is_refused(void **state)
     static const struct {
         const char *fault, *reason;
     } wrong[] = {
-        {"small_bad_reference", "at M=1,N=1,K=1 the device's reference has C[0] ="},
-        {"large_bad_reference", "at M=16,N=4096,K=256 the device's reference has C[65535] ="},
+        {"small_bad_reference", "at M=1,N=1,K=1 the device's reference has C[0,0] ="},
+        {"large_bad_reference", "at M=16,N=4096,K=256 the device's reference has C[15,4095] ="},
     };
     char before[1024];
     (void)state;

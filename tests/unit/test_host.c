@@ -565,6 +565,36 @@ static void a_compiler_without_a_version_is_not_available(void **state)
     assert_false(ak_host_available(NULL, path));
 }
 
+/* A compiler whose version was killed, or did not come in time, is not taken for another one: its
+   name says what it is, and no result is archived that does not know its compiler. */
+static void a_compiler_that_does_not_answer_is_not_guessed(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    char path[AK_PATH_MAX], version[64], *kept = ak_strdup(getenv("PATH"));
+    static const char silent[] = "#!/bin/sh\n[ \"$1\" = --version ] && kill -KILL $$\n"
+                                 "PATH=/usr/bin:/bin\nexec clang \"$@\"\n";
+    json_t *environment = NULL;
+    const bool clang = ak_host_available(NULL, "clang");
+    assert_int_equal(ak_fs_join(path, fixture_folder, "clang", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(path, silent, strlen(silent), NULL), AK_OK);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_false(ak_host_compiler_version(version, sizeof version, path));
+    assert_true(ak_host_available(NULL, path));
+    if (clang) {
+        use_source("void ak_kernel(const ak_host_call *c)\n{\n    (void)c;\n}\n");
+        ak_compile_result result = compile_with(path, 60 * AK_SECOND_NS);
+        assert_int_equal(result.status, AK_TRIAL_OK);
+        ak_compile_result_clear(&result);
+    }
+    (void)setenv("PATH", fixture_folder, 1);
+    assert_int_equal(ak_host_environment(&environment, "host", &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "'clang --version' gave no answer within 30 s"));
+    (void)setenv("PATH", kept, 1);
+    assert_int_equal(unlink(path), 0);
+    ak_free(kept);
+}
+
 static void equal_code_has_equal_hashes(void **state)
 {
     (void)state;
@@ -1179,6 +1209,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_read_unnoticed),
         cmocka_unit_test(a_missing_compiler_is_said),
         cmocka_unit_test(a_compiler_without_a_version_is_not_available),
+        cmocka_unit_test(a_compiler_that_does_not_answer_is_not_guessed),
         cmocka_unit_test(equal_code_has_equal_hashes),
         cmocka_unit_test(other_code_has_another_hash_wherever_it_lies),
         cmocka_unit_test(mathematics_is_callable),

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "pool_fixture.h"
+#include "worker/pool_state.h"
 #include "worker/process.h"
 
 /* Time limit of a launch, for a slow and busy machine. A hang ends earlier, because submit() says
@@ -235,6 +236,27 @@ static void equal_code_is_measured_once(void **state)
                         first.trial.sample_count * sizeof(double));
     ak_result_clear(&first);
     ak_result_clear(&second);
+}
+
+/* A time that has waits for a processor has them for each configuration that gets it. */
+static void equal_code_has_waited_as_long(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("5000");
+    ak_pool *pool = open_pool(task, NULL);
+    submit(pool, task, AK_JOB_TRIAL, MODE_OK);
+    ak_result first = wait_one(pool);
+    assert_int_equal(pool->outcome_count, 1);
+    assert_int_equal(pool->outcomes[0].waited, first.waited);
+    pool->outcomes[0].waited = !first.waited;
+    submit(pool, task, AK_JOB_TRIAL, MODE_SAME);
+    ak_result second = wait_one(pool);
+    assert_true(second.trial.same_code);
+    assert_int_equal(second.waited, !first.waited);
+    ak_result_clear(&first);
+    ak_result_clear(&second);
+    ak_pool_close(pool);
+    ak_task_close(task);
 }
 
 /* Writes the fixture's space with other texts in the place of one. */
@@ -823,6 +845,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_hang_costs_its_time_out),
         cmocka_unit_test(a_check_covers_the_edge_cases),
         cmocka_unit_test(equal_code_is_measured_once),
+        cmocka_unit_test(equal_code_has_waited_as_long),
         cmocka_unit_test(equal_code_that_is_run_otherwise_is_measured_again),
         cmocka_unit_test(equal_code_with_equal_launches_is_measured_once),
         cmocka_unit_test(an_exchanged_artifact_is_not_run),

@@ -194,6 +194,19 @@ static void test_unfinished(void **state)
     const ak_archive_filter all = {.limit = 1};
     assert_ok(ak_archive_runs_json(&text, &matched, f->archive, &all, err));
     assert_non_null(strstr(text, "\"trials\":10"));
+    assert_non_null(strstr(text, "\"best_ms\":1.9,"));
+    ak_text_free(text);
+    /* A check that belongs to no run refutes the fastest, so the next one is the best. */
+    ak_trial trial = literal_trial("MR=6,KC=256,cc=gcc", 0);
+    trial.environment = (char *)"ee00";
+    trial.status = AK_TRIAL_WRONG_RESULT;
+    (void)add_trial(f->archive, trial);
+    report = json_report(f->archive);
+    assert_string_equal(json_string_value(at(at(report, "best"), "config")), "MR=6,KC=128,cc=gcc");
+    json_decref(report);
+    assert_ok(ak_archive_runs_json(&text, &matched, f->archive, &all, err));
+    assert_non_null(strstr(text, "\"best_ms\":2.0,"));
+    assert_non_null(strstr(text, "\"refuted\":null"));
     ak_text_free(text);
 }
 

@@ -56,9 +56,12 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
 /* Gives the compiler for a space that names none: the first of cc, gcc and clang that is
    installed. */
 ak_status ak_host_compiler(const char **out, ak_error *err);
-/* Gives the first line of `compiler --version`; "" if it cannot be run. A process asks each
-   compiler once, and again when its file has changed. Any thread may call this. */
-void ak_host_compiler_version(char *out, size_t bytes, const char *compiler);
+/* Gives the first line of `compiler --version`; "" if it cannot be run. Returns false if it could
+   be run and gave no answer, so that nothing is known of it. A process asks each compiler once, and
+   again when its file has changed or it gave no answer. Any thread may call this. */
+bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler);
+/* Does the same for what must not be guessed; fails if there was no answer. */
+ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak_error *err);
 
 /* host_own.c: the baselines that a problem brings ("baselines" of problem.json). own.c runs them.
  */

@@ -21,8 +21,9 @@
 #include "base/asset.h"
 #include "base/clock.h"
 
-#define LOG_MAX            (64u << 10)
-#define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
+#define LOG_MAX (64u << 10)
+/* As long as a worker may take to start: a busy machine takes seconds to load clang. */
+#define VERSION_TIMEOUT_NS (30 * AK_SECOND_NS)
 /* Limits for references and baselines. */
 #define OWN_TIMEOUT_NS (120 * AK_SECOND_NS)
 #define OWN_MEMORY_MAX ((size_t)4 << 30)
@@ -35,13 +36,13 @@
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
-/* A compiler that cannot even report its version would cost each configuration its time-out. */
+/* A compiler that fails to report its version would fail for each configuration, too. One that gave
+   no answer is there: ak_host_environment refuses to go on without the answer. */
 bool ak_host_available(void *context, const char *compiler)
 {
     char version[16];
     (void)context;
-    ak_host_compiler_version(version, sizeof version, compiler);
-    return version[0] != 0;
+    return !ak_host_compiler_version(version, sizeof version, compiler) || version[0] != 0;
 }
 
 ak_status ak_host_compiler(const char **out, ak_error *err)
@@ -58,19 +59,21 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
                    "folder to PATH");
 }
 
-static void ask_version(char *out, size_t bytes, const char *compiler)
+/* Returns false if the compiler gave no answer: time ran out, or a signal ended it. */
+static bool ask_version(char *out, size_t bytes, const char *compiler)
 {
     const char *const argv[] = {compiler, "--version", NULL};
     /* On stderr the loader complains of LD_PRELOAD, and a shell of the locale. */
     const ak_proc_spec spec = {
         .argv = argv, .timeout_ns = VERSION_TIMEOUT_NS, .output_max = 4096, .only_stdout = true};
-    ak_proc_result result = {0};
-    if (ak_compile_run(&result, spec, NULL, NULL, NULL) == AK_OK) {
-        if (result.exit_code == 0) {
-            (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
-        }
-        ak_proc_result_clear(&result);
+    AK_AT_END(ak_proc_result_clear) ak_proc_result result = {0};
+    if (ak_compile_run(&result, spec, NULL, NULL, NULL) != AK_OK) {
+        return true;
     }
+    if (result.exit_code == 0) {
+        (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
+    }
+    return !result.timed_out && result.signal == 0;
 }
 
 /* A compiler's version, and the state of its file when it was asked. If the file is a script, a
@@ -91,7 +94,7 @@ static bool is_same(const answer *a, const char *path, const struct stat *file)
 /* The version is asked for by the facts of the device, by its description and for each
    configuration's compiler, and clang takes 20 ms to answer. So answers are kept until the process
    ends or the file changes. */
-void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
+bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */
     static answer answers[ANSWERS];
@@ -99,8 +102,9 @@ void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
     char path[AK_PATH_MAX];
     struct stat file;
     out[0] = 0;
+    bool answered = true;
     if (!ak_fs_which(path, compiler) || stat(path, &file) != 0) {
-        return;
+        return true;
     }
     (void)pthread_mutex_lock(&lock);
     answer *found = NULL;
@@ -110,13 +114,26 @@ void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
     if (found == NULL) {
         found = &answers[next++ % ANSWERS];
         *found = (answer){.file = file};
-        ask_version(found->version, sizeof found->version, compiler);
+        answered = ask_version(found->version, sizeof found->version, compiler);
         /* A compiler that did not answer is asked again, because the machine may have been too
            busy. */
         (void)snprintf(found->path, sizeof found->path, "%s", found->version[0] == 0 ? "" : path);
     }
     (void)snprintf(out, bytes, "%s", found->version);
     (void)pthread_mutex_unlock(&lock);
+    return answered;
+}
+
+ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak_error *err)
+{
+    return ak_host_compiler_version(out, bytes, compiler)
+               ? AK_OK
+               : ak_fail(
+                     err, AK_UNAVAILABLE,
+                     "'%.100s --version' gave no answer within %d s, or was killed, and results "
+                     "belong to a version: try again when this machine is less busy, or take "
+                     "the compiler out of PATH",
+                     compiler, (int)(VERSION_TIMEOUT_NS / AK_SECOND_NS));
 }
 
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err)
@@ -144,10 +161,9 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
     (void)snprintf(call, sizeof call, "    (void)%s(", name);
     launch = strstr(text, "#line 1 \"Launch\"\n");
     if (launch != NULL && strstr(launch, call) != NULL) {
-        (void)snprintf(why, bytes,
-                       "the source defines no function %.48s, which \"KernelName\" names; Fortran "
-                       "needs bind(c)",
-                       name);
+        (void)snprintf(
+            why, bytes, "the source defines no function %.48s, which \"KernelName\" names%s", name,
+            strstr(text, AK_FORTRAN_BEGIN "\n") == NULL ? "" : "; Fortran needs bind(c)");
     }
     ak_free(text);
 }
@@ -226,13 +242,18 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 #define LINK "-Wl,-z,relro,-z,now,--build-id=none"
 #endif
 
-/* Returns whether a compiler is clang or made of it: these have an assembler of their own. */
+/* Returns whether a compiler is clang or made of it: these have an assembler of their own. If it
+   does not say its version, its name decides. */
 static bool is_clang(const char *compiler)
 {
     static const char *const names[] = {"clang", "LLVM", "oneAPI"};
     char version[VERSION_BYTES];
     bool is = false;
-    ak_host_compiler_version(version, sizeof version, compiler);
+    (void)ak_host_compiler_version(version, sizeof version, compiler);
+    if (version[0] == 0) {
+        const char *slash = strrchr(compiler, '/');
+        (void)snprintf(version, sizeof version, "%s", slash == NULL ? compiler : slash + 1);
+    }
     for (size_t i = 0; i < AK_COUNT(names); i++) {
         is = is || strstr(version, names[i]) != NULL;
     }
@@ -429,7 +450,7 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
     const int64_t identity[] = {(int64_t)file.st_dev, (int64_t)file.st_ino, (int64_t)file.st_size,
                                 (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
     AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
-    ak_host_compiler_version(version, sizeof version, argv[0]);
+    const bool answered = ak_host_compiler_version(version, sizeof version, argv[0]);
     ak_hasher *hasher = ak_hasher_new();
     ak_hasher_add(hasher, source, length);
     ak_hasher_add_text(hasher, path);
@@ -448,7 +469,7 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
     }
     ak_free(source);
     ak_compile_cache_find(out, "host", hasher);
-    out->usable = out->usable && known;
+    out->usable = out->usable && known && answered;
     return AK_OK;
 }
 

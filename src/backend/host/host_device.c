@@ -24,7 +24,8 @@
 #define L2_FALLBACK  (256 << 10)
 #define L3_FALLBACK  (4 << 20)
 
-static const char *const compilers[] = {"gcc", "clang", NULL};
+static const char *const compilers[] = {"gcc", "clang"};
+enum { COMPILERS = AK_COUNT(compilers) };
 
 int ak_host_cpus(void)
 {
@@ -208,9 +209,12 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
    Vendor libraries take no part in a trial; a comparison names their versions. */
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
 {
-    char name[128];
+    char name[128], version[COMPILERS][128];
     struct utsname system;
     cpu_name(name, sizeof name);
+    for (size_t i = 0; i < COMPILERS; i++) {
+        AK_DO(ak_host_need_version(version[i], sizeof version[i], compilers[i], err));
+    }
     json_t *versions = json_object();
     json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I}", "backend", "host", "device",
                                device, "name", name, "cpus", ak_host_cpus(), "vector_bytes",
@@ -222,10 +226,8 @@ ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
                ak_json_set_text(object, "machine", system.machine);
     }
     good = good && ak_json_set_text(object, "libc", gnu_get_libc_version());
-    for (size_t i = 0; good && compilers[i] != NULL; i++) {
-        char version[128];
-        ak_host_compiler_version(version, sizeof version, compilers[i]);
-        good = version[0] == 0 || ak_json_set_text(versions, compilers[i], version);
+    for (size_t i = 0; good && i < COMPILERS; i++) {
+        good = version[i][0] == 0 || ak_json_set_text(versions, compilers[i], version[i]);
     }
     good = ak_json_set(object, "compilers", versions) && good;
     return ak_json_give(out, object, good, err);

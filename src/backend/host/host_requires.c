@@ -271,7 +271,7 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     }
     AK_TRY(read_source(&targets, &options, job, err));
     AK_TRY(add_targets(features, &here, &targets, &options, err));
-    ak_host_compiler_version(version, bytes, options.compiler);
+    AK_TRY(ak_host_need_version(version, bytes, options.compiler, err));
     bool good = uname(&system) == 0 && ak_json_set_text(needs, "os", system.sysname) &&
                 ak_json_set_text(needs, "architecture", system.machine) &&
                 ak_json_set(needs, "cpu_features", json_incref(features)) &&

@@ -10,16 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/compile.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_runner.h"
 #include "backend/sandbox.h"
 #include "backend/script.h"
-#include "base/dl.h"
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "base/dl.h"
+#include "base/fs.h"
+#include "base/hash.h"
 
 #define SCRIPT  "src/backend/host/own_worker.py"
 #define OPEN_NS (60 * AK_SECOND_NS)
 #define RUN_NS  (60 * AK_SECOND_NS)
+#define DIGITS  8 /* of a hash that a version shows */
 
 struct ak_baseline {
     void (*kernel)(const ak_host_call *call);
@@ -63,8 +68,22 @@ static ak_status fail_loading(const char *what, const char *path, ak_error *err)
     return ak_fail(err, AK_INVALID, "%.80s cannot be loaded: %.200s", what, ak_dl_error(path));
 }
 
-/* Loads the library so that the artifact finds the function there. */
-static ak_status load_library(const ak_runner_page *page, ak_error *err)
+/* Writes the version of machine code: what it is, and the beginning of the hash of its file, since
+   results belong to one state of it. */
+static void name_version(char *version, size_t bytes, const char *what, const char *path)
+{
+    AK_FREED char *file = NULL;
+    size_t length = 0;
+    char hash[AK_HASH_BYTES] = "";
+    if (ak_fs_read(&file, &length, path, AK_ARTIFACT_MAX, NULL) == AK_OK) {
+        ak_hash_text(hash, file, length);
+    }
+    (void)snprintf(version, bytes, "%s%s%.*s", what, hash[0] == 0 ? "" : " ", DIGITS, hash);
+}
+
+/* Loads the library so that the artifact finds the function there, and writes the path of its
+   file. */
+static ak_status load_library(char path[AK_PATH_MAX], const ak_runner_page *page, ak_error *err)
 {
     void *library = dlopen(page->library, RTLD_NOW | RTLD_GLOBAL);
     const bool named = strchr(page->library, '/') == NULL; /* the system looks for it */
@@ -75,16 +94,21 @@ static ak_status load_library(const ak_runner_page *page, ak_error *err)
                        named ? "; one of the kernel's folder is named ./" : "",
                        named ? page->library : "");
     }
-    return dlsym(library, page->symbol) != NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%.160s has no function %s", page->library, page->symbol);
+    void *function = dlsym(library, page->symbol);
+    if (function == NULL) {
+        return ak_fail(err, AK_INVALID, "%.160s has no function %s", page->library, page->symbol);
+    }
+    ak_dl_path(path, AK_PATH_MAX, function);
+    return AK_OK;
 }
 
 static ak_status own_open(ak_baseline *b, char *version, size_t bytes,
                           const ak_baseline_setup *setup, ak_error *err)
 {
     const ak_runner_page *page = setup->page;
-    AK_DO(page->library[0] != 0 ? load_library(page, err) : AK_OK);
+    char path[AK_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s", page->artifact);
+    AK_DO(page->library[0] != 0 ? load_library(path, page, err) : AK_OK);
     void *artifact = dlopen(page->artifact, RTLD_NOW | RTLD_LOCAL);
     if (artifact == NULL) {
         return fail_loading(page->baseline, page->artifact, err);
@@ -95,7 +119,7 @@ static ak_status own_open(ak_baseline *b, char *version, size_t bytes,
                        "it defines no ak_kernel: name a \"function\" and its \"arguments\"");
     }
     memcpy(&b->kernel, &kernel, sizeof kernel);
-    (void)snprintf(version, bytes, "%s", page->library[0] != 0 ? "library" : "C file");
+    name_version(version, bytes, page->library[0] != 0 ? "library" : "C file", path);
     return AK_OK;
 }
 
@@ -130,7 +154,8 @@ static ak_status python_open(ak_baseline *b, char *version, size_t bytes,
     ak_status status = AK_OK;
     AK_TRY(ak_json_read(&message, setup->page->artifact, err));
     AK_TRY(ak_script_ask(&reply, &b->script, message, OPEN_NS, err));
-    (void)snprintf(version, bytes, "Python function, NumPy %.16s", ak_json_text_at(reply, "numpy"));
+    (void)snprintf(version, bytes, "Python %.*s, NumPy %.16s", DIGITS,
+                   ak_json_text_at(reply, "hash"), ak_json_text_at(reply, "numpy"));
 out:
     if (status != AK_OK) {
         ak_script_end(&b->script);

@@ -11,6 +11,7 @@ import sys
 
 sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
 
+import hashlib
 import inspect
 import json
 import linecache
@@ -74,7 +75,18 @@ def open_function(request):
         elif parameter.default is parameter.empty:
             raise Wrong("%s: the parameter %s of %s is neither an argument nor a size nor an option of the problem; "
                         "there are: %s" % (file, name, task["function"], ", ".join(names)))
-    return {"numpy": np.__version__}
+    return {"numpy": np.__version__, "hash": content()}
+
+
+def content():
+    """Returns the hash of the function's file and of the modules of the kernel's folder that it has imported."""
+    hasher = hashlib.sha256(task["source"].encode())
+    folder = os.path.join(task["folder"], "")
+    files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+    for file in sorted(file for file in files if file.startswith(folder)):
+        with open(file, "rb") as module:
+            hasher.update(os.path.relpath(file, folder).encode() + b"\0" + module.read())
+    return hasher.hexdigest()
 
 
 def place(request):

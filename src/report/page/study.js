@@ -84,7 +84,8 @@ function arm_table(study) {
         ...asked ? [{name: "questions", right: true, value: (a) => a.calls_mean,
             cell: (a) => ak.number(a.calls_mean, 3)},
         {name: "$ a run", right: true, value: (a) => a.usd_mean,
-            cell: (a) => ak.number(a.usd_mean, 3)}] : [],
+            cell: (a) => (a.usd_mean > 0 && a.tokens_mean === null ? "at most " : "") +
+                ak.number(a.usd_mean, 3)}] : [],
     ], study.arms, {caption: "What each arm reached; means over its runs", sort: [2, true]}).element;
 }
 

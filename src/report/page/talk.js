@@ -80,7 +80,10 @@ function draw_call(call, texts) {
     const tokens = [["in", call.input_tokens], ["cached", call.cached_tokens],
         ["out", call.output_tokens], ["reasoning", call.reasoning_tokens]]
         .filter(([, n]) => n > 0).map(([name, n]) => `${ak.count(n)} ${name}`).join(", ");
-    const cost = typeof call.cost_usd === "number" ? `, $${call.cost_usd.toFixed(4)}` : "";
+    const uncounted = typeof call.input_tokens !== "number";
+    const cost = typeof call.cost_usd !== "number" ? ""
+        : uncounted && call.cost_usd === 0 ? ", no cost was counted"
+        : `, ${uncounted ? "at most " : ""}$${call.cost_usd.toFixed(4)}`;
     const columns = [
         {name: "verdict", value: (p) => p.verdict || ""},
         {name: "changes", value: (p) => p.changes || ""},
