@@ -273,7 +273,7 @@ bool ak_evaluator_mend_inputs(ak_evaluator *e)
     return found;
 }
 
-bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches)
+bool ak_loaded_unseen_counts(const ak_loaded *r, const double *samples_ms, size_t batches)
 {
     ak_stats before, after;
     if (r->unseen_count == 0) {
@@ -281,14 +281,7 @@ bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_
     }
     ak_stats_of(&before, samples_ms, batches);
     ak_stats_of(&after, r->unseen_ms, r->unseen_count);
-    if (after.median <= before.median) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        samples_ms[i] = r->unseen_ms[i % r->unseen_count];
-    }
-    r->unseen_times = after.median / before.median;
-    return true;
+    return after.median > before.median;
 }
 
 ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err)

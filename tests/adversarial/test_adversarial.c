@@ -381,6 +381,7 @@ static void every_honest_kernel_is_promoted(void **state)
 static void every_honest_kernel_is_accepted(void **state)
 {
     (void)state;
+    every_one_is_right("append", "host", "B=512,S=256,D=16", AK_JOB_TRIAL, 4, 1);
     /* At 96 all are also checked for the finish, below. */
     every_one_is_right("honest", "host", "96", AK_JOB_TRIAL, VARIANTS, 3);
     every_one_is_right("honest", "host", "M=130,N=70,K=33", AK_JOB_TRIAL, VARIANTS, 1);

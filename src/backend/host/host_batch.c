@@ -453,7 +453,7 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch)
 {
     const bool alone = launch->iterations == 1 || launch->stride > 0;
-    if (alone && runner->is_candidate && !withhold(runner, launch)) {
+    if (alone && (runner->is_candidate || launch->unseen) && !withhold(runner, launch)) {
         ak_outcome_refuse(out, AK_TRIAL_OUT_OF_MEMORY, "no memory to withhold its inputs");
         return;
     }
