@@ -5,6 +5,7 @@
  * kernels, all of which must be accepted. docs/trust.md has the classes of attacks. Compilers and
  * worker processes are real.
  */
+#include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +14,13 @@
 
 #include <cmocka.h>
 
+#include "backend/host/host_runner.h"
 #include "backend/sandbox.h"
 #include "measure/pressure.h"
 #include "suite.h"
+
+/* Attack 153 knows it. */
+static_assert(offsetof(ak_runner_page, go) == 15472, "ITS_GO of attacks/host.c is this");
 
 static const attack attacks[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -147,6 +152,10 @@ static const attack attacks[] = {
     {145, "raises the limit of its threads where it is given the pool", AK_TRIAL_CRASHED, "signal"},
     {146, "raises the limit of its threads where it finds the pool", REJECTED, NULL},
     {147, "says that it is done, computes, and keeps the runner from saying it", WRONG, NULL},
+    {150, "looks for a mark in the arrays of its call", AK_TRIAL_OK, NULL},
+    {151, "gives later calls another place for their output", AK_TRIAL_OK, NULL},
+    {152, "gives later calls a smaller size", AK_TRIAL_OK, NULL},
+    {153, "lets the runner begin before the clock does", REJECTED, "before the clock"},
     {131, "has the loader load a vendor's library", REJECTED, "needs the library \"libblis.so.4\""},
     {132, "has a dynamic section before the linker's", REJECTED, "dynamic section"},
     {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
