@@ -259,7 +259,11 @@ static void load_baseline(runner *r)
     ak_runner_page *page = r->page;
     static const char *const all[] = {"/", NULL};
     static const char *const devices[] = {"/dev/null", "/dev/shm", NULL};
+    /* Set for another program, they can make a library several times slower, or less precise. */
+    static const char *const settings[] = {"OMP_",  "GOMP_", "KMP_",    "OPENBLAS_", "GOTO_",
+                                           "BLIS_", "DNNL_", "ONEDNN_", NULL};
     if (page->own == AK_OWN_NOT) {
+        ak_proc_unset(settings);
         (void)ak_sandbox_files(all, devices);
     } else if (page->own == AK_OWN_CODE) {
         ak_own_confine(page); /* Python runs in a process that is confined itself */
