@@ -275,6 +275,7 @@ static ak_status confirm(comparison *d, size_t i, ak_error *err)
     if (!alive(d, i)) {
         return AK_OK;
     }
+    ak_evaluator_wipe(d->e);
     r->last = true;
     AK_DO(ak_loaded_batch(r, own, whole ? d->iterations[i] : 1, err));
     r->last = false;
@@ -311,6 +312,7 @@ static ak_status unseen_round(comparison *d, ak_error *err)
         if (!alive(d, order[k])) {
             continue;
         }
+        ak_evaluator_wipe(d->e);
         AK_DO(ak_loaded_watched(r, seen, 1, err));
         AK_DO(alive(d, order[k]) ? ak_unseen_call(r, fresh, err) : AK_OK);
         if (alive(d, order[k])) {

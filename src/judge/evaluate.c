@@ -165,7 +165,9 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     e->apart = base;
     e->apart_bytes = end - base;
     AK_DO(plan_many(&end, e, err));
+    end = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN; /* all that can be mapped */
     AK_DO(e->backend->reserve(e->device, end, err));
+    e->block_bytes = end;
     if (e->backend->map != NULL) {
         e->memory.bytes = e->backend->map(e->device);
     } else {

@@ -93,6 +93,7 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
                     .symbol = candidate->symbol};
     ak_evaluator_each_stage(e, ak_stage_forget);
     mend_all(e); /* a candidate must not be blamed for what the one before it did */
+    ak_evaluator_wipe(e);
     e->unjudged = false;
     e->aside.begin_ns = ak_clock_ns();
     e->aside.spent_ns = 0;
@@ -261,6 +262,14 @@ ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err)
         mend_all(e);
     }
     return AK_OK;
+}
+
+void ak_evaluator_wipe(ak_evaluator *e)
+{
+    if (e->memory.copy == NULL && e->memory.bytes != NULL) {
+        ak_stage_spoilt(&e->memory);
+        memset(e->memory.bytes, 0, e->block_bytes);
+    }
 }
 
 bool ak_evaluator_mend_inputs(ak_evaluator *e)

@@ -63,6 +63,7 @@ struct ak_evaluator {
     ak_stage_times preparation;
     ak_rng rng;
     unsigned round;
+    size_t block_bytes; /* of the block */
     ak_library_choice *choices;
     size_t choice_count, choice_capacity;
     int64_t weighing_ns;               /* shortest batch whose energy is measured; 0: none is */
@@ -120,6 +121,11 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
    stage that lies in the block, and the inputs with `inputs` or if that is cheap. This candidate is
    blamed for any damage. Damage is repaired, also if the candidate has failed already. */
 ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
+/* Wipes mapped memory, so that a candidate finds nothing there that another process has left, and
+   has everything put in place anew before its next use. A candidate can map all of the block, and
+   unseen inputs are unseen by its own process only: of two candidates by one author one could leave
+   its results for the other. */
+void ak_evaluator_wipe(ak_evaluator *e);
 /* If an input was changed, has all inputs restored before their next use, and returns true. Blames
    no candidate. */
 bool ak_evaluator_mend_inputs(ak_evaluator *e);

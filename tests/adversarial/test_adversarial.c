@@ -246,6 +246,14 @@ static const attack stream[] = {
     {2, "does so where its inputs are in the cache", REJECTED, NULL},
 };
 
+/* The same, of results that other processes have left. */
+static const attack heirs[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "leaves its sums for others", REJECTED, NULL},
+    {2, "writes those that another has left", REJECTED, NULL},
+    {3, "does so, too", REJECTED, NULL},
+};
+
 /* The same, in batches of one call. */
 static const attack one_call[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -333,6 +341,7 @@ static void nobody_is_faster_on_what_it_has_seen(void **state)
     (void)state;
     try_attacks("replay", "host", replay, sizeof replay / sizeof replay[0], 1);
     try_attacks("stream", "host", stream, sizeof stream / sizeof stream[0], 1);
+    try_attacks("heirs", "host", heirs, sizeof heirs / sizeof heirs[0], 1);
     for (int i = 0; i < 3; i++) {
         try_attacks("one_call", "host", one_call, sizeof one_call / sizeof one_call[0], 1);
     }
