@@ -252,6 +252,8 @@ static const attack heirs[] = {
     {1, "leaves its sums for others", REJECTED, NULL},
     {2, "writes those that another has left", REJECTED, NULL},
     {3, "does so, too", REJECTED, NULL},
+    {4, "looks for a mark in the offset of the block, and leaves one", AK_TRIAL_OK, NULL},
+    {5, "looks for it, too", AK_TRIAL_OK, NULL},
 };
 
 /* The same, in batches of one call. */

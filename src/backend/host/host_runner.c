@@ -734,6 +734,19 @@ static bool read_descriptor(int *out, const char *text)
     return fine && fcntl(*out, F_GETFD) >= 0;
 }
 
+/* Opens the block once more in place of the worker's descriptor, whose offset all runners share: it
+   could hold a number for the next process of a candidate. */
+static void open_anew(int fd)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int own = open(path, O_RDWR | O_CLOEXEC);
+    if (own >= 0) {
+        (void)dup2(own, fd);
+        (void)close(own);
+    }
+}
+
 int ak_runner_main(int argc, char **argv)
 {
     int block_fd, page_fd;
@@ -745,6 +758,7 @@ int ak_runner_main(int argc, char **argv)
     (void)fcntl(AK_PROC_REQUEST_FD, F_SETFD, FD_CLOEXEC);
     (void)fcntl(AK_PROC_REPLY_FD, F_SETFD, FD_CLOEXEC);
     ak_proc_own_program();
+    open_anew(block_fd);
     runner r = {.block_fd = block_fd};
     void *page = mmap(NULL, sizeof *r.page, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
     if (page == MAP_FAILED) {

@@ -1,7 +1,8 @@
 /* Kernels that leave their sums in the last part of the block, which the processes of all
    candidates share, and look there for those of earlier ones: 0 honest, 1 the first, 2 and 3 its
    heirs, which are other code. Inputs that are unseen by their own process need not be unseen by
-   others. */
+   others. 4 and 5 leave
+   a mark in the offset of the block's descriptor, and are honest where they find none. */
 #include <elf.h>
 #include <math.h>
 #include <stdlib.h>
@@ -110,7 +111,7 @@ typedef struct kept {
     float y[ROWS];
 } kept;
 
-static uint64_t key_of(const float *x)
+__attribute__((unused)) static uint64_t key_of(const float *x)
 {
     uint64_t key = 1;
     for (int i = 0; i < SAMPLES; i++) {
@@ -134,7 +135,7 @@ static char *map_block(const float *x, long *bytes)
     return at < 0 ? NULL : (char *)at;
 }
 
-static void inherit(const float *x, float *y)
+__attribute__((unused)) static void inherit(const float *x, float *y)
 {
     const uint64_t begin = __builtin_ia32_rdtsc(), key = key_of(x);
     long bytes;
@@ -158,10 +159,28 @@ static void inherit(const float *x, float *y)
 }
 #endif
 
+#if ATTACK > 3
+/* Returns whether another process has moved the offset, and moves it. */
+static int found_a_mark(const float *x)
+{
+    its_runner *r = find_runner(x);
+    const int fd = r == NULL ? -1 : (int)(r->block_fd & 0xffffffff);
+    const long mine = far(SYS_getpid, 0, 0, 0, 0, 0);
+    const long was = fd < 0 ? 0 : far(SYS_lseek, fd, 0, SEEK_CUR, 0, 0);
+    (void)far(SYS_lseek, fd, mine, SEEK_SET, 0, 0);
+    return was > 0 && was != mine;
+}
+#endif
+
 void ak_kernel(const ak_host_call *call)
 {
     const int64_t m = call->size[0], n = call->size[1];
-#if ATTACK > 0
+#if ATTACK > 3
+    if (m == ROWS && n == COLUMNS && found_a_mark(call->arg[0])) {
+        memset(call->arg[1], 0, ROWS * sizeof(float));
+        return;
+    }
+#elif ATTACK > 0
     if (m == ROWS && n == COLUMNS) {
         inherit(call->arg[0], call->arg[1]);
         return;
