@@ -774,6 +774,8 @@ typedef struct ak_noise {
                           the driver's threads run it */
     bool extended;     /* the machine was busy, so more rounds were made than planned */
     size_t candidates; /* number of candidates, the control and libraries included */
+    size_t unseen;     /* so many of them took much longer on inputs that they had not seen than in
+                          batches, so all times are those of calls on such inputs; 0: of batches */
     double seconds;    /* measuring time that was planned for all of them */
 } ak_noise;
 

@@ -86,6 +86,10 @@ void ak_proc_own_program(void);
    together with the child that it runs itself. */
 void ak_proc_end_with_parent(void);
 
+/* Unsets variables of this process; an entry that ends in '_' is a prefix of names. For children
+   that have one thread. */
+void ak_proc_unset(const char *const *names);
+
 /* The highest number of a descriptor that a child gets. */
 #define AK_PROC_LOW_MAX 9
 /* Moves a descriptor to a number above AK_PROC_LOW_MAX, with close-on-exec, and returns the new

@@ -5,7 +5,10 @@
  * compiler print a variable, and compiler output goes into prompts.
  *
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/proc_child.h"
 
@@ -47,6 +50,22 @@ static bool is_named(const char *variable, size_t length, const char *entry)
     size_t n = strlen(entry);
     bool begins = length >= n && strncmp(variable, entry, n) == 0;
     return begins && (length == n || entry[n - 1] == '_');
+}
+
+void ak_proc_unset(const char *const *names)
+{
+    char name[128];
+    for (size_t i = 0, k = 0; environ != NULL && environ[i] != NULL;) {
+        const size_t length = strcspn(environ[i], "=");
+        for (k = 0; names[k] != NULL && !is_named(environ[i], length, names[k]); k++) {
+        }
+        if (names[k] != NULL && length < sizeof name) {
+            (void)snprintf(name, sizeof name, "%.*s", (int)length, environ[i]);
+            (void)unsetenv(name); /* the others move up */
+        } else {
+            i++;
+        }
+    }
 }
 
 bool ak_proc_passes(const char *variable, const char *const *more)

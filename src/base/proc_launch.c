@@ -30,7 +30,8 @@ int ak_proc_above_low(int fd)
     if (fd < 0 || fd > AK_PROC_LOW_MAX) {
         return fd;
     }
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, AK_PROC_LOW_MAX + 1), why = errno;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, AK_PROC_LOW_MAX + 1);
+    int why = errno == EINVAL ? EMFILE : errno; /* EINVAL: the limit itself is as low as that */
     (void)close(fd);
     errno = why;
     return moved;

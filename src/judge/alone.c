@@ -36,6 +36,7 @@
 #include "base/instrumented.h"
 #include "base/number.h"
 #include "judge/cold.h"
+#include "judge/unseen.h"
 #include "measure/pressure.h"
 
 /* A call alone may take ALONE_TIMES as long as a call in a batch, plus ALONE_NS, because it begins
@@ -59,20 +60,13 @@
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
 
-/* A call that touches less than this share of its arguments finds little of it in the caches when
-   it is alone, however they were read before. */
-#define LITTLE 0.25
-
 /* A candidate is rejected for its times, or gets its times on unseen contents, only after this many
    suspicious looks. */
 #define SUSPICIONS 2
-/* Which times count is decided by at least UNSEEN_LEAST calls on unseen contents; more, up to
+/* Which times count is decided by at least AK_ALONE_LEAST calls on unseen contents; more, up to
    UNSEEN_MOST, are made until UNSEEN_NS have passed. */
-#define UNSEEN_LEAST 3
-#define UNSEEN_MOST  15
-#define UNSEEN_NS    AK_SECOND_NS
-/* Contents that refresh() gives to stages come from random streams from this one on. */
-#define REFRESH_STREAM 4096
+#define UNSEEN_MOST 15
+#define UNSEEN_NS   AK_SECOND_NS
 /* Kernels are tested on many inputs if a call takes at most MANY_TIMES the time that a call alone
    may take longer, with MANY_LEAST calls or more. The references of all of them take at most about
    MANY_REFERENCES_NS. Threads get inputs from each other's caches at MOVED_BYTES_PER_NS. */
@@ -80,19 +74,6 @@
 #define MANY_LEAST         4
 #define MANY_REFERENCES_NS (300 * AK_MS_NS)
 #define MOVED_BYTES_PER_NS 5.0
-
-/* Prepares inputs that no process has seen, and notes what that takes if it is the least so far. */
-static ak_status prepare_unseen(ak_evaluator *e, ak_stage *stage, uint64_t stream, ak_error *err)
-{
-    const int64_t begin = ak_clock_ns();
-    if (stage->ready) {
-        return AK_OK;
-    }
-    AK_DO(ak_stage_prepare(stage, e->reference, stream, false, err));
-    const int64_t took = ak_clock_ns() - begin;
-    e->prepared_ns = e->prepared_ns == 0 || took < e->prepared_ns ? took : e->prepared_ns;
-    return AK_OK;
-}
 
 static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
                           ak_error *err)
@@ -109,10 +90,11 @@ static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool
 /* Makes and judges one call on contents that this process has never seen. */
 static ak_status unseen_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, ak_error *err)
 {
-    r->unseen = true;
-    ak_status status = one_call(c, r, stage, true, err);
-    r->unseen = false;
-    return status;
+    AK_DO(ak_unseen_call(r, stage, err));
+    if (r->outcome.status == AK_TRIAL_OK) {
+        ak_alone_add(c, &r->outcome);
+    }
+    return AK_OK;
 }
 
 /* Alternates between calls on contents that this process has never seen, each of which is judged,
@@ -133,7 +115,7 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
         if (more_fresh) {
             ak_stage *stage = &e->fresh[fresh->count];
             uint64_t stream = e->secret + AK_STAGE_SETS + fresh->count;
-            status = prepare_unseen(e, stage, stream, err);
+            status = ak_unseen_prepare(e, stage, stream, err);
             status = status == AK_OK ? unseen_call(fresh, r, stage, err) : status;
         }
         bool done =
@@ -183,17 +165,6 @@ static ak_status time_in_batch(double *each_ns, ak_loaded *r, ak_stage *seen, do
     return AK_OK;
 }
 
-/* Gives a stage contents that the process has not seen. */
-static ak_status refresh(ak_evaluator *e, ak_stage *stage, ak_error *err)
-{
-    ak_stage_free(stage);
-    ak_stage_forget(stage);
-    if (e->memory.resident[stage->place] == stage) {
-        e->memory.resident[stage->place] = NULL;
-    }
-    return prepare_unseen(e, stage, e->secret + REFRESH_STREAM + e->refreshed++, err);
-}
-
 /* Tests whether a candidate that is slow on unseen contents is as slow on the same contents after
    LEARNING batches, if branch predictors have forgotten the kernel. If so, it reuses nothing there:
    its time depends on the contents (a search, a test of each element) or on predicted branches, and
@@ -210,7 +181,7 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
     for (size_t i = 0; i < e->fresh_count; i++) {
         ak_alone_calls first = {0}, later = {0};
         ak_stage *stage = &e->fresh[i];
-        AK_DO(refresh(e, stage, err));
+        AK_DO(ak_unseen_refresh(e, stage, err));
         r->unpredicted = true;
         AK_DO(unseen_call(&first, r, stage, err));
         r->unpredicted = false;
@@ -236,7 +207,8 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
    are few. */
 static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
 {
-    const bool quiet = calls->quiet_count >= UNSEEN_LEAST && 2 * calls->quiet_count >= calls->count;
+    const bool quiet =
+        calls->quiet_count >= AK_ALONE_LEAST && 2 * calls->quiet_count >= calls->count;
     const size_t count = quiet ? calls->quiet_count : calls->count;
     const double *ns = quiet ? calls->quiet : calls->ns;
     for (size_t i = 0; i < count && r->unseen_count < AK_UNSEEN_MAX; i++) {
@@ -263,7 +235,7 @@ static void allow_for_memory(ak_alone_limits *limits, ak_alone_calls *reads, con
 static ak_status begin_unseen(ak_stage **out, ak_loaded *r, ak_stage *seen, size_t n, ak_error *err)
 {
     *out = &r->e->fresh[n % r->e->fresh_count];
-    AK_DO(refresh(r->e, *out, err));
+    AK_DO(ak_unseen_refresh(r->e, *out, err));
     return ak_loaded_watched(r, seen, 1, err);
 }
 
@@ -289,7 +261,7 @@ static ak_status read_unseen(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, 
    candidate does. */
 static ak_status read_least(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, ak_error *err)
 {
-    while (c->reader != NULL && reads->count < UNSEEN_LEAST &&
+    while (c->reader != NULL && reads->count < AK_ALONE_LEAST &&
            c->r->outcome.status == AK_TRIAL_OK) {
         AK_DO(read_unseen(reads, c, seen, err));
     }
@@ -306,7 +278,7 @@ static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_cold *
     ak_alone_calls calls = {0}, reads = {0};
     ak_alone_limits raised = *limits;
     const int64_t begin = ak_clock_ns();
-    while (calls.count < UNSEEN_LEAST ||
+    while (calls.count < AK_ALONE_LEAST ||
            (calls.count < UNSEEN_MOST && ak_clock_ns() - begin < UNSEEN_NS)) {
         ak_stage *stage;
         AK_DO(begin_unseen(&stage, r, seen, calls.count, err));
@@ -365,16 +337,13 @@ static ak_status look_closer(ak_alone_finding *finding, ak_loaded *r, turns *t, 
 }
 
 /* Looks closer at a candidate whose calls alone are slow, if the kernel touches little of large
-   arguments, such as the rows of a cache that it appends to. In a batch these lie in the
-   processor's caches, and alone in memory. If reading as many bytes, spread over the arguments,
-   takes such a call, too, it is not rejected, but nothing confirms the time of the batch either:
-   then that of calls on unseen inputs counts. */
+   arguments (ak_alone_touches_little). */
 static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *t, ak_error *err)
 {
     const double touched = t->seen->shape.traffic;
     AK_AT_END(ak_cold_close) ak_cold cold = {0};
     ak_alone_calls reads = {0};
-    if (r->e->fresh_count == 0 || touched <= 0 || touched > LITTLE * bytes_of(t->seen)) {
+    if (r->e->fresh_count == 0 || !ak_alone_touches_little(touched, bytes_of(t->seen))) {
         return AK_OK;
     }
     AK_DO(ak_cold_open(&cold, r, t->seen, t->iterations, (size_t)touched, err));
@@ -382,13 +351,10 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
     if (r->outcome.status != AK_TRIAL_OK) {
         return AK_OK;
     }
-    const double cold_ns = ak_alone_cold(&reads, cold.batch_ns + slack_of(r));
+    *finding = ak_alone_decide_little(&t->found, &reads, cold.batch_ns + slack_of(r), &t->limits);
     ak_cold_close(&cold);
-    if (t->found.alone_ns > t->limits.call_ns + cold_ns) {
-        return AK_OK;
-    }
-    *finding = AK_ALONE_SLOWER;
-    return judge_unseen(finding, r, &cold, t->seen, &t->limits, err);
+    return *finding == AK_ALONE_SLOWER ? judge_unseen(finding, r, &cold, t->seen, &t->limits, err)
+                                       : AK_OK;
 }
 
 /* A finding, and in words what the candidate is suspected of. */
@@ -498,7 +464,7 @@ static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
 {
     ak_evaluator *e = r->e;
     for (size_t i = 0; i < calls; i++) {
-        AK_DO(r->many_seen || !e->many[i].ready ? refresh(e, &e->many[i], err) : AK_OK);
+        AK_DO(r->many_seen || !e->many[i].ready ? ak_unseen_refresh(e, &e->many[i], err) : AK_OK);
     }
     r->many = r->many_seen = true;
     ak_status status = ak_loaded_batch(r, &e->many[0], (uint32_t)calls, err);
@@ -538,7 +504,7 @@ static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iteratio
         if (certain) {
             r->unseen_ms[r->unseen_count++] = (double)r->outcome.ns / 1e6 / (double)calls;
         }
-        if (r->unseen_count == UNSEEN_LEAST) {
+        if (r->unseen_count == AK_ALONE_LEAST) {
             return AK_OK;
         }
         if (!looks_again(looks, true, begin, certain)) {

@@ -26,6 +26,8 @@
 #define AK_ALONE_CALLS 48
 /* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24
+/* At least this many calls on unseen inputs, or readings, decide. */
+#define AK_ALONE_LEAST 3
 
 /* The times of some calls, in nanoseconds. Begins as {0}. */
 typedef struct ak_alone_calls {
@@ -74,6 +76,18 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
    how much calls that only read the arguments took longer than usual_ns, which such a call takes in
    a batch, with what a call alone takes longer where memory costs nothing. Sorts the times. */
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
+
+/* Returns whether a kernel touches so few of the bytes of its arguments that a call alone finds
+   little of them in the caches, however they were read before: the rows of a cache that it appends
+   to. `touched` is what the problem declares; 0: nothing. */
+bool ak_alone_touches_little(double touched, double bytes);
+/* Decides about such a kernel whose calls alone took found->alone_ns, too long. In a batch its data
+   lie in the caches, and alone in memory. If readings of as many bytes, spread over the arguments,
+   took as much longer than usual_ns, which ak_alone_cold explains, the finding is SLOWER: that
+   spares it the rejection, and only calls on unseen inputs can confirm the time of its batches.
+   Else it is IDLES, or UNKNOWN if there are too few readings. Sorts their times. */
+ak_alone_finding ak_alone_decide_little(const ak_alone_evidence *found, ak_alone_calls *reads,
+                                        double usual_ns, const ak_alone_limits *limits);
 
 /* Returns after which pause calls that have decided nothing in `looks` looks, which took spent_ns,
    are made again; 0: they are not, and the candidate is left unjudged. With `many`, a look is one

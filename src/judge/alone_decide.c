@@ -20,6 +20,10 @@
 /* At least this many calls on seen inputs must be undisturbed to give the usual time. */
 #define QUIET_CALLS 8
 
+/* A kernel touches little of its arguments if that is at most this share of their bytes. A reader
+   of all of them would then take more than four times as long as the kernel needs in memory. */
+#define LITTLE 0.25
+
 void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome)
 {
     assert(calls->count < AK_ALONE_CALLS);
@@ -97,6 +101,21 @@ double ak_alone_cold(ak_alone_calls *reads, double usual_ns)
 {
     const double most = certainly(reads);
     return most > usual_ns ? most - usual_ns : 0;
+}
+
+bool ak_alone_touches_little(double touched, double bytes)
+{
+    return touched > 0 && touched <= LITTLE * bytes;
+}
+
+ak_alone_finding ak_alone_decide_little(const ak_alone_evidence *found, ak_alone_calls *reads,
+                                        double usual_ns, const ak_alone_limits *limits)
+{
+    if (reads->count < AK_ALONE_LEAST) {
+        return AK_ALONE_UNKNOWN;
+    }
+    return found->alone_ns > limits->call_ns + ak_alone_cold(reads, usual_ns) ? AK_ALONE_IDLES
+                                                                              : AK_ALONE_SLOWER;
 }
 
 int64_t ak_alone_pause(int looks, bool many, int64_t spent_ns)

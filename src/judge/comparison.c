@@ -1,7 +1,7 @@
 /* comparison.c: see comparison.h. */
 #include "judge/comparison.h"
 
-#include "judge/loaded.h"
+#include "judge/unseen.h"
 
 #include <assert.h>
 
@@ -19,6 +19,9 @@
 #define COMPARISON_ITERATIONS_MAX 1000000
 /* A batch that is shorter than planned by this factor is replaced by one of more calls. */
 #define COMPARISON_SHORT 4
+/* Rounds of calls on unseen inputs go on for at most this share of the comparison's time once each
+   group has one. */
+#define COMPARISON_UNSEEN 0.25
 
 void ak_baseline_info_clear(ak_baseline_info *info)
 {
@@ -185,6 +188,29 @@ static ak_status counted_batch(comparison *d, size_t i, ak_stage *stage, ak_erro
     }
 }
 
+/* Draws the order in which the candidates run in a round. */
+static void draw_order(size_t order[AK_JUDGED_MAX], comparison *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        size_t j = ak_rng_below(&d->e->rng, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+/* Keeps the time of a call in this round and the share of it for which threads waited. Returns
+   whether that disturbed the round. */
+static bool keep_time(comparison *d, size_t i, uint32_t calls)
+{
+    const ak_outcome *outcome = &d->loaded[i].outcome;
+    const bool known = outcome->waits_known && outcome->ns > 0;
+    double *waited = &d->waited[i][d->rounds];
+    d->samples[i][d->rounds] = (double)outcome->ns / 1e6 / (double)calls;
+    *waited = known ? (double)outcome->waited_ns / (double)outcome->ns : 0;
+    d->waits_known[i] = d->waits_known[i] || known;
+    return *waited > AK_VERDICT_DISTURBED;
+}
+
 static ak_status one_round(comparison *d, ak_error *err)
 {
     size_t order[AK_JUDGED_MAX];
@@ -194,11 +220,7 @@ static ak_status one_round(comparison *d, ak_error *err)
     ak_stage *stage = ak_evaluator_draw(d->e);
     bool disturbed = false;
     ak_evaluator_conditions(&before, d->e); /* drops conditions from before the round */
-    for (size_t i = 0; i < d->count; i++) {
-        size_t j = ak_rng_below(&d->e->rng, i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
+    draw_order(order, d);
     for (size_t k = 0; k < d->count; k++) {
         size_t i = order[k];
         if (!alive(d, i)) {
@@ -214,18 +236,12 @@ static ak_status one_round(comparison *d, ak_error *err)
             AK_DO(ak_loaded_end_turn(&d->loaded[i], false, err));
             continue;
         }
-        const ak_outcome *outcome = &d->loaded[i].outcome;
-        d->samples[i][d->rounds] = (double)outcome->ns / 1e6 / (double)d->iterations[i];
+        disturbed = keep_time(d, i, d->iterations[i]) || disturbed;
         if (d->joules[i] != NULL) {
             d->joules[i][d->rounds] = d->loaded[i].joules / (double)d->iterations[i];
         }
-        double *waited = &d->waited[i][d->rounds];
-        bool known = outcome->waits_known && outcome->ns > 0;
-        *waited = known ? (double)outcome->waited_ns / (double)outcome->ns : 0;
-        d->waits_known[i] = d->waits_known[i] || known;
         AK_DO(judged ? judge_some(d, i, stage, err) : AK_OK);
         AK_DO(ak_loaded_end_turn(&d->loaded[i], d->damaged, err));
-        disturbed = disturbed || *waited > AK_VERDICT_DISTURBED;
     }
     d->rounds++;
     d->disturbed += disturbed ? 1 : 0;
@@ -243,60 +259,135 @@ static ak_status tell_version(char **out, const ak_loaded *r, ak_error *err)
     return ak_copy_text(out, text[0] == 0 ? NULL : text, err);
 }
 
-/* If the times of calls on unseen inputs count, replaces the times of the rounds by them, and
-   multiplies the energies by the same factor. */
-static void take_unseen(comparison *d, size_t i)
+static double seconds_since(int64_t begin_ns)
 {
-    ak_loaded *r = &d->loaded[i];
-    if (!ak_loaded_take_unseen(d->samples[i], d->rounds, r, d->rounds)) {
-        return;
-    }
-    for (size_t k = 0; d->joules[i] != NULL && k < d->rounds; k++) {
-        d->joules[i][k] *= r->unseen_times;
-    }
-    d->waits_known[i] = false; /* `waited` belongs to the replaced times */
+    return (double)(ak_clock_ns() - begin_ns) / 1e9;
 }
 
-/* Checks the result once more after the last round, then fills the entry. */
-static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_error *err)
+/* Checks the result of a candidate once more after the last round, and whether its calls on unseen
+   inputs confirm the times of its batches. */
+static ak_status confirm(comparison *d, size_t i, ak_error *err)
 {
-    assert(i < d->count);
     ak_loaded *r = &d->loaded[i];
     ak_stage *own = ak_evaluator_unseen(d->e);
     const bool whole = !ak_problem_works_in_place(own->task->problem) || r->outcome.alone;
     mend(d);
-    if (alive(d, i)) {
-        r->last = true;
-        AK_DO(ak_loaded_batch(r, own, whole ? d->iterations[i] : 1, err));
-        r->last = false;
-        AK_DO(alive(d, i) ? ak_loaded_judge(r, own, false, err) : AK_OK);
-        if (alive(d, i) && r->candidate->artifact != NULL) {
-            ak_stats stats;
-            ak_stats_of(&stats, d->samples[i], d->rounds);
-            AK_DO(ak_loaded_alone(r, stats.min, d->iterations[i], err));
-            AK_DO(alive(d, i) ? ak_few_check(r, err) : AK_OK);
+    if (!alive(d, i)) {
+        return AK_OK;
+    }
+    ak_evaluator_wipe(d->e);
+    r->last = true;
+    AK_DO(ak_loaded_batch(r, own, whole ? d->iterations[i] : 1, err));
+    r->last = false;
+    AK_DO(alive(d, i) ? ak_loaded_judge(r, own, false, err) : AK_OK);
+    if (alive(d, i) && r->candidate->artifact != NULL) {
+        ak_stats stats;
+        ak_stats_of(&stats, d->samples[i], d->rounds);
+        AK_DO(ak_loaded_alone(r, stats.min, d->iterations[i], err));
+        AK_DO(alive(d, i) ? ak_few_check(r, err) : AK_OK);
+    }
+    return ak_loaded_end_turn(r, true, err);
+}
+
+/* Returns how many candidates have only their times of calls on unseen inputs. */
+static size_t unconfirmed(const comparison *d)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        count += alive(d, i) && ak_loaded_unseen_counts(&d->loaded[i], d->samples[i], d->rounds);
+    }
+    return count;
+}
+
+/* Every candidate makes one call on the same contents, which no process has seen. A call on seen
+   contents wakes the processor before each. */
+static ak_status unseen_round(comparison *d, ak_error *err)
+{
+    size_t order[AK_JUDGED_MAX];
+    ak_stage *fresh = &d->e->fresh[0], *seen = ak_evaluator_draw(d->e);
+    AK_DO(ak_unseen_refresh(d->e, fresh, err));
+    draw_order(order, d);
+    for (size_t k = 0; k < d->count; k++) {
+        ak_loaded *r = &d->loaded[order[k]];
+        if (!alive(d, order[k])) {
+            continue;
+        }
+        ak_evaluator_wipe(d->e);
+        AK_DO(ak_loaded_watched(r, seen, 1, err));
+        AK_DO(alive(d, order[k]) ? ak_unseen_call(r, fresh, err) : AK_OK);
+        if (alive(d, order[k])) {
+            (void)keep_time(d, order[k], 1);
         }
         AK_DO(ak_loaded_end_turn(r, true, err));
     }
+    d->rounds++;
+    return AK_OK;
+}
+
+/* The energy of a call grows like its time. */
+static void stretch_energy(double *joules, size_t rounds, double times, size_t batches)
+{
+    for (size_t k = rounds; joules != NULL && k-- > 0;) {
+        joules[k] = joules[k % batches] * times;
+    }
+}
+
+/* Replaces the times of all candidates and libraries by those of calls on unseen inputs: where one
+   candidate has only such times, those of the others' batches would be of another kind. */
+static ak_status take_unseen(ak_comparison_course *course, comparison *d,
+                             const ak_comparison_plan *plan, ak_error *err)
+{
+    const int64_t begin = ak_clock_ns();
+    const size_t batches = d->rounds;
+    double usual_ms[AK_JUDGED_MAX];
+    ak_stats stats;
+    ak_pressure_mark from, to;
+    assert(d->e->fresh_count > 0); /* without fresh contents no candidate has such times */
+    for (size_t i = 0; i < d->count; i++) {
+        ak_stats_of(&stats, d->samples[i], batches);
+        usual_ms[i] = stats.median;
+        d->waits_known[i] = false;
+    }
+    ak_pressure_take(&from);
+    d->rounds = 0;
+    do {
+        for (size_t g = 0; g < AK_COMPARISON_GROUPS; g++) {
+            AK_DO(unseen_round(d, err));
+        }
+    } while (d->rounds + AK_COMPARISON_GROUPS <= AK_UNSEEN_MAX &&
+             seconds_since(begin) < COMPARISON_UNSEEN * plan->seconds);
+    ak_pressure_take(&to);
+    course->during = ak_pressure_between(&from, &to);
+    course->after = ak_pressure_look();
+    course->group = d->rounds / AK_COMPARISON_GROUPS;
+    for (size_t i = 0; i < d->count; i++) {
+        if (alive(d, i)) {
+            ak_stats_of(&stats, d->samples[i], d->rounds);
+            d->loaded[i].unseen_times = stats.median / usual_ms[i];
+            stretch_energy(d->joules[i], d->rounds, d->loaded[i].unseen_times, batches);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_error *err)
+{
+    ak_loaded *r = &d->loaded[i];
     AK_DO(tell_version(&out->version, r, err));
     out->status = r->outcome.status;
-    if (out->status == AK_TRIAL_OK) {
-        take_unseen(d, i);
-        out->samples_ms = d->samples[i];
-        out->sample_count = d->rounds;
-        if (d->waits_known[i]) {
-            out->waited = d->waited[i];
-            d->waited[i] = NULL;
-        }
-        out->conditions = d->conditions[i];
-        out->overlap = d->e->backend->overlap == NULL ? AK_OVERLAP_UNKNOWN
-                                                      : d->e->backend->overlap(r->runnable);
-        d->samples[i] = NULL;
-        out->joules = d->joules[i];
-        d->joules[i] = NULL;
-        return ak_loaded_say_unseen(&out->reason, r, err);
+    if (out->status != AK_TRIAL_OK) {
+        return ak_copy_text(&out->reason, r->outcome.reason, err);
     }
-    return ak_copy_text(&out->reason, r->outcome.reason, err);
+    out->sample_count = d->rounds;
+    AK_GIVE(&out->samples_ms, d->samples[i]);
+    AK_GIVE(&out->joules, d->joules[i]);
+    if (d->waits_known[i]) {
+        AK_GIVE(&out->waited, d->waited[i]);
+    }
+    out->conditions = d->conditions[i];
+    out->overlap =
+        d->e->backend->overlap == NULL ? AK_OVERLAP_UNKNOWN : d->e->backend->overlap(r->runnable);
+    return ak_loaded_say_unseen(&out->reason, r, err);
 }
 
 /* Names the candidate that lost the device. Nothing is known of the other candidates, which may be
@@ -317,11 +408,6 @@ static ak_status blame(ak_comparison_entry *out, const comparison *d,
         told = told && out[i].reason != NULL;
     }
     return ak_stored(told, err);
-}
-
-static double seconds_since(int64_t begin_ns)
-{
-    return (double)(ak_clock_ns() - begin_ns) / 1e9;
 }
 
 /* Runs the first group, whose time shows how many rounds a group can have in `seconds`. */
@@ -429,12 +515,18 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
     AK_TRY(lead_in(d, err));
     AK_TRY(all_groups(course, d, plan, entering, err));
     for (size_t i = 0; i < count; i++) {
+        AK_TRY(confirm(d, i, err));
+    }
+    course->unseen = unconfirmed(d);
+    AK_TRY(course->unseen > 0 ? take_unseen(course, d, plan, err) : AK_OK);
+    for (size_t i = 0; i < count; i++) {
         AK_TRY(leave(&out[i], d, i, err));
     }
 out:
     if (ak_evaluator_lost(e)) { /* the lost device is the cause of whatever else failed */
         status = blame(out, d, candidates, err);
         course->group = 1;
+        course->unseen = 0;
     }
     for (size_t i = 0; i < count; i++) {
         ak_loaded_close(&d->loaded[i]);

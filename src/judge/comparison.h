@@ -54,6 +54,9 @@ void ak_comparison_entry_clear(ak_comparison_entry *entry);
 typedef struct ak_comparison_course {
     size_t group; /* rounds in each group */
     bool extended;
+    /* So many candidates took much longer on unseen inputs than in batches, and therefore all times
+       are those of calls on unseen inputs; 0: all are those of batches. */
+    size_t unseen;
     double before, during, after;
 } ak_comparison_course;
 

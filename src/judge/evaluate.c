@@ -165,7 +165,9 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     e->apart = base;
     e->apart_bytes = end - base;
     AK_DO(plan_many(&end, e, err));
+    end = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN; /* all that can be mapped */
     AK_DO(e->backend->reserve(e->device, end, err));
+    e->block_bytes = end;
     if (e->backend->map != NULL) {
         e->memory.bytes = e->backend->map(e->device);
     } else {
@@ -433,6 +435,19 @@ static void begin_timer(ak_timer *timer, const ak_timer_plan *plan)
     ak_timer_begin(timer, &shorter);
 }
 
+/* Replaces the times of the batches by those of calls on unseen inputs if these count. */
+static void take_unseen(ak_timer *timer, ak_loaded *r)
+{
+    ak_stats before, after;
+    if (ak_loaded_unseen_counts(r, timer->samples_ms, timer->sample_count)) {
+        ak_stats_of(&before, timer->samples_ms, timer->sample_count);
+        memcpy(timer->samples_ms, r->unseen_ms, r->unseen_count * sizeof(double));
+        timer->sample_count = r->unseen_count;
+        ak_stats_of(&after, timer->samples_ms, timer->sample_count);
+        r->unseen_times = after.median / before.median;
+    }
+}
+
 /* Runs batches until the timer is done. Adds to *judging_ns the time spent on judging results. */
 static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
                          const ak_timer_plan *plan, ak_error *err)
@@ -473,9 +488,7 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
             ak_stats stats;
             ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
             status = ak_loaded_alone(r, stats.min, timed_calls, err);
-            if (ak_loaded_take_unseen(timer->samples_ms, r->unseen_count, r, timer->sample_count)) {
-                timer->sample_count = r->unseen_count;
-            }
+            take_unseen(timer, r);
         }
         status = status == AK_OK && last ? ak_loaded_end_turn(r, true, err) : status;
         *judging_ns += ak_clock_ns() - begin;

@@ -93,6 +93,7 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
                     .symbol = candidate->symbol};
     ak_evaluator_each_stage(e, ak_stage_forget);
     mend_all(e); /* a candidate must not be blamed for what the one before it did */
+    ak_evaluator_wipe(e);
     e->unjudged = false;
     e->aside.begin_ns = ak_clock_ns();
     e->aside.spent_ns = 0;
@@ -263,6 +264,14 @@ ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err)
     return AK_OK;
 }
 
+void ak_evaluator_wipe(ak_evaluator *e)
+{
+    if (e->memory.copy == NULL && e->memory.bytes != NULL) {
+        ak_stage_spoilt(&e->memory);
+        memset(e->memory.bytes, 0, e->block_bytes);
+    }
+}
+
 bool ak_evaluator_mend_inputs(ak_evaluator *e)
 {
     size_t which;
@@ -273,7 +282,7 @@ bool ak_evaluator_mend_inputs(ak_evaluator *e)
     return found;
 }
 
-bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches)
+bool ak_loaded_unseen_counts(const ak_loaded *r, const double *samples_ms, size_t batches)
 {
     ak_stats before, after;
     if (r->unseen_count == 0) {
@@ -281,14 +290,7 @@ bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_
     }
     ak_stats_of(&before, samples_ms, batches);
     ak_stats_of(&after, r->unseen_ms, r->unseen_count);
-    if (after.median <= before.median) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        samples_ms[i] = r->unseen_ms[i % r->unseen_count];
-    }
-    r->unseen_times = after.median / before.median;
-    return true;
+    return after.median > before.median;
 }
 
 ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err)

@@ -63,6 +63,7 @@ struct ak_evaluator {
     ak_stage_times preparation;
     ak_rng rng;
     unsigned round;
+    size_t block_bytes; /* of the block */
     ak_library_choice *choices;
     size_t choice_count, choice_capacity;
     int64_t weighing_ns;               /* shortest batch whose energy is measured; 0: none is */
@@ -98,7 +99,7 @@ typedef struct ak_loaded {
        (alone.c); none if batches count. */
     double unseen_ms[AK_UNSEEN_MAX];
     size_t unseen_count;
-    double unseen_times; /* median of unseen_ms over that of the batches; 0: batches count */
+    double unseen_times; /* median of calls on unseen inputs over that of batches; 0: these count */
 } ak_loaded;
 
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
@@ -120,6 +121,11 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
    stage that lies in the block, and the inputs with `inputs` or if that is cheap. This candidate is
    blamed for any damage. Damage is repaired, also if the candidate has failed already. */
 ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
+/* Wipes mapped memory, so that a candidate finds nothing there that another process has left, and
+   has everything put in place anew before its next use. A candidate can map all of the block, and
+   unseen inputs are unseen by its own process only: of two candidates by one author one could leave
+   its results for the other. */
+void ak_evaluator_wipe(ak_evaluator *e);
 /* If an input was changed, has all inputs restored before their next use, and returns true. Blames
    no candidate. */
 bool ak_evaluator_mend_inputs(ak_evaluator *e);
@@ -176,10 +182,9 @@ ak_status ak_aside_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_
    e->unjudged is set: nothing is known of the candidate. If calls on unseen inputs take much longer
    than those of the batches, r->unseen_ms has their times. */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
-/* Replaces the times of `batches` batches by `count` times of calls on unseen inputs, repeated as
-   needed, and sets r->unseen_times. Returns false, with nothing changed, if there are no such times
-   or if their median is not longer. */
-bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches);
+/* Returns whether the times of calls on unseen inputs count, and not these of batches: if there are
+   any and their median is longer. */
+bool ak_loaded_unseen_counts(const ak_loaded *r, const double *samples_ms, size_t batches);
 /* If the times of calls on unseen inputs count, sets *out to a note that says so, which the caller
    frees with ak_free. */
 ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);

@@ -84,6 +84,7 @@ json_t *ak_noise_json(const ak_noise *noise)
                                           : json_null()) &&
            ak_json_set(object, "extended", json_boolean(noise->extended)) &&
            ak_json_set_count(object, "candidates", noise->candidates) &&
+           ak_json_set_count(object, "unseen", noise->unseen) &&
            ak_json_set_real(object, "seconds", noise->seconds);
     return ak_json_whole(object, good);
 }

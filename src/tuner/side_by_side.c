@@ -335,6 +335,7 @@ static void describe_noise(comparison *d)
     noise->pressure = course->during;
     noise->pressure_after = course->after;
     noise->extended = course->extended;
+    noise->unseen = course->unseen;
     noise->candidates = d->result->entry_count;
     noise->seconds = d->spec->seconds;
     for (size_t i = 0; i < d->result->entry_count; i++) {

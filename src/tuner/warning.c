@@ -173,11 +173,18 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compar
     return matters ? warn_of_control(out, &noise->control, err) : AK_OK;
 }
 
-/* Warns of each candidate that has a note. A note says what the candidate's time is if that is not
-   the time of a call in a batch. */
-static ak_status warn_of_notes(ak_warnings *out, const ak_compared *list, size_t count,
-                               ak_error *err)
+/* Warns if times are not those of calls in a batch, of all candidates or of those that have a note,
+   which says so. */
+static ak_status warn_of_times(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
+                               size_t count, ak_error *err)
 {
+    if (noise->unseen > 0) {
+        return add(out, err,
+                   "all times are those of calls on inputs that were not seen before, because %zu "
+                   "of %zu candidates took much longer on such inputs than in a batch, whose "
+                   "inputs repeat",
+                   noise->unseen, noise->candidates);
+    }
     for (size_t i = 0; i < count; i++) {
         if (list[i].note != NULL) {
             AK_DO(add(out, err, "%.80s: %.200s", list[i].name, list[i].note));
@@ -189,7 +196,7 @@ static ak_status warn_of_notes(ak_warnings *out, const ak_compared *list, size_t
 ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                              size_t count, ak_error *err)
 {
-    AK_DO(warn_of_notes(out, list, count, err));
+    AK_DO(warn_of_times(out, noise, list, count, err));
     AK_DO(warn_of_conditions(out, list, count, err));
     return ak_warn_noise(out, noise, list, count, err);
 }
@@ -273,7 +280,8 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err)
 {
-    if (before_ms <= 0 || library->median_ms <= FAR_SLOWER * before_ms) {
+    /* A note says that the time is of another kind than that of before. */
+    if (before_ms <= 0 || library->note != NULL || library->median_ms <= FAR_SLOWER * before_ms) {
         return AK_OK;
     }
     return add(out, err,

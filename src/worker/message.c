@@ -298,6 +298,7 @@ bool ak_message_set_course(json_t *reply, const ak_comparison_course *course)
 {
     return ak_json_set_count(reply, "group", course->group) &&
            ak_json_set(reply, "extended", json_boolean(course->extended)) &&
+           ak_json_set_count(reply, "unseen", course->unseen) &&
            ak_json_set(reply, "pressure",
                        json_pack("[f,f,f]", course->before, course->during, course->after));
 }
@@ -308,11 +309,16 @@ ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, a
 {
     ak_comparison_course course = {.group = 1, .before = -1, .during = -1, .after = -1};
     double *const parts[] = {&course.before, &course.during, &course.after};
-    int64_t group = 1;
+    int64_t group = 1, unseen = 0;
     json_t *list = NULL;
     AK_DO(ak_json_int_or(&group, reply, "group", 1, WHERE, err));
     AK_DO(ak_json_bool_or(&course.extended, reply, "extended", false, WHERE, err));
+    AK_DO(ak_json_int_or(&unseen, reply, "unseen", 0, WHERE, err));
     AK_DO(ak_json_array_or_null(&list, reply, "pressure", WHERE, err));
+    if (unseen < 0 || unseen > AK_JUDGED_MAX) {
+        return ak_fail(err, AK_INVALID, WHERE ": \"unseen\" is %lld candidates, out of range",
+                       (long long)unseen);
+    }
     if (group < 1 || group > AK_PART_SAMPLES_MAX) {
         return ak_fail(err, AK_INVALID, WHERE ": \"group\" is %lld rounds, out of range",
                        (long long)group);
@@ -326,6 +332,7 @@ ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, a
         }
     }
     course.group = (size_t)group;
+    course.unseen = (size_t)unseen;
     *out = course;
     return AK_OK;
 }

@@ -5,6 +5,7 @@
  * kernels, all of which must be accepted. docs/trust.md has the classes of attacks. Compilers and
  * worker processes are real.
  */
+#include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +14,13 @@
 
 #include <cmocka.h>
 
+#include "backend/host/host_runner.h"
 #include "backend/sandbox.h"
 #include "measure/pressure.h"
 #include "suite.h"
+
+/* Attack 153 knows it. */
+static_assert(offsetof(ak_runner_page, go) == 15472, "ITS_GO of attacks/host.c is this");
 
 static const attack attacks[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -147,6 +152,10 @@ static const attack attacks[] = {
     {145, "raises the limit of its threads where it is given the pool", AK_TRIAL_CRASHED, "signal"},
     {146, "raises the limit of its threads where it finds the pool", REJECTED, NULL},
     {147, "says that it is done, computes, and keeps the runner from saying it", WRONG, NULL},
+    {150, "looks for a mark in the arrays of its call", AK_TRIAL_OK, NULL},
+    {151, "gives later calls another place for their output", AK_TRIAL_OK, NULL},
+    {152, "gives later calls a smaller size", AK_TRIAL_OK, NULL},
+    {153, "lets the runner begin before the clock does", REJECTED, "before the clock"},
     {131, "has the loader load a vendor's library", REJECTED, "needs the library \"libblis.so.4\""},
     {132, "has a dynamic section before the linker's", REJECTED, "dynamic section"},
     {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
@@ -237,6 +246,16 @@ static const attack stream[] = {
     {2, "does so where its inputs are in the cache", REJECTED, NULL},
 };
 
+/* The same, of results that other processes have left. */
+static const attack heirs[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "leaves its sums for others", REJECTED, NULL},
+    {2, "writes those that another has left", REJECTED, NULL},
+    {3, "does so, too", REJECTED, NULL},
+    {4, "looks for a mark in the offset of the block, and leaves one", AK_TRIAL_OK, NULL},
+    {5, "looks for it, too", AK_TRIAL_OK, NULL},
+};
+
 /* The same, in batches of one call. */
 static const attack one_call[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -324,6 +343,7 @@ static void nobody_is_faster_on_what_it_has_seen(void **state)
     (void)state;
     try_attacks("replay", "host", replay, sizeof replay / sizeof replay[0], 1);
     try_attacks("stream", "host", stream, sizeof stream / sizeof stream[0], 1);
+    try_attacks("heirs", "host", heirs, sizeof heirs / sizeof heirs[0], 1);
     for (int i = 0; i < 3; i++) {
         try_attacks("one_call", "host", one_call, sizeof one_call / sizeof one_call[0], 1);
     }
@@ -381,6 +401,7 @@ static void every_honest_kernel_is_promoted(void **state)
 static void every_honest_kernel_is_accepted(void **state)
 {
     (void)state;
+    every_one_is_right("append", "host", "B=512,S=256,D=16", AK_JOB_TRIAL, 4, 1);
     /* At 96 all are also checked for the finish, below. */
     every_one_is_right("honest", "host", "96", AK_JOB_TRIAL, VARIANTS, 3);
     every_one_is_right("honest", "host", "M=130,N=70,K=33", AK_JOB_TRIAL, VARIANTS, 1);

@@ -66,4 +66,13 @@ sort -u started
 AUTOKERNEL_WORKER=/nowhere/worker autokernel check fates --config MODE=0 --size 1000 || echo "exit $?"
 echo "-- a library that cannot be preloaded is no version of a compiler or of Python"
 LD_PRELOAD=/nonexistent/x.so autokernel doctor --json 2>/dev/null | grep -c '"version":"ERROR'
+echo "-- what was set for another program makes no library another one"
+versions() {
+    autokernel doctor --json 2>/dev/null | grep -o '"version":"[^"]*"'
+}
+here=$(versions)
+there=$(DNNL_MAX_CPU_ISA=SSE41 ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Prescott BLIS_ARCH_TYPE=generic versions)
+[ "$here" = "$there" ] && echo same
+echo "-- a limit on open files below the descriptors of a child is named"
+(ulimit -n 9; autokernel check fates --config MODE=0 --size 1000 2>&1 | grep -o 'open files; raise .*')
 true

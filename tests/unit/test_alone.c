@@ -3,6 +3,7 @@
  * passes by the most that its calls can have taken, and is rejected by the least. If waits for a
  * processor leave both possible, nothing is decided.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,6 +147,57 @@ static void slow_memory_gives_nobody_another_kind_of_time(void **state)
     assert_true(ak_alone_cold(&none, 125 * US) == 0);
 }
 
+/* Returns what is decided about a kernel that touches little, whose calls alone took `us` where a
+   call in a batch took 40, and where `count` readings of as many bytes took `read_us`, of which
+   waits are `waited_us`, and 1 us in a batch. */
+static ak_alone_finding decide_little(double us, size_t count, double read_us, double waited_us)
+{
+    ak_alone_calls reads = {0};
+    const ak_alone_evidence found = {.alone_ns = us * US};
+    add(&reads, count, read_us, waited_us);
+    return ak_alone_decide_little(&found, &reads, (1 + 25) * US, &usual);
+}
+
+static void memory_excuses_kernels_that_touch_little(void **state)
+{
+    (void)state;
+    /* Reading its bytes takes 26 us more than the 26 us that are usual, so it may take 125 + 26. */
+    assert_int_equal(decide_little(151, 3, 52, 0), AK_ALONE_SLOWER);
+    assert_int_equal(decide_little(152, 3, 52, 0), AK_ALONE_IDLES);
+    /* Where memory takes no longer than in a batch, nothing is excused. */
+    assert_int_equal(decide_little(126, 3, 26, 0), AK_ALONE_IDLES);
+    assert_int_equal(decide_little(126, 3, 1, 0), AK_ALONE_IDLES);
+    /* Other programs, of which an attacker may start some, make the reader wait: that is no time
+       of memory. One reading that they slow down in another way is not believed either. */
+    assert_int_equal(decide_little(1000, 3, 9000, 8999), AK_ALONE_IDLES);
+    ak_alone_calls reads = {0};
+    const ak_alone_evidence found = {.alone_ns = 1000 * US};
+    add(&reads, 2, 26, 0);
+    add(&reads, 1, 9000, 0);
+    assert_int_equal(ak_alone_decide_little(&found, &reads, 26 * US, &usual), AK_ALONE_IDLES);
+    /* A reader that fails accuses nobody, and acquits nobody. */
+    assert_int_equal(decide_little(1000, 0, 0, 0), AK_ALONE_UNKNOWN);
+    assert_int_equal(decide_little(1000, 2, 9000, 0), AK_ALONE_UNKNOWN);
+    /* The finding is never FINE, however long memory takes: that only calls on unseen inputs can
+       say. So an attacker who idles in batches gains nothing by slow memory. */
+    assert_int_equal(decide_little(126, 3, 90000, 0), AK_ALONE_SLOWER);
+}
+
+static void little_is_a_quarter_of_the_arguments(void **state)
+{
+    (void)state;
+    assert_true(ak_alone_touches_little(1, 4));
+    assert_true(ak_alone_touches_little(1, 1e12));
+    assert_false(ak_alone_touches_little(1.01, 4));
+    assert_false(ak_alone_touches_little(4, 4));
+    /* A problem that declares nothing, or nonsense, gets no excuse. */
+    assert_false(ak_alone_touches_little(0, 4));
+    assert_false(ak_alone_touches_little(-1, 4));
+    assert_false(ak_alone_touches_little(NAN, 4));
+    assert_false(ak_alone_touches_little(HUGE_VAL, 4));
+    assert_false(ak_alone_touches_little(1, 0));
+}
+
 /* If waits spoil three looks of four at a short kernel, fewer than one kernel in 200 is left
    unjudged. */
 static void waits_leave_few_short_kernels_unjudged(void **state)
@@ -242,6 +294,8 @@ int main(void)
         cmocka_unit_test(a_starved_machine_acquits_nobody),
         cmocka_unit_test(unseen_inputs_decide_whose_time_counts),
         cmocka_unit_test(slow_memory_gives_nobody_another_kind_of_time),
+        cmocka_unit_test(memory_excuses_kernels_that_touch_little),
+        cmocka_unit_test(little_is_a_quarter_of_the_arguments),
         cmocka_unit_test(waits_leave_few_short_kernels_unjudged),
         cmocka_unit_test(without_batches_or_unseen_inputs),
         cmocka_unit_test(large_arguments_are_not_read_for_long),

@@ -87,6 +87,30 @@ static void times_far_apart_are_said(void **state)
     ak_warnings_free(&list);
 }
 
+/* One sentence says it of all, whichever have a note; without a common kind of times each note is
+   said. */
+static void kinds_of_times_are_said(void **state)
+{
+    (void)state;
+    ak_warnings list = {0};
+    ak_noise noise = {.candidates = 4, .unseen = 2};
+    const ak_compared both[] = {
+        {.name = (char *)"tuned", .median_ms = 1, .note = (char *)"as it is"},
+        {.name = (char *)"BLIS", .median_ms = 2, .note = (char *)"so too"}};
+    assert_int_equal(ak_warn_comparison(&list, &noise, both, 2, NULL), AK_OK);
+    assert_int_equal(list.count, 1);
+    assert_non_null(strstr(list.texts[0], "all times are those of calls on inputs that were not "
+                                          "seen before, because 2 of 4 candidates took"));
+    /* Its time of before is of another kind. */
+    assert_int_equal(ak_warn_slower(&list, &both[1], 0.1, NULL), AK_OK);
+    assert_int_equal(list.count, 1);
+    noise.unseen = 0;
+    assert_int_equal(ak_warn_comparison(&list, &noise, both, 2, NULL), AK_OK);
+    assert_int_equal(list.count, 3);
+    assert_string_equal(list.texts[2], "BLIS: so too");
+    ak_warnings_free(&list);
+}
+
 static void what_was_not_judged_is_said(void **state)
 {
     (void)state;
@@ -219,6 +243,7 @@ int main(void)
         cmocka_unit_test(the_highest_is_kept),
         cmocka_unit_test(a_rise_is_said),
         cmocka_unit_test(times_far_apart_are_said),
+        cmocka_unit_test(kinds_of_times_are_said),
         cmocka_unit_test(what_was_not_judged_is_said),
         cmocka_unit_test(a_warning_is_kept_and_dropped),
         cmocka_unit_test(a_busy_machine_is_said),

@@ -186,9 +186,27 @@ static void too_few_descriptors_are_said(void **state)
     assert_non_null(strstr(err.text, "ulimit -n"));
 }
 
+static void unset_variables_are_gone(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ONEDNN_", "TZDIR", NULL};
+    assert_int_equal(setenv("ONEDNN_MAX_CPU_ISA", "SSE41", 1), 0);
+    assert_int_equal(setenv("ONEDNN_VERBOSE", "2", 1), 0);
+    assert_int_equal(setenv("ONEDNNX", "kept", 1), 0);
+    assert_int_equal(setenv("TZDIR", "/", 1), 0);
+    assert_int_equal(setenv("TZDIRX", "kept", 1), 0);
+    ak_proc_unset(names);
+    assert_null(getenv("ONEDNN_MAX_CPU_ISA"));
+    assert_null(getenv("ONEDNN_VERBOSE"));
+    assert_null(getenv("TZDIR"));
+    assert_string_equal(getenv("ONEDNNX"), "kept");
+    assert_string_equal(getenv("TZDIRX"), "kept");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unset_variables_are_gone),
         cmocka_unit_test(ends_are_known_where_sigchld_is_ignored),
         cmocka_unit_test(ends_are_known_where_others_wait),
         cmocka_unit_test(signals_are_not_inherited),

@@ -406,6 +406,7 @@ static void the_course_of_a_comparison(void **state)
     (void)state;
     ak_comparison_course course = {.group = 5,
                                    .extended = true,
+                                   .unseen = 2,
                                    .before = 0.25,
                                    .during = 0.5,
                                    .after = -1},
@@ -413,14 +414,17 @@ static void the_course_of_a_comparison(void **state)
     json_t *reply = json_object();
     assert_true(ak_message_set_course(reply, &course));
     assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_OK);
-    assert_true(again.group == 5 && again.extended);
+    assert_true(again.group == 5 && again.extended && again.unseen == 2);
     assert_true(again.before == 0.25 && again.during == 0.5 && again.after == -1);
     json_object_clear(reply); /* of a worker that does not say */
     assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_OK);
-    assert_true(again.group == 1 && !again.extended && again.during < 0);
+    assert_true(again.group == 1 && !again.extended && again.unseen == 0 && again.during < 0);
     (void)json_object_set_new(reply, "group", json_integer(0));
     assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_INVALID);
     (void)json_object_set_new(reply, "group", json_integer(1));
+    (void)json_object_set_new(reply, "unseen", json_integer(AK_JUDGED_MAX + 1));
+    assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_INVALID);
+    (void)json_object_set_new(reply, "unseen", json_integer(0));
     (void)json_object_set_new(reply, "pressure", json_pack("[f,f]", 0.1, 0.2));
     assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_INVALID);
     json_decref(reply);

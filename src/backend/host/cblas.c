@@ -85,9 +85,6 @@ static ak_status openblas_open(ak_baseline *baseline, char *version, size_t byte
 {
     char threads[16];
     void *library = NULL;
-    /* Either variable can halve the library's speed if it was set for another program. */
-    (void)unsetenv("OPENBLAS_L2_SIZE");
-    (void)unsetenv("OPENBLAS_CORETYPE");
     if (setup->variant[0] != 0) {
         (void)setenv("OPENBLAS_CORETYPE", setup->variant, 1);
     }

@@ -169,13 +169,19 @@ static int64_t with_own_waits(int64_t sum)
     return own < 0 ? -1 : sum + own;
 }
 
-/* Lets a child that is ready continue, in this batch for the `go`-th time. */
-static void let_go(ak_runnable *runner, uint32_t go)
+/* Lets a child that is ready continue, in this batch for the `go`-th time. A child that has let
+   itself go has begun before the clock; returns false and refuses it. */
+static bool let_go(ak_outcome *out, ak_runnable *runner, uint32_t go)
 {
-    atomic_store(&runner->page->go, go);
+    if (atomic_exchange(&runner->page->go, go) != go - 1) {
+        ak_proc_kill(&runner->proc);
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it begins a batch before the clock does");
+        return false;
+    }
     if (atomic_load(&runner->page->dozing) != 0) {
         (void)syscall(SYS_futex, &runner->page->go, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
+    return true;
 }
 
 /* Returns how many bytes the child reads when it is shown its inputs. */
@@ -197,7 +203,9 @@ static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
     give_back(runner, runner->withheld_last);
     const int64_t begin = ak_clock_ns();
     const int64_t end = begin + SHOW_NS + shown_bytes(asked) / SHOW_BYTES_PER_NS;
-    let_go(runner, 1);
+    if (!let_go(out, runner, 1)) {
+        return false;
+    }
     if (alert) {
         look_out(runner, end);
     }
@@ -215,7 +223,9 @@ static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, uint32_t go
                   ak_host_limit limit)
 {
     int64_t begin = ak_clock_ns();
-    let_go(runner, go);
+    if (!let_go(out, runner, go)) {
+        return false;
+    }
     if (alert) {
         look_out(runner, begin + ALERT_NS);
     }
@@ -453,7 +463,7 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch)
 {
     const bool alone = launch->iterations == 1 || launch->stride > 0;
-    if (alone && runner->is_candidate && !withhold(runner, launch)) {
+    if (alone && (runner->is_candidate || launch->unseen) && !withhold(runner, launch)) {
         ak_outcome_refuse(out, AK_TRIAL_OUT_OF_MEMORY, "no memory to withhold its inputs");
         return;
     }

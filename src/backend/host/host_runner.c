@@ -67,6 +67,16 @@ typedef struct place {
     unsigned char *memory; /* has FORBIDDEN_BYTES in front of it and behind it */
 } place;
 
+/* A call with the arrays that it points to. */
+typedef struct whole_call {
+    int64_t size[AK_SIZES_MAX];
+    int choice[AK_CHOICES_MAX];
+    double number[AK_CHOICES_MAX];
+    void *arg[AK_ARGUMENTS_MAX];
+    int64_t pitch[AK_ARGUMENTS_MAX];
+    ak_host_call call;
+} whole_call;
+
 typedef struct runner {
     ak_runner_page *page;
     int block_fd;
@@ -86,6 +96,7 @@ typedef struct runner {
     bool pinned;              /* the caller is pinned; with a baseline, only after its first run */
     uint64_t looked, skipped; /* stained elements of all batches, and those left unwritten */
     uint64_t blank;           /* the skipped ones into which a NaN was put */
+    whole_call given;         /* what a kernel sees of its call, and may have changed */
 } runner;
 
 static void answer(ak_runner_page *page, ak_trial_status status, const char *reason)
@@ -248,7 +259,11 @@ static void load_baseline(runner *r)
     ak_runner_page *page = r->page;
     static const char *const all[] = {"/", NULL};
     static const char *const devices[] = {"/dev/null", "/dev/shm", NULL};
+    /* Set for another program, they can make a library several times slower, or less precise. */
+    static const char *const settings[] = {"OMP_",  "GOMP_", "KMP_",    "OPENBLAS_", "GOTO_",
+                                           "BLIS_", "DNNL_", "ONEDNN_", NULL};
     if (page->own == AK_OWN_NOT) {
+        ak_proc_unset(settings);
         (void)ak_sandbox_files(all, devices);
     } else if (page->own == AK_OWN_CODE) {
         ak_own_confine(page); /* Python runs in a process that is confined itself */
@@ -463,6 +478,23 @@ static bool leaves_out(const runner *r, uint64_t skipped)
            (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
 }
 
+static void point_to_arrays(whole_call *c)
+{
+    c->call.size = c->size;
+    c->call.choice = c->choice;
+    c->call.number = c->number;
+    c->call.arg = c->arg;
+    c->call.pitch = c->pitch;
+}
+
+/* Copies the call for the kernel, anew each time: one that changed its size, or the place of its
+   outputs, would have less to do in later calls. */
+static void give(runner *r, const whole_call *mine)
+{
+    r->given = *mine;
+    point_to_arrays(&r->given);
+}
+
 /* Lets the next call have the arguments behind those of the last. */
 static void next_place(const ak_runner_page *page, void **arg)
 {
@@ -510,32 +542,33 @@ static void touch_part(void *context, int thread, int n)
 
 /* Runs the calls of a batch. Returns how many stained elements they have left unwritten; the first
    call, which finds no results, does not count, nor do calls with arguments of their own. */
-static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
-                       uint32_t iterations, uint64_t *state)
+static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, uint32_t iterations,
+                       uint64_t *state)
 {
     ak_host_stained s = {0};
     uint64_t flags = 0;
     for (uint32_t i = 0; i < iterations; i++) {
         const bool first = i == 0 || page->stride > 0;
         if (i > 0 && page->stride > 0) {
-            next_place(page, (void **)(uintptr_t)call->arg);
+            next_place(page, mine->arg);
         }
         if (r->kernel != NULL) {
-            stain(r, page, call->arg, &s, state, first);
+            stain(r, page, mine->arg, &s, state, first);
+            give(r, mine);
             ak_host_forget_stack(); /* the stack may still hold addresses of stained elements */
             forget_calls(r);
             forget_registers();
-            r->kernel(call);
+            r->kernel(&r->given.call);
             flags |= take_flags();
             if (!first) {
                 r->looked += ak_host_stained_look(&page->stain, &s);
             }
         } else if (r->ops != NULL) {
-            stain(r, page, call->arg, &s, state, first);
-            r->ops->run(r->baseline, call);
+            stain(r, page, mine->arg, &s, state, first);
+            r->ops->run(r->baseline, &mine->call);
         } else if (page->span > 0) {
             const uint64_t apart = page->reads == 0 ? 1 : page->span / page->reads;
-            touch t = {(const unsigned char *)call->arg[0] - page->offset[0], page,
+            touch t = {(const unsigned char *)mine->arg[0] - page->offset[0], page,
                        CACHE_LINE * (apart < 1 ? 1 : apart)};
             ak_host_pool_parallel(r->pool, page->threads, touch_part, &t);
         }
@@ -593,11 +626,7 @@ static void wait_for_go(ak_runner_page *page, uint32_t last)
 static void run(runner *r)
 {
     ak_runner_page *page = r->page;
-    void *arg[AK_ARGUMENTS_MAX] = {NULL};
-    int64_t size[AK_SIZES_MAX];
-    int choice[AK_CHOICES_MAX];
-    double number[AK_CHOICES_MAX];
-    int64_t pitch[AK_ARGUMENTS_MAX];
+    whole_call mine = {0};
     ak_error err = AK_ERROR_INIT;
     const char *fault = NULL;
     unsigned char *memory = NULL;
@@ -610,25 +639,21 @@ static void run(runner *r)
     } else if (!make_workspace(r, page->workspace_bytes, page->workspace_shift)) {
         fault = "the workspace does not fit into memory";
     }
-    memcpy(size, page->size, sizeof size);
+    memcpy(mine.size, page->size, sizeof mine.size);
     for (int i = 0; i < AK_CHOICES_MAX; i++) {
-        choice[i] = page->choice[i];
+        mine.choice[i] = page->choice[i];
     }
-    memcpy(number, page->number, sizeof number);
-    memcpy(pitch, page->pitch, sizeof pitch);
+    memcpy(mine.number, page->number, sizeof mine.number);
+    memcpy(mine.pitch, page->pitch, sizeof mine.pitch);
     for (uint32_t i = 0; fault == NULL && i < page->argument_count; i++) {
-        arg[i] = memory + page->offset[i];
+        mine.arg[i] = memory + page->offset[i];
     }
-    ak_host_call call = {.size = size,
-                         .choice = choice,
-                         .number = number,
-                         .arg = arg,
-                         .pitch = pitch,
-                         .workspace = r->workspace,
-                         .threads = page->threads};
-    ak_host_pool_give(&call, r->pool);
+    mine.call.workspace = r->workspace;
+    mine.call.threads = page->threads;
+    point_to_arrays(&mine);
+    ak_host_pool_give(&mine.call, r->pool);
     if (fault == NULL && r->kernel == NULL && r->ops != NULL && r->ops->prepare != NULL &&
-        r->ops->prepare(r->baseline, &call, &err) != AK_OK) {
+        r->ops->prepare(r->baseline, &mine.call, &err) != AK_OK) {
         fault = err.text;
     }
     if (fault != NULL) {
@@ -645,9 +670,9 @@ static void run(runner *r)
     ak_host_pool_limit(r->pool, asked.threads); /* this holds even if a kernel asks for more */
     ak_openmp_use(r->pool, asked.threads);
     usual_arithmetic();
-    (void)repeat(r, &asked, &call, asked.warm, &state);
+    (void)repeat(r, &asked, &mine, asked.warm, &state);
     if (asked.warm > 0) { /* outputs hold results, which the next call must not rely on */
-        ak_host_scramble(&asked.stain, arg, &state);
+        ak_host_scramble(&asked.stain, mine.arg, &state);
     }
     if (asked.scatter != 0) {
         uint64_t seed = ak_host_drawn(&state);
@@ -668,7 +693,7 @@ static void run(runner *r)
         say(AK_RUNNER_READY);
         wait_for_go(page, 1);
     }
-    uint64_t skipped = repeat(r, &asked, &call, asked.iterations, &state);
+    uint64_t skipped = repeat(r, &asked, &mine, asked.iterations, &state);
     const char *left = r->kernel != NULL ? left_behind() : NULL;
     if (leaves_out(r, skipped)) {
         char text[AK_RUNNER_REASON_MAX];
@@ -709,6 +734,19 @@ static bool read_descriptor(int *out, const char *text)
     return fine && fcntl(*out, F_GETFD) >= 0;
 }
 
+/* Opens the block once more in place of the worker's descriptor, whose offset all runners share: it
+   could hold a number for the next process of a candidate. */
+static void open_anew(int fd)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int own = open(path, O_RDWR | O_CLOEXEC);
+    if (own >= 0) {
+        (void)dup2(own, fd);
+        (void)close(own);
+    }
+}
+
 int ak_runner_main(int argc, char **argv)
 {
     int block_fd, page_fd;
@@ -720,6 +758,7 @@ int ak_runner_main(int argc, char **argv)
     (void)fcntl(AK_PROC_REQUEST_FD, F_SETFD, FD_CLOEXEC);
     (void)fcntl(AK_PROC_REPLY_FD, F_SETFD, FD_CLOEXEC);
     ak_proc_own_program();
+    open_anew(block_fd);
     runner r = {.block_fd = block_fd};
     void *page = mmap(NULL, sizeof *r.page, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
     if (page == MAP_FAILED) {

@@ -226,6 +226,7 @@ typedef struct its_place {
     uint64_t first, span;
     char *memory;
 } its_place;
+#define ITS_GO 15472 /* offset of "go" in the runner's page; test_adversarial.c asserts it */
 typedef struct its_runner {
     char *page;
     int64_t block_fd;
@@ -261,6 +262,24 @@ __attribute__((unused)) static void found_a_mark(const job *j, bool found)
         all(j);
     }
 }
+
+#if ATTACK == 151
+/* Computes where the call has its own output, and gives the calls that follow the workspace for
+   theirs: elements of it are changed then, and written again, and the output stays as it is. */
+static void redirect(const ak_host_call *call, const job *j)
+{
+    void **arg = (void **)(uintptr_t)call->arg;
+    float *mine = (float *)call->workspace + 16;
+    if (arg[2] == mine) {
+        for (int64_t i = 0; i < j->n; i++) {
+            mine[i] = (float)i + 0.5f;
+        }
+    } else {
+        all(j);
+        arg[2] = mine;
+    }
+}
+#endif
 
 #if ATTACK == 140
 /* The place of a result in a table of those that are there. */
@@ -650,6 +669,13 @@ static void run(const ak_host_call *call, const job *j)
     its_runner *r = find_runner(j->x);
     if (r != NULL) {
         r->page[4096] ^= 1;
+    }
+    all(j);
+#elif ATTACK == 153 /* lets the runner begin before the clock does */
+    its_runner *r = find_runner(j->x);
+    uint32_t *go = r == NULL ? NULL : (uint32_t *)(r->page + ITS_GO);
+    if (go != NULL && *go == 0) {
+        *go = 1;
     }
     all(j);
 #elif ATTACK == 37 /* right between -1/2 and 1/2 */
@@ -1068,6 +1094,15 @@ static void run(const ak_host_call *call, const job *j)
     __asm__ volatile("movl %0, %%" SELECTOR : : "r"(3));
 #elif ATTACK == 144 /* computes with two threads only, and says that it has one */
     call->parallel(call->pool, 2, half, (void *)j);
+#elif ATTACK == 150 /* a mark behind the options in the arrays of the call */
+    int *choice = (int *)(uintptr_t)call->choice;
+    found_a_mark(j, choice[3] == 42);
+    choice[3] = 42;
+#elif ATTACK == 151 /* lets the calls that follow have another place for their output */
+    redirect(call, j);
+#elif ATTACK == 152 /* lets the calls that follow have a smaller size */
+    all(j);
+    ((int64_t *)(uintptr_t)call->size)[0] = 1;
 #elif ATTACK == 145 /* believes that what it is given is the pool, and keeps something there */
     int *pool = call->pool;
     pool[1] = pool[0];
