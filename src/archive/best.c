@@ -503,16 +503,16 @@ static bool faster(const ak_trial *a, const ak_trial *b)
 ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
+    ak_status status = AK_OK;
     ak_archive_filter narrow = filter != NULL ? *filter : (ak_archive_filter){0};
     narrow.ok_only = narrow.winner = true;
-    ak_trial best = {0}, newest = {0};
+    AK_AT_END(ak_trial_clear) ak_trial best = {0}, newest = {0};
     bool found = false;
-    sqlite3_stmt *rows = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(check_one_task(archive, &narrow, err));
-    AK_TRY(ak_store_first(&newest, archive, &narrow, LATEST, err));
-    AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
-                           " ORDER BY implementation", err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_DO(check_one_task(archive, &narrow, err));
+    AK_DO(ak_store_first(&newest, archive, &narrow, LATEST, err));
+    AK_DO(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
+                          " ORDER BY implementation", err));
     while (ak_store_next(&status, archive, rows, err)) {
         ak_archive_filter one = narrow;
         ak_trial trial = {0};
@@ -537,17 +537,13 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
             ak_trial_clear(&trial);
         }
     }
-    AK_TRY(status);
+    AK_DO(status);
     if (!found) {
-        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+        return ak_fail(err, AK_NOT_FOUND,
                        "%s: every configuration that was timed failed a later check; make others "
                        "with 'autokernel tune KERNEL'",
-                       ak_archive_path(archive)));
+                       ak_archive_path(archive));
     }
     AK_GIVE(out, best);
-out:
-    ak_trial_clear(&best);
-    ak_trial_clear(&newest);
-    (void)sqlite3_finalize(rows);
     return status;
 }

@@ -53,24 +53,20 @@ static bool compare_now(bool *out_changed, const char *then, const char *place,
 ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const ak_trial *trial,
                                     const char *place, ak_error *err)
 {
-    char *then = NULL, *recorded = NULL;
+    AK_FREED char *then = NULL, *recorded = NULL;
     bool changed = false;
-    ak_status status = AK_OK;
     *out_place = NULL;
     if (ak_device_is_recorded(trial->device) || trial->environment == NULL ||
         trial->kernel == NULL || trial->implementation == NULL) {
         return AK_OK;
     }
-    AK_TRY(hash_then(&then, archive, trial, err));
-    AK_TRY(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
+    AK_DO(hash_then(&then, archive, trial, err));
+    AK_DO(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
     const char *const places[] = {place, recorded, trial->kernel};
     for (size_t i = 0; i < AK_COUNT(places) && then != NULL; i++) {
         if (compare_now(&changed, then, places[i], trial)) {
-            status = changed ? ak_copy_text(out_place, places[i], err) : AK_OK;
-            break;
+            return changed ? ak_copy_text(out_place, places[i], err) : AK_OK;
         }
     }
-out:
-    AK_FREE_ALL(then, recorded);
-    return status;
+    return AK_OK;
 }

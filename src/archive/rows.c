@@ -430,15 +430,12 @@ out:
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                          const char *tail, ak_error *err)
 {
-    sqlite3_stmt *rows;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_DO(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
     bool found = ak_store_next(&status, archive, rows, err);
-    AK_TRY(status);
-    AK_TRY(found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND);
-out:
-    (void)sqlite3_finalize(rows);
-    return status;
+    AK_DO(status);
+    return found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND;
 }
 
 ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,

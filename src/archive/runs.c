@@ -301,23 +301,20 @@ static const char select_latest[] =
 
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err)
 {
-    sqlite3_stmt *statement;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_query(&statement, archive,
-                          id != NULL ? SELECT_RUN "WHERE r.id = ?1" : select_latest, &id,
-                          id != NULL ? 1 : 0, err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
+    AK_DO(ak_store_query(&statement, archive,
+                         id != NULL ? SELECT_RUN "WHERE r.id = ?1" : select_latest, &id,
+                         id != NULL ? 1 : 0, err));
     bool found = ak_store_next(&status, archive, statement, err);
-    AK_TRY(status);
+    AK_DO(status);
     if (!found) {
-        AK_TRY(id == NULL ? ak_fail(err, AK_NOT_FOUND,
-                                    "%s holds no runs yet; make one with `autokernel tune KERNEL`",
-                                    archive->path)
-                          : no_such_run(archive, id, err));
+        AK_DO(id == NULL ? ak_fail(err, AK_NOT_FOUND,
+                                   "%s holds no runs yet; make one with `autokernel tune KERNEL`",
+                                   archive->path)
+                         : no_such_run(archive, id, err));
     }
-    AK_TRY(read_run(out, statement, err));
-out:
-    (void)sqlite3_finalize(statement);
-    return status;
+    return read_run(out, statement, err);
 }
 
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,

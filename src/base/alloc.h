@@ -64,5 +64,6 @@ ak_status ak_arena_text(const char **out, ak_arena *arena, const char *text, ak_
 void ak_arena_reset(ak_arena *arena);
 /* Frees the arena with all its memory. NULL is accepted. */
 void ak_arena_free(ak_arena *arena);
+AK_END_AT(ak_arena_free, ak_arena)
 
 #endif

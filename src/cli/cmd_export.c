@@ -134,15 +134,11 @@ static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter 
                                    const ak_outdated_to *to, ak_error *err)
 {
     char *text = NULL;
-    json_t *table = NULL;
-    ak_status status = AK_OK;
-    status = ak_archive_export_text(&text, archive, filter, "dispatch", err);
-    AK_TRY(ak_out_parse(&table, status, &text, "dispatch table", err));
+    json_auto_t *table = NULL;
+    ak_status status = ak_archive_export_text(&text, archive, filter, "dispatch", err);
+    AK_DO(ak_out_parse(&table, status, &text, "dispatch table", err));
     const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
-    status = ak_say_changed_matching(archive, &of_run, to, err);
-out:
-    json_decref(table);
-    return status;
+    return ak_say_changed_matching(archive, &of_run, to, err);
 }
 
 /* If nothing matched, names the settings that hide trials. */

@@ -224,30 +224,24 @@ static void print_text(const json_t *study)
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,
                           ak_error *err)
 {
-    ak_recording *recording = NULL;
-    ak_task *task = NULL;
-    ak_archive *archive = NULL;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     /* With --device sim:FILE the operand is the kernel or the T1 file of that recording. */
     const char *device = args->text[AK_OPTION_DEVICE];
     bool simulated = ak_args_typed(args, AK_OPTION_DEVICE) && ak_device_is_recorded(device);
     if (!simulated && ak_study_of_file(args)) {
-        AK_TRY(ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err));
-        AK_TRY(
-            ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err));
+        AK_DO(ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err));
+        AK_DO(ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err));
         ak_warn_left_out(args->operand[0], recording);
-        AK_TRY(ak_study_recording(out, recording, options, err));
+        AK_DO(ak_study_recording(out, recording, options, err));
     } else {
-        AK_TRY(ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err));
-        AK_TRY(ak_args_task(&task, args, err));
-        AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
-        AK_TRY(ak_study_task(out, task, archive, options, err));
+        AK_DO(ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err));
+        AK_DO(ak_args_task(&task, args, err));
+        AK_DO(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
+        AK_DO(ak_study_task(out, task, archive, options, err));
     }
-out:
-    ak_recording_close(recording);
-    ak_archive_close(archive);
-    ak_task_close(task);
-    return status;
+    return AK_OK;
 }
 
 static ak_status print_study(json_t *study, const ak_args *args, ak_error *err)

@@ -97,13 +97,9 @@ bool ak_study_asks(const ak_args *args, const char *format)
 
 ak_status ak_study_print_page(const char *kind, const json_t *result, ak_error *err)
 {
-    char *text = NULL, *page = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_text(&text, result, err));
-    AK_TRY(ak_study_page(&page, kind, text, err));
+    AK_AT_END(ak_text_free_at) char *text = NULL, *page = NULL;
+    AK_DO(ak_json_text(&text, result, err));
+    AK_DO(ak_study_page(&page, kind, text, err));
     ak_out_whole(page);
-out:
-    ak_text_free(text);
-    ak_text_free(page);
-    return status;
+    return AK_OK;
 }

@@ -161,16 +161,18 @@ out:
    of kernels that the client may use. Errors name no other runs. The caller frees *out. */
 static ak_status find_run(char **out, const ak_mcp_call *call, const char *text, ak_error *err)
 {
-    const ak_mcp *mcp = call->mcp;
-    char *id = NULL, *list = NULL;
-    const char *found = NULL;
-    json_t *runs = NULL, *each;
-    size_t matched = 0, i;
     ak_status status = AK_OK;
+    const ak_mcp *mcp = call->mcp;
+    AK_AT_END(ak_text_free_at) char *id = NULL;
+    char *list = NULL;
+    const char *found = NULL;
+    json_auto_t *runs = NULL;
+    json_t *each;
+    size_t matched = 0, i;
     if (text == NULL || ak_archive_find_run(&id, mcp->archive, text, NULL) == AK_OK) {
         const ak_archive_filter filter = {.run = id};
         status = ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err);
-        AK_TRY(ak_out_parse(&runs, status, &list, "runs", err));
+        AK_DO(ak_out_parse(&runs, status, &list, "runs", err));
     }
     json_array_foreach(runs, i, each) {
         const char *kernel = ak_json_text_at(each, "kernel");
@@ -184,20 +186,16 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
         }
     }
     if (found == NULL) {
-        AK_TRY(text == NULL
-                   ? ak_fail(err, AK_NOT_FOUND,
-                             "there is no run of the kernels of this server; autokernel tune, in a "
-                             "shell, makes one")
-                   : ak_fail(err, AK_NOT_FOUND,
-                             "no run of the kernels of this server is called %.60s, or several "
-                             "begin so; without \"run\" the latest is reported",
-                             text));
+        AK_DO(text == NULL
+                  ? ak_fail(err, AK_NOT_FOUND,
+                            "there is no run of the kernels of this server; autokernel tune, in a "
+                            "shell, makes one")
+                  : ak_fail(err, AK_NOT_FOUND,
+                            "no run of the kernels of this server is called %.60s, or several "
+                            "begin so; without \"run\" the latest is reported",
+                            text));
     }
-    status = ak_copy_text(out, found, err);
-out:
-    json_decref(runs);
-    ak_text_free(id);
-    return status;
+    return ak_copy_text(out, found, err);
 }
 
 ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)

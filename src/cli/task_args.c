@@ -323,21 +323,17 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
 
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
 {
-    ak_archive *archive = NULL;
-    ak_task *task = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_task(&task, args, err));
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_DO(ak_args_task(&task, args, err));
     if (has_choice(args, task)) {
         /* An archive that does not exist yet counts as empty and is not created. */
-        AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
-        AK_TRY(ak_args_measured_task(&task, args, archive, false, err));
+        AK_DO(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
+        AK_DO(ak_args_measured_task(&task, args, archive, false, err));
     }
     *out = task;
     task = NULL;
-out:
-    ak_archive_close(archive);
-    ak_task_close(task);
-    return status;
+    return AK_OK;
 }
 
 void ak_warn_ignored(const ak_task *task)

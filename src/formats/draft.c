@@ -294,22 +294,18 @@ static ak_status translate(ak_draft *draft, const json_t *definition, const char
                            ak_error *err)
 {
     ak_recording *to = draft->recording;
-    ak_space *space = NULL;
+    AK_AT_END(ak_space_free_at) ak_space *space = NULL;
     ak_space_spec spec = {.definition = definition, .allow_numerics = true, .where = where};
-    ak_buf text = AK_BUF(CONFIG_BYTES);
-    ak_status status = AK_OK;
-    AK_TRY(ak_space_build(&space, &spec, err));
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(CONFIG_BYTES);
+    AK_DO(ak_space_build(&space, &spec, err));
     for (size_t i = 0; i < to->count; i++) {
-        AK_TRY(config_text(&text, draft, &to->configs[i], err));
-        status = ak_config_parse(&to->configs[i], space, text.data, err);
-        AK_TRY(status == AK_OK || status == AK_NO_MEMORY
-                   ? status
-                   : ak_fail_within(err, "%s does not fit %s", draft->where, where));
+        AK_DO(config_text(&text, draft, &to->configs[i], err));
+        const ak_status status = ak_config_parse(&to->configs[i], space, text.data, err);
+        AK_DO(status == AK_OK || status == AK_NO_MEMORY
+                  ? status
+                  : ak_fail_within(err, "%s does not fit %s", draft->where, where));
     }
-out:
-    ak_buf_free(&text);
-    ak_space_free(space);
-    return status;
+    return AK_OK;
 }
 
 static bool gives_default(const json_t *definition)

@@ -49,33 +49,28 @@ static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_
 static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, json_t *result,
                           ak_archive *archive, ak_error *err)
 {
-    ak_trial trial = {0};
-    ak_run one = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
+    AK_AT_END(ak_run_clear) ak_run one = {0};
     ak_archive_filter same = many->task;
     const char *id = ak_json_text_or_null(result, "beside");
-    ak_status status = AK_OK;
-    AK_TRY(ak_config_text_in_result(result, err));
+    AK_DO(ak_config_text_in_result(result, err));
     same.config = ak_json_text_or_null(json_object_get(result, "best"), "config");
     same.size = many->size;
     same.run = id;
     if (id == NULL || same.config == NULL || ak_archive_get_run(&one, archive, id, NULL) != AK_OK) {
-        goto out;
+        return AK_OK;
     }
-    status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
+    ak_status status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
         status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
     }
     if (status == AK_OK) {
         const ended run = {.id = id, .started = one.started};
-        AK_TRY(ak_stored(ak_json_set(judged, id, json_true()), err));
-        AK_TRY(add(finishes, trial.id, &run, result, err));
+        AK_DO(ak_stored(ak_json_set(judged, id, json_true()), err));
+        AK_DO(add(finishes, trial.id, &run, result, err));
     }
-    status = status == AK_NOT_FOUND ? AK_OK : status;
-out:
-    ak_run_clear(&one);
-    ak_trial_clear(&trial);
-    return status;
+    return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
 static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const json_t *result,

@@ -82,31 +82,25 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
 
 ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error *err)
 {
-    ak_tape *tape;
+    AK_AT_END(ak_tape_close_at) ak_tape *tape = NULL;
     AK_DO(AK_NEW(tape, 1, err));
     tape->recording = recording;
     tape->asked = ak_map_new();
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(tape->asked, err));
+    AK_DO(ak_made(tape->asked, err));
     if ((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
-        AK_TRY(ak_fail(err, AK_LIMIT, "the path of the tape is too long"));
+        return ak_fail(err, AK_LIMIT, "the path of the tape is too long");
     }
     if (recording) {
-        AK_TRY(ak_fs_mkdir(path, err));
+        AK_DO(ak_fs_mkdir(path, err));
     }
-    AK_TRY(ak_fs_reachable(path, err));
+    AK_DO(ak_fs_reachable(path, err));
     if (!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
-        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+        return ak_fail(err, AK_NOT_FOUND,
                        "there is no folder of recorded answers \"%s\"; --llm-record makes one",
-                       path));
+                       path);
     }
-    AK_TRY(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
-out:
-    if (status != AK_OK) {
-        ak_tape_close(tape);
-        return status;
-    }
-    *out = tape;
+    AK_DO(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
+    AK_GIVE(out, tape);
     return AK_OK;
 }
 
@@ -269,11 +263,10 @@ static ak_status find(found *out, ak_tape *tape, const char *name, const json_t 
                              json_array_size(tape->script));
     }
     (void)snprintf(file, sizeof file, "%s.json", name);
-    ak_status status = AK_OK;
-    json_t *document = NULL;
-    AK_TRY(ak_fs_join(out->origin, tape->path, file, err));
+    json_auto_t *document = NULL;
+    AK_DO(ak_fs_join(out->origin, tape->path, file, err));
     if (!ak_fs_is_file(out->origin) && !tape->recording) {
-        AK_TRY(reworded(out->origin, tape, question, err));
+        AK_DO(reworded(out->origin, tape, question, err));
         out->reworded = true;
     }
     if (out->origin[0] == 0 || !ak_fs_is_file(out->origin)) {
@@ -282,14 +275,12 @@ static ak_status find(found *out, ak_tape *tape, const char *name, const json_t 
                        "seed must be those of the tape",
                        tape->path, name);
     }
-    AK_TRY(ak_json_read(&document, out->origin, err));
+    AK_DO(ak_json_read(&document, out->origin, err));
     out->answer = json_incref(json_object_get(document, "answer"));
     if (!json_is_object(out->answer)) {
-        AK_TRY(ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", out->origin));
+        return ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", out->origin);
     }
-out:
-    json_decref(document);
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_usage(ak_llm_usage *out, const json_t *usage, const char *where,

@@ -344,7 +344,7 @@ static ak_status find_regions(ak_importance *importance, const table *t, ak_erro
 
 static ak_status model(ak_importance *importance, const table *t, ak_error *err)
 {
-    ak_forest *forest = NULL;
+    AK_AT_END(ak_forest_free_at) ak_forest *forest = NULL;
     if (t->count < AK_IMPORTANCE_TRIALS_MIN) {
         importance->why = "not enough trials to tell";
         return AK_OK;
@@ -353,19 +353,15 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
         importance->why = "no parameter had two values";
         return AK_OK;
     }
-    ak_status status = AK_OK;
-    AK_TRY(learn(&forest, t, err));
+    AK_DO(learn(&forest, t, err));
     importance->r2 = ak_forest_out_of_bag(forest);
     if (!(importance->r2 >= AK_IMPORTANCE_R2_MIN)) {
         importance->why = "not enough trials to tell: a model of them predicts nothing";
-        goto out;
+        return AK_OK;
     }
-    AK_TRY(weigh(importance, t, forest, err));
-    AK_TRY(find_regions(importance, t, err));
-    AK_TRY(sort_parameters(importance, err));
-out:
-    ak_forest_free(forest);
-    return status;
+    AK_DO(weigh(importance, t, forest, err));
+    AK_DO(find_regions(importance, t, err));
+    return sort_parameters(importance, err);
 }
 
 ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t count, ak_error *err)

@@ -461,7 +461,6 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
     akr_plan plan;
     const ak_pack_file *reference = find_reference(w);
     const char *why = why_opened_only(&plan, w, reference);
-    ak_status status = AK_OK;
     ak_buf_print(out,
                  "/* test_%s.c: %s.\n"
                  " * Written by autokernel " AK_VERSION ".\n"
@@ -472,7 +471,7 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
                              : "opens the kernel, and compares nothing",
                  info->name, info->name, info->name);
     if (why != NULL) {
-        AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
+        AK_DO(print_asset(out, "runtime/amalgam_test.c", err));
         ak_buf_print(out,
                      "int main(void)\n{\n    size_t bytes = 0;\n"
                      "    int status = ak_%s_workspace(&bytes",
@@ -486,13 +485,11 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
                      info->name, info->name, info->name, why);
         return ak_buf_status(out, err);
     }
-    AK_TRY(print_asset(out, "src/backend/host/ak_host.h", err));
+    AK_DO(print_asset(out, "src/backend/host/ak_host.h", err));
     ak_buf_append(out, reference->data, reference->length);
-    AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
+    AK_DO(print_asset(out, "runtime/amalgam_test.c", err));
     print_test(out, w, &plan);
-    status = ak_buf_status(out, err);
-out:
-    return status;
+    return ak_buf_status(out, err);
 }
 
 /* ---- the files ------------------------------------------------------------------------------- */

@@ -64,17 +64,17 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
     static const char *const access[] = {
         [AK_ACCESS_IN] = "in", [AK_ACCESS_OUT] = "out", [AK_ACCESS_INOUT] = "inout"};
     const ak_argument_spec *a = &at->task->problem->arguments[index];
-    json_t *object = json_object(), *shape = json_array(), *texts = json_array(), *pitch = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(object != NULL && shape != NULL && texts != NULL, err));
+    json_auto_t *object = json_object(), *shape = json_array(), *texts = json_array(),
+                *pitch = NULL;
+    AK_DO(ak_stored(object != NULL && shape != NULL && texts != NULL, err));
     for (size_t d = 0; d < a->rank; d++) {
         json_t *extent = NULL;
-        AK_TRY(program(&extent, a->shape[d], at, err));
+        AK_DO(program(&extent, a->shape[d], at, err));
         bool good =
             ak_json_append(shape, extent) && ak_json_append(texts, json_string(a->shape[d]));
-        AK_TRY(ak_stored(good, err));
+        AK_DO(ak_stored(good, err));
     }
-    AK_TRY(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
+    AK_DO(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
     bool good =
         ak_json_set_text(object, "name", a->name) &&
         ak_json_set_text(object, "dtype", ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
@@ -90,14 +90,9 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
         ak_json_set(object, "fill",
                     json_pack("{s:s, s:f, s:f}", "kind", ak_fill_text(a->fill), "a",
                               at->task->shape.fill[index][0], "b", at->task->shape.fill[index][1]));
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     *out = json_incref(object);
-out:
-    json_decref(object);
-    json_decref(shape);
-    json_decref(texts);
-    json_decref(pitch);
-    return status;
+    return AK_OK;
 }
 
 static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
@@ -286,16 +281,15 @@ ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = b->cases[0].task;
-    json_t *file = json_object(), *files = json_array(), *interface = NULL;
-    ak_status status = AK_OK;
+    json_auto_t *file = json_object(), *files = json_array(), *interface = NULL;
     bool good = file != NULL && files != NULL &&
                 ak_json_set(file, "schema", json_integer(AK_BUNDLE_SCHEMA)) &&
                 ak_json_set_text(file, "kind", AK_BUNDLE_KIND) &&
                 ak_json_set_text(file, "name", b->name);
-    AK_TRY(ak_stored(good, err));
-    AK_TRY(ak_bundle_interface(&interface, task, err));
-    AK_TRY(ak_stored(json_object_update(file, interface) == 0, err));
-    AK_TRY(set_variants(file, b, err));
+    AK_DO(ak_stored(good, err));
+    AK_DO(ak_bundle_interface(&interface, task, err));
+    AK_DO(ak_stored(json_object_update(file, interface) == 0, err));
+    AK_DO(set_variants(file, b, err));
     good = ak_json_set(file, "measured", measured_of(b)) &&
            (b->warnings == NULL || ak_json_set(file, "warnings", json_incref(b->warnings))) &&
            ak_json_set(file, "requires", json_incref(b->needs)) &&
@@ -305,13 +299,8 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
            ak_json_set_text(file, "licence", task->problem->builtin ? "MIT" : NULL) &&
            ak_json_set_text(file, "created", b->created) &&
            ak_json_set_text(file, "autokernel", AK_VERSION);
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     ak_json_print(out, file, true);
     ak_buf_putc(out, '\n');
-    status = ak_buf_status(out, err);
-out:
-    json_decref(file);
-    json_decref(files);
-    json_decref(interface);
-    return status;
+    return ak_buf_status(out, err);
 }

@@ -78,22 +78,18 @@ typedef struct verifying {
 /* Unpacks a bundle; a path that is a folder is an unpacked bundle already. */
 static ak_status unpack(verifying *v, const char *path, ak_error *err)
 {
-    char *bytes = NULL;
+    AK_FREED char *bytes = NULL;
     size_t length = 0;
-    ak_pack pack = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_pack_clear) ak_pack pack = {0};
     if (ak_fs_is_folder(path)) {
         v->folder = path;
         return AK_OK;
     }
-    AK_TRY(ak_fs_owned_open(&v->unpacked, err));
-    AK_TRY(ak_fs_read(&bytes, &length, path, AK_BUNDLE_BYTES_MAX, err));
-    AK_TRY(ak_pack_untar(&pack, bytes, length, path, err));
-    status = ak_pack_write(&pack, v->unpacked.path, err);
+    AK_DO(ak_fs_owned_open(&v->unpacked, err));
+    AK_DO(ak_fs_read(&bytes, &length, path, AK_BUNDLE_BYTES_MAX, err));
+    AK_DO(ak_pack_untar(&pack, bytes, length, path, err));
+    ak_status status = ak_pack_write(&pack, v->unpacked.path, err);
     v->folder = v->unpacked.path;
-out:
-    ak_pack_clear(&pack);
-    ak_free(bytes);
     return status;
 }
 
@@ -229,12 +225,12 @@ static void name_difference(ak_buf *out, const char *key, const json_t *have, co
 static ak_status own_interface(const verifying *v, const ak_task *task, const json_t *measured,
                                ak_error *err)
 {
-    json_t *interface = NULL, *tolerances = NULL, *value;
+    json_auto_t *interface = NULL, *tolerances = NULL;
+    json_t *value;
     const char *key, *other = NULL;
-    ak_buf what = AK_BUF(160);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf what = AK_BUF(160);
     if (json_array_size(v->rows) == 0) {
-        AK_TRY(ak_bundle_interface(&interface, task, err));
+        AK_DO(ak_bundle_interface(&interface, task, err));
     }
     json_object_foreach(interface, key, value) {
         if (other == NULL && !json_equal(json_object_get(v->file, key), value)) {
@@ -243,22 +239,18 @@ static ak_status own_interface(const verifying *v, const ak_task *task, const js
         }
     }
     tolerances = ak_bundle_tolerances(task);
-    AK_TRY(ak_made(tolerances, err));
+    AK_DO(ak_made(tolerances, err));
     if (other == NULL && !json_equal(json_object_get(measured, "tolerances"), tolerances)) {
         other = "tolerances";
         ak_buf_puts(&what, other);
     }
     if (other != NULL) {
-        status = ak_fail(err, AK_INVALID,
-                         "%.200s: bundle.json differs from the problem in the bundle (%.150s), so "
-                         "programs would call something else than what is checked: export it again",
-                         v->path, what.data);
+        return ak_fail(err, AK_INVALID,
+                       "%.200s: bundle.json differs from the problem in the bundle (%.150s), so "
+                       "programs would call something else than what is checked: export it again",
+                       v->path, what.data);
     }
-out:
-    ak_buf_free(&what);
-    json_decref(tolerances);
-    json_decref(interface);
-    return status;
+    return AK_OK;
 }
 
 /* Returns whether the size is the first that the bundle measured with its variant. */

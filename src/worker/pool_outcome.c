@@ -105,13 +105,9 @@ ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *t
         return AK_OK;
     }
     AK_DO(AK_GROW(pool->outcomes, &pool->outcome_capacity, pool->outcome_count + 1, err));
-    ak_trial made = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_copy_fields(&made, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err));
-    AK_TRY(ak_map_put(pool->outcome_of, key, pool->outcome_count, err));
-    pool->outcomes[pool->outcome_count++] = made;
+    AK_AT_END(ak_trial_clear) ak_trial made = {0};
+    AK_DO(ak_trial_copy_fields(&made, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err));
+    AK_DO(ak_map_put(pool->outcome_of, key, pool->outcome_count, err));
+    AK_GIVE(&pool->outcomes[pool->outcome_count++], made);
     return AK_OK;
-out:
-    ak_trial_clear(&made);
-    return status;
 }

@@ -89,35 +89,30 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
 static ak_status compile(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     ak_compile_job job = {0};
-    const char **argv = NULL;
+    AK_FREED const char **argv = NULL;
     int64_t memory = 0;
     bool again = false;
-    ak_compile_result result = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string(&job.source_path, request, "source", WHERE, err));
-    AK_TRY(ak_json_string_or(&job.compiler, request, "compiler", NULL, WHERE, err));
-    AK_TRY(ak_json_string(&job.folder, request, "folder", WHERE, err));
-    AK_TRY(ak_json_string(&job.artifact, request, "artifact", WHERE, err));
-    AK_TRY(ak_json_int(&job.timeout_ns, request, "timeout_ns", WHERE, err));
-    AK_TRY(ak_json_int(&memory, request, "memory_max", WHERE, err));
-    AK_TRY(ak_json_bool_or(&job.reject_slow, request, "reject_slow", false, WHERE, err));
-    AK_TRY(ak_json_bool_or(&again, request, "again", false, WHERE, err));
-    AK_TRY(ak_message_texts(&argv, &job.argc, request, "options", err));
+    AK_AT_END(ak_compile_result_clear) ak_compile_result result = {0};
+    AK_DO(ak_json_string(&job.source_path, request, "source", WHERE, err));
+    AK_DO(ak_json_string_or(&job.compiler, request, "compiler", NULL, WHERE, err));
+    AK_DO(ak_json_string(&job.folder, request, "folder", WHERE, err));
+    AK_DO(ak_json_string(&job.artifact, request, "artifact", WHERE, err));
+    AK_DO(ak_json_int(&job.timeout_ns, request, "timeout_ns", WHERE, err));
+    AK_DO(ak_json_int(&memory, request, "memory_max", WHERE, err));
+    AK_DO(ak_json_bool_or(&job.reject_slow, request, "reject_slow", false, WHERE, err));
+    AK_DO(ak_json_bool_or(&again, request, "again", false, WHERE, err));
+    AK_DO(ak_message_texts(&argv, &job.argc, request, "options", err));
     job.argv = argv;
     job.memory_max = memory > 0 ? (size_t)memory : 0;
     job.priority = again ? AK_PROC_BATCH : w->backend->is_cpu ? AK_PROC_IDLE : AK_PROC_LOW;
-    status = ak_compile_apart(&result, w->backend, &job, err);
+    ak_status status = ak_compile_apart(&result, w->backend, &job, err);
     ak_process_end_descendants(
         w->backend->compiler_process == NULL ? 0 : w->backend->compiler_process());
     if (status != AK_OK) {
-        goto out;
+        return status;
     }
     *out = ak_message_from_compile(&result);
-    AK_TRY(ak_made(*out, err));
-out:
-    ak_compile_result_clear(&result);
-    ak_free(argv);
-    return status;
+    return ak_made(*out, err);
 }
 
 /* ---- device worker ------------------------------------------------------------------------- */

@@ -54,17 +54,14 @@ static ak_status write_parts(const char *path, const char *const *parts, size_t 
 
 static ak_status load_cubin(void **module, ak_device *device, const char *path, ak_error *err)
 {
-    char *cubin = NULL, text[160];
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
+    AK_FREED char *cubin = NULL;
+    char text[160];
+    AK_DO(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
     int code = device->cuda->module_load(module, cubin);
     ak_cuda_error_text(text, sizeof text, device->cuda, code);
-    AK_TRY(code == 0 ? AK_OK
+    return code == 0 ? AK_OK
                      : ak_fail(err, AK_CRASHED, "the driver cannot load " HARNESS " (%.160s): %s",
-                               path, text));
-out:
-    ak_free(cubin);
-    return status;
+                               path, text);
 }
 
 ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_parts *source,

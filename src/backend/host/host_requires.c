@@ -201,23 +201,20 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
 static ak_status read_source(ak_host_targets *out, const ak_options *options,
                              const ak_compile_job *job, ak_error *err)
 {
-    char path[AK_PATH_MAX], *text = NULL, *seen = NULL, *begin, *end;
+    char path[AK_PATH_MAX], *begin, *end;
+    AK_FREED char *text = NULL, *seen = NULL;
     size_t length = 0;
-    ak_proc_result run = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
+    AK_DO(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
     if (ak_host_fortran_part(&begin, &end, text)) {
         memset(begin, ' ', (size_t)(end - begin));
     }
-    AK_TRY(ak_fs_join(path, job->folder, "seen.c", err));
-    AK_TRY(ak_fs_write(path, text, length, err));
-    AK_TRY(ak_host_preprocess(&seen, &run, options, path, job->folder, err));
-    status = ak_host_targets_of(out, text, ak_or_empty(seen), err);
+    AK_DO(ak_fs_join(path, job->folder, "seen.c", err));
+    AK_DO(ak_fs_write(path, text, length, err));
+    AK_DO(ak_host_preprocess(&seen, &run, options, path, job->folder, err));
+    ak_status status = ak_host_targets_of(out, text, ak_or_empty(seen), err);
     out->unknown = out->unknown || seen == NULL;
     (void)unlink(path);
-out:
-    ak_proc_result_clear(&run);
-    AK_FREE_ALL(text, seen);
     return status;
 }
 

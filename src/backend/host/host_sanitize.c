@@ -427,29 +427,26 @@ static void let_all_be_seen(char *text)
    time with these targets as options. */
 static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error *err)
 {
-    char *text = NULL, *source = NULL;
+    AK_FREED char *text = NULL, *source = NULL;
     size_t length = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&source, &length, b->source, TEXT_MAX, err));
-    AK_TRY(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
-    AK_TRY(text == NULL ? AK_OK : ak_host_targets_of(&b->targets, source, text, err));
+    AK_DO(ak_fs_read(&source, &length, b->source, TEXT_MAX, err));
+    AK_DO(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
+    AK_DO(text == NULL ? AK_OK : ak_host_targets_of(&b->targets, source, text, err));
     if (text != NULL && b->targets.options.count > 0 &&
         strstr(text, "#pragma GCC target") != NULL) {
         for (size_t i = 0; i < b->targets.options.count; i++) {
-            AK_TRY(ak_options_add(&b->options, b->targets.options.argv[i], err));
+            AK_DO(ak_options_add(&b->options, b->targets.options.argv[i], err));
         }
         ak_free(text);
         ak_proc_result_clear(run);
-        AK_TRY(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
+        AK_DO(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
     }
     *seen = text != NULL;
     if (text != NULL) {
         let_all_be_seen(text);
-        status = ak_fs_write(b->source, text, strlen(text), err);
+        return ak_fs_write(b->source, text, strlen(text), err);
     }
-out:
-    AK_FREE_ALL(text, source);
-    return status;
+    return AK_OK;
 }
 
 /* Returns whether an option of a trial is left out because it would choose the kind of output, the
