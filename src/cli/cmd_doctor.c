@@ -433,18 +433,15 @@ static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
-    json_t *findings = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_out_parse(&findings, ak_doctor(&text, &err), &text, "doctor", &err));
-    AK_TRY(add_settings(findings, &err));
+    json_auto_t *findings = NULL;
+    AK_OR_COMPLAIN(ak_out_parse(&findings, ak_doctor(&text, &err), &text, "doctor", &err));
+    AK_OR_COMPLAIN(add_settings(findings, &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(findings);
     } else if (!ak_out_json(findings)) {
-        AK_TRY(ak_fail_memory(&err));
+        AK_OR_COMPLAIN(ak_fail_memory(&err));
     }
-out:
-    json_decref(findings);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_doctor = {

@@ -269,29 +269,27 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
 static int show_runs(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
     const bool json = ak_args_has(args, AK_OPTION_JSON);
     char *text = NULL;
-    json_t *runs = NULL;
+    json_auto_t *runs = NULL;
     size_t matched = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_refuse(args, AK_O(STATUS), "is for trials and does not go with --runs", &err));
-    AK_TRY(ak_selection_open(&selection, args, &err));
+    AK_OR_COMPLAIN(
+        ak_args_refuse(args, AK_O(STATUS), "is for trials and does not go with --runs", &err));
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
     ak_archive_filter filter = selection.filter;
     filter.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
                    : json                             ? 0
                                                       : SHOWN_DEFAULT;
-    status = ak_archive_runs_json(&text, &matched, selection.archive, &filter, &err);
-    AK_TRY(ak_out_parse(&runs, status, &text, "runs", &err));
+    AK_OR_COMPLAIN(
+        ak_out_parse(&runs, ak_archive_runs_json(&text, &matched, selection.archive, &filter, &err),
+                     &text, "runs", &err));
     if (json) {
-        AK_TRY(ak_stored(ak_out_json(runs), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(runs), &err));
     } else {
         print_runs(runs, matched, &selection, args);
     }
-out:
-    json_decref(runs);
-    ak_selection_close(&selection);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 /* ---- removal --------------------------------------------------------------------------------- */
@@ -325,29 +323,27 @@ static int remove_one(const ak_args *args)
     const ak_option_set others = (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT) |
                                  AK_O(RUNS) | AK_O(SOURCE) | AK_O(OUTPUT);
     ak_error err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     ak_removal gone = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_refuse(args, others, "does not go with --remove, which names a run or a trial",
-                          &err));
-    AK_TRY(args->operand_count == 0
-               ? AK_OK
-               : ak_fail(&err, AK_INVALID, "--remove names a run or a trial: leave %.60s out",
-                         args->operand[0]));
-    AK_TRY(ak_args_archive(&archive, args, &err));
-    AK_TRY(ak_archive_remove(&gone, archive, what, really, &err));
+    AK_OR_COMPLAIN(ak_args_refuse(args, others,
+                                  "does not go with --remove, which names a run or a trial", &err));
+    AK_OR_COMPLAIN(args->operand_count == 0
+                       ? AK_OK
+                       : ak_fail(&err, AK_INVALID,
+                                 "--remove names a run or a trial: leave %.60s out",
+                                 args->operand[0]));
+    AK_OR_COMPLAIN(ak_args_archive(&archive, args, &err));
+    AK_OR_COMPLAIN(ak_archive_remove(&gone, archive, what, really, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_auto_t *object = json_pack(
             "{s:I, s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs, "trials",
             (json_int_t)gone.trials, "calls", (json_int_t)gone.calls, "sources",
             (json_int_t)gone.sources, "resumed_by", (json_int_t)gone.resumed_by, "removed", really);
-        status = ak_stored(ak_out_json(object), &err);
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(object), &err));
     } else {
         tell_removal(what, &gone, really, args);
     }
-out:
-    ak_archive_close(archive);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

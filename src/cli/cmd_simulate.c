@@ -358,9 +358,7 @@ static int run(const ak_args *args)
     static const char *const formats[] = {"text", "json", "html", NULL};
     ak_error err = AK_ERROR_INIT;
     const char *strategies = args->text[AK_OPTION_STRATEGY];
-    if (ak_study_format(args, "simulate", formats, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_study_format(args, "simulate", formats, &err));
     board *b = NULL;
     json_t *all = NULL;
     const bool page = ak_study_asks(args, "html"), json = ak_study_asks(args, "json");

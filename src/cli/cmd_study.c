@@ -278,10 +278,8 @@ static int run(const ak_args *args)
     ak_llm_options llm;
     watch w = {0};
     char *text = NULL;
-    json_t *study = NULL;
-    if (ak_study_format(args, "study", formats, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    json_auto_t *study = NULL;
+    AK_OR_COMPLAIN(ak_study_format(args, "study", formats, &err));
     ak_llm_args(&llm, args, &ak_interrupted);
     bool has_llm = llm.model != NULL || llm.replay != NULL;
     ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
@@ -295,21 +293,17 @@ static int run(const ak_args *args)
                                 .sink_context = &w,
                                 .cancel = &ak_interrupted};
     w.total = arms_of(&options) * (options.seeds == 0 ? 10 : options.seeds);
-    ak_like_files like;
-    ak_status status = AK_OK;
-    AK_TRY(ak_like_files_open(&like, args, &err));
+    AK_AT_END(ak_like_files_close) ak_like_files like = {0};
+    AK_OR_COMPLAIN(ak_like_files_open(&like, args, &err));
     options.like = (const ak_recording *const *)like.list;
     options.like_count = like.count;
-    AK_TRY(ak_progress_open(&w.progress, args, &err));
+    AK_OR_COMPLAIN(ak_progress_open(&w.progress, args, &err));
     ak_catch_interrupts();
-    status = do_study(&text, args, &options, &err);
+    ak_status status = do_study(&text, args, &options, &err);
     (void)ak_progress_close(&w.progress, NULL);
-    AK_TRY(ak_out_parse(&study, status, &text, "study", &err));
-    AK_TRY(print_study(study, args, &err));
-out:
-    json_decref(study);
-    ak_like_files_close(&like);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    AK_OR_COMPLAIN(ak_out_parse(&study, status, &text, "study", &err));
+    AK_OR_COMPLAIN(print_study(study, args, &err));
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_study = {

@@ -89,16 +89,12 @@ static int run_command(const ak_command *command, int argc, char **argv)
     ak_error err = AK_ERROR_INIT;
     ak_args args;
     ak_settings settings;
-    if (ak_args_parse(&args, command, argc, argv, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_args_parse(&args, command, argc, argv, &err));
     if (ak_args_has(&args, AK_OPTION_HELP)) {
         ak_help_command(command);
         return AK_EXIT_DONE;
     }
-    if (ak_settings_open(&settings, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_settings_open(&settings, &err));
     ak_out_settings(&args);
     warn_of_misspelled(command);
     int code = ak_settings_apply(&args, command, &settings, &err) == AK_OK &&

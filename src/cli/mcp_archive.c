@@ -161,7 +161,6 @@ out:
    of kernels that the client may use. Errors name no other runs. The caller frees *out. */
 static ak_status find_run(char **out, const ak_mcp_call *call, const char *text, ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_mcp *mcp = call->mcp;
     AK_AT_END(ak_text_free_at) char *id = NULL;
     char *list = NULL;
@@ -171,8 +170,8 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
     size_t matched = 0, i;
     if (text == NULL || ak_archive_find_run(&id, mcp->archive, text, NULL) == AK_OK) {
         const ak_archive_filter filter = {.run = id};
-        status = ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err);
-        AK_DO(ak_out_parse(&runs, status, &list, "runs", err));
+        AK_DO(ak_out_parse(&runs, ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err),
+                           &list, "runs", err));
     }
     json_array_foreach(runs, i, each) {
         const char *kernel = ak_json_text_at(each, "kernel");
