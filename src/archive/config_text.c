@@ -1,4 +1,3 @@
-/* config_text.c: see config_text.h. */
 #include "archive/config_text.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* overview.c: see overview.h. */
 #include "archive/overview.h"
 
 #include "archive/store.h"

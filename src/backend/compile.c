@@ -1,4 +1,3 @@
-/* compile.c: see compile.h. */
 #include "backend/compile.h"
 
 #include <limits.h>

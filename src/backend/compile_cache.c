@@ -1,4 +1,3 @@
-/* compile_cache.c: see compile_cache.h. */
 #include "backend/compile_cache.h"
 
 #include <assert.h>

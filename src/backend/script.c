@@ -1,4 +1,3 @@
-/* script.c: see script.h. */
 #include "backend/script.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-/* fs.c: see fs.h. */
 #include "base/fs.h"
 
 #include <dirent.h>

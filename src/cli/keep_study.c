@@ -1,4 +1,3 @@
-/* keep_study.c: see keep_study.h. */
 #include "cli/keep_study.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* like_args.c: see like_args.h. */
 #include "cli/like_args.h"
 
 #include <string.h>

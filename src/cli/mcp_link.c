@@ -1,4 +1,3 @@
-/* mcp_link.c: see mcp_link.h. */
 #include "cli/mcp_link.h"
 
 #include <errno.h>

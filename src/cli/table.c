@@ -1,4 +1,3 @@
-/* table.c: see table.h. */
 #include "cli/table.h"
 
 #include <stdarg.h>

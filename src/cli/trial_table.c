@@ -1,4 +1,3 @@
-/* trial_table.c: see trial_table.h. */
 #include "cli/trial_table.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* config_file.c: see config_file.h. */
 #include "formats/config_file.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* draft.c: see draft.h. */
 #include "formats/draft.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* finishes.c: see finishes.h. */
 #include "formats/finishes.h"
 
 #include "archive/config_text.h"

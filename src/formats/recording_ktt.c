@@ -6,8 +6,6 @@
  */
 #include "formats/draft.h"
 
-#include <string.h>
-
 static const char *const spent[] = {"TotalDuration", "TotalOverhead", NULL};
 
 static const struct {

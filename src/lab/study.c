@@ -1,4 +1,3 @@
-/* study.c: see study.h. */
 #include "lab/study.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* launcher.c: see launcher.h. */
 #include "launcher/launcher.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* tape.c: see tape.h. */
 #include "llm/tape.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* verdict.c: see verdict.h. */
 #include "measure/verdict.h"
 
 #include <math.h>

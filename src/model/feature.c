@@ -1,4 +1,3 @@
-/* feature.c: see feature.h. */
 #include "model/feature.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* objective.c: see objective.h. */
 #include "problem/objective.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* sources.c: see sources.h. */
 #include "problem/sources.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* gather.c: see gather.h. */
 #include "report/gather.h"
 
 #include <stdio.h>

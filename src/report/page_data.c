@@ -1,4 +1,3 @@
-/* page_data.c: see page.h. */
 #include "report/page.h"
 
 #include <string.h>

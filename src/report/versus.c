@@ -1,4 +1,3 @@
-/* versus.c: see versus.h. */
 #include "report/versus.h"
 
 #include <math.h>

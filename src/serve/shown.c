@@ -1,4 +1,3 @@
-/* shown.c: see shown.h. */
 #include "serve/shown.h"
 
 #include "base/alloc.h"

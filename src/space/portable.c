@@ -1,4 +1,3 @@
-/* portable.c: see portable.h. */
 #include "space/portable.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* symbols.c: see symbols.h. */
 #include "space/symbols.h"
 
 #include "base/map.h"

@@ -1,4 +1,3 @@
-/* like.c: see like.h. */
 #include "strategy/like.h"
 
 #include <math.h>

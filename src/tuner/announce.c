@@ -1,5 +1,4 @@
 /* announce.c: sends the events of a run (docs/formats.md lists them). */
-#include <string.h>
 
 #include "archive/archive.h"
 #include "backend/sandbox.h"

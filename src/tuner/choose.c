@@ -18,7 +18,6 @@
 #include "archive/store.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"

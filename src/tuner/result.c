@@ -1,4 +1,3 @@
-/* result.c: see result.h. */
 #include "tuner/result.h"
 
 #include "archive/archive.h"
@@ -6,7 +5,6 @@
 #include "base/value_json.h"
 #include "measure/placement.h"
 #include "measure/verdict.h"
-#include "space/space.h"
 #include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 

@@ -1,4 +1,3 @@
-/* summary.c: see summary.h. */
 #include "tuner/summary.h"
 
 #include <string.h>

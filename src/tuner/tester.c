@@ -1,7 +1,6 @@
 /* tester.c: runs or checks one configuration at a time, and compares configurations with
    libraries. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "archive/store.h"

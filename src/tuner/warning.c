@@ -1,4 +1,3 @@
-/* warning.c: see warning.h. */
 #include "tuner/warning.h"
 
 #include <math.h>
