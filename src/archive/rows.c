@@ -110,9 +110,7 @@ static ak_status keep(kept *out, const ak_trial *trial, ak_error *err)
 
 static void kept_clear(kept *k)
 {
-    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
-        ak_free(k->clean[i]);
-    }
+    AK_END_EACH(ak_free, k->clean, AK_FIELD_COUNT);
 }
 
 static bool bind_trial(sqlite3_stmt *statement, const ak_trial *trial)

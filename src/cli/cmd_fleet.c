@@ -2,6 +2,7 @@
    size on its own node. */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/options.h"
@@ -216,9 +217,7 @@ static ak_status check_sizes(const ak_size_list *list, const ak_args *args, ak_e
             status = AK_OK;
         }
     }
-    for (size_t i = 0; i < list->count; i++) {
-        ak_task_close(tasks[i]);
-    }
+    AK_END_EACH(ak_task_close, tasks, list->count);
     return status;
 }
 

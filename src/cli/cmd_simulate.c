@@ -388,9 +388,7 @@ static int run(const ak_args *args)
 out:
     json_decref(all);
     for (size_t e = 0; b != NULL && e < b->entry_count; e++) {
-        for (size_t i = 0; i < b->recording_count; i++) {
-            ak_simulation_clear(&b->entries[e].results[i]);
-        }
+        AK_CLEAR_EACH(ak_simulation_clear, b->entries[e].results, b->recording_count);
         ak_free(b->entries[e].strategy);
     }
     for (size_t i = 0; b != NULL && i < b->recording_count; i++) {

@@ -336,9 +336,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
         }
     }
 out:
-    for (size_t i = 0; i < hand.count; i++) {
-        ak_free(hand.texts[i]);
-    }
+    AK_END_EACH(ak_free, hand.texts, hand.count);
     ak_tune_result_clear(&result);
     ak_archive_close(archive);
     ak_task_close(task);

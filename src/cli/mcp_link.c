@@ -282,9 +282,7 @@ void ak_mcp_link_close(ak_mcp_link *link)
         return;
     }
     (void)pthread_join(link->reader, NULL);
-    for (size_t i = 0; i < link->queued; i++) {
-        json_decref(link->queue[i]);
-    }
+    AK_END_EACH(json_decref, link->queue, link->queued);
     (void)pthread_cond_destroy(&link->ready);
     (void)pthread_mutex_destroy(&link->writing);
     (void)pthread_mutex_destroy(&link->lock);

@@ -156,9 +156,7 @@ out:
 
 void ak_trials_free(ak_trial *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        ak_trial_clear(&list[i]);
-    }
+    AK_CLEAR_EACH(ak_trial_clear, list, count);
     ak_free(list);
 }
 

@@ -18,9 +18,7 @@ typedef struct entries {
 
 static void entries_clear(entries *all)
 {
-    for (size_t i = 0; i < all->count; i++) {
-        ak_trial_clear(&all->list[i]);
-    }
+    AK_CLEAR_EACH(ak_trial_clear, all->list, all->count);
     ak_free(all->list);
 }
 

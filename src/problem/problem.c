@@ -155,9 +155,7 @@ ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope
 void ak_problem_close(ak_problem *problem)
 {
     if (problem != NULL) {
-        for (size_t i = 0; i < problem->document_count; i++) {
-            json_decref(problem->documents[i]);
-        }
+        AK_END_EACH(json_decref, problem->documents, problem->document_count);
         AK_FREE_ALL(problem->documents, problem->files);
         ak_arena_free(problem->arena);
         ak_free(problem);

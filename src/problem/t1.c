@@ -185,9 +185,7 @@ ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
     }
     /* Only the arena of the attempt is kept, because it owns the memory that was allocated. */
     struct ak_arena *arena = problem->arena;
-    for (size_t i = 0; i < problem->document_count; i++) {
-        json_decref(problem->documents[i]);
-    }
+    AK_END_EACH(json_decref, problem->documents, problem->document_count);
     AK_FREE_ALL(problem->documents, problem->files);
     *problem = (ak_problem){.arena = arena};
     AK_DO(ak_problem_keep(problem, document, err));

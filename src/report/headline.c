@@ -477,8 +477,6 @@ ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_erro
 
 void ak_headline_clear(ak_headline *headline)
 {
-    for (size_t i = 0; i < headline->count; i++) {
-        ak_free(headline->text[i]);
-    }
+    AK_END_EACH(ak_free, headline->text, headline->count);
     *headline = (ak_headline){0};
 }

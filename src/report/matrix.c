@@ -129,9 +129,7 @@ out:
 void ak_matrix_clear(ak_matrix *matrix)
 {
     for (size_t c = 0; c < matrix->column_count; c++) {
-        for (size_t v = 0; v < matrix->columns[c].count; v++) {
-            ak_free(matrix->columns[c].values[v]);
-        }
+        AK_END_EACH(ak_free, matrix->columns[c].values, matrix->columns[c].count);
         AK_FREE_ALL((void *)matrix->columns[c].values, matrix->columns[c].name);
     }
     AK_FREE_ALL(matrix->columns, matrix->rows);

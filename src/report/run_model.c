@@ -549,9 +549,7 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
 
 void ak_report_model_clear(ak_report_model *model)
 {
-    for (size_t i = 0; i < model->count; i++) {
-        ak_trial_clear(&model->trials[i]);
-    }
+    AK_CLEAR_EACH(ak_trial_clear, model->trials, model->count);
     ak_importance_clear(&model->importance);
     ak_matrix_clear(&model->matrix);
     ak_free(model->changes);

@@ -204,9 +204,7 @@ ak_status ak_options_add(ak_options *options, const char *text, ak_error *err)
 
 void ak_options_clear(ak_options *options)
 {
-    for (size_t i = 0; i < options->count; i++) {
-        ak_free(options->argv[i]);
-    }
+    AK_END_EACH(ak_free, options->argv, options->count);
     ak_free(options->argv);
     *options = (ak_options){0};
 }

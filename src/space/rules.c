@@ -208,8 +208,6 @@ ak_status ak_rules_build(ak_rules *r)
 
 void ak_rules_clear(ak_rules *r)
 {
-    for (size_t p = 0; p < AK_PARAMETERS_MAX; p++) {
-        ak_free(r->row[p]);
-    }
+    AK_END_EACH(ak_free, r->row, AK_PARAMETERS_MAX);
     AK_FREE_ALL(r->root, r->nodes, r->children, r->unique.slots);
 }

@@ -120,9 +120,7 @@ void ak_pool_close(ak_pool *pool)
     if (pool == NULL) {
         return;
     }
-    for (size_t i = 0; i < pool->compiler_count; i++) {
-        ak_pool_worker_stop(&pool->compilers[i]);
-    }
+    AK_CLEAR_EACH(ak_pool_worker_stop, pool->compilers, pool->compiler_count);
     for (size_t i = 0; i < pool->device_count; i++) {
         if (pool->devices[i].worker.linked) { /* does not wait, so that all end in parallel */
             ak_proc_hang_up(&pool->devices[i].worker.proc);
@@ -143,9 +141,7 @@ void ak_pool_close(ak_pool *pool)
         AK_FREE_ALL(pool->units[i].text, pool->units[i].artifact);
         ak_compile_result_clear(&pool->units[i].compiled);
     }
-    for (size_t i = 0; i < pool->outcome_count; i++) {
-        ak_trial_clear(&pool->outcomes[i]);
-    }
+    AK_CLEAR_EACH(ak_trial_clear, pool->outcomes, pool->outcome_count);
     if (pool->folder.path[0] != 0) {
         (void)unlink(pool->source); /* without memory, only an empty folder can be removed */
         ak_fs_owned_close(&pool->folder);

@@ -318,9 +318,7 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
         AK_TRY(ak_stored(good, err));
     }
 out:
-    for (size_t i = 0; i < AK_JUDGED_MAX; i++) {
-        ak_comparison_entry_clear(&entries[i]);
-    }
+    AK_CLEAR_EACH(ak_comparison_entry_clear, entries, AK_JUDGED_MAX);
     return status;
 }
 
@@ -453,9 +451,7 @@ static int serve(worker *w, const operation *operations)
     }
     ak_line_reader_free(&reader);
     ak_evaluator_close(w->evaluator);
-    for (size_t i = 0; i < w->other_count; i++) {
-        ak_task_close(w->others[i]);
-    }
+    AK_END_EACH(ak_task_close, w->others, w->other_count);
     ak_task_close(w->task);
     return code;
 }
