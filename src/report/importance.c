@@ -216,10 +216,9 @@ static void thin(table *t)
 static ak_status make_table(table *out, const reader *r, ak_error *err)
 {
     const size_t count = r->matrix.count, parameters = r->importance->parameter_count;
-    out->trials = ak_alloc(count, sizeof *out->trials);
-    out->rows = ak_alloc(count * parameters, sizeof *out->rows);
-    out->y = ak_alloc(count, sizeof *out->y);
-    AK_DO(ak_stored(out->trials != NULL && out->rows != NULL && out->y != NULL, err));
+    AK_DO(AK_NEW(out->trials, count, err));
+    AK_DO(AK_NEW(out->rows, count * parameters, err));
+    AK_DO(AK_NEW(out->y, count, err));
     for (size_t c = 0; c < parameters; c++) {
         const ak_importance_parameter *p = &r->importance->parameters[c];
         if (p->value_count > 1) {

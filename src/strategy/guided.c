@@ -631,14 +631,12 @@ void ak_guided_close(ak_strategy *strategy)
 static ak_status open_arrays(guided *self, ak_error *err)
 {
     size_t rows = self->options.rows + PRETEND_MAX;
-    self->row = ak_alloc(self->options.rows, sizeof *self->row);
-    self->y = ak_alloc(rows, sizeof *self->y);
-    self->levels = ak_alloc(rows * AK_PARAMETERS_MAX, sizeof *self->levels);
-    self->pool = ak_alloc(self->options.pool, sizeof *self->pool);
-    self->neighbours = ak_alloc(NEIGHBOURS_MAX, sizeof *self->neighbours);
-    bool complete = self->row != NULL && self->y != NULL && self->levels != NULL &&
-                    self->pool != NULL && self->neighbours != NULL;
-    return ak_stored(complete, err);
+    AK_DO(AK_NEW(self->row, self->options.rows, err));
+    AK_DO(AK_NEW(self->y, rows, err));
+    AK_DO(AK_NEW(self->levels, rows * AK_PARAMETERS_MAX, err));
+    AK_DO(AK_NEW(self->pool, self->options.pool, err));
+    AK_DO(AK_NEW(self->neighbours, NEIGHBOURS_MAX, err));
+    return AK_OK;
 }
 
 ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,

@@ -112,8 +112,7 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
     AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
     ak_stats stats;
     ak_error why = AK_ERROR_INIT;
-    entry->costs = ak_alloc(entry->sample_count, sizeof(double));
-    AK_DO(ak_made(entry->costs, err));
+    AK_DO(AK_NEW(entry->costs, entry->sample_count, err));
     AK_DO(ak_task_scope(&scope, task, &task->shape, candidate->config, err));
     ak_status status = AK_OK;
     for (size_t i = 0; status == AK_OK && i < entry->sample_count; i++) {
