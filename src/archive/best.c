@@ -476,7 +476,7 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
                              ak_error *err)
 {
     ak_archive_filter narrow = *filter;
-    ak_trial newest = {0}, best = {0};
+    AK_AT_END(ak_trial_clear) ak_trial newest = {0}, best = {0};
     AK_DO(ak_store_first(&newest, archive, &narrow, LATEST, err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
@@ -489,8 +489,6 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
     if (status == AK_OK) {
         AK_GIVE(out, best);
     }
-    ak_trial_clear(&newest);
-    ak_trial_clear(&best);
     return status;
 }
 

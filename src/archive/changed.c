@@ -10,12 +10,10 @@
 /* Gives the hash of the sources that a trial measured; NULL if the archive does not know it. */
 static ak_status hash_then(char **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
-    json_t *environment;
+    json_auto_t *environment = NULL;
     AK_DO(ak_archive_environment(&environment, archive, trial->environment, err));
     const char *hash = ak_json_text_or_null(environment, "source");
-    ak_status status = hash == NULL ? AK_OK : ak_copy_text(out, hash, err);
-    json_decref(environment);
-    return status;
+    return hash == NULL ? AK_OK : ak_copy_text(out, hash, err);
 }
 
 /* Gives the place of the kernel that the options of the trial's run name; NULL if that is not

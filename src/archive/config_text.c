@@ -179,13 +179,12 @@ static ak_status config_to_text(json_t *holder, ak_error *err)
     if (!json_is_object(config)) {
         return AK_OK;
     }
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     ak_status status = ak_config_text_from_json(&text, config, NULL, "result", err);
     if (status == AK_NO_MEMORY) {
         return status;
     }
     bool set = ak_json_set_text(holder, "config", status == AK_OK ? text : NULL);
-    ak_free(text);
     return ak_stored(set, err);
 }
 

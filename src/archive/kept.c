@@ -58,7 +58,7 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
 
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash, ak_error *err)
 {
-    sqlite3_stmt *row;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *row = NULL;
     ak_status status = AK_OK;
     AK_DO(
         ak_store_query(&row, archive, "SELECT files FROM sources WHERE hash = ?1", &hash, 1, err));
@@ -70,7 +70,6 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
         status = ak_fail(err, AK_NOT_FOUND, "%.200s has no sources with the hash %.40s",
                          archive->path, hash);
     }
-    (void)sqlite3_finalize(row);
     return status;
 }
 

@@ -52,8 +52,7 @@ static bool agree(const char *words, const char *others)
                 ak_json_parse_text(&other, others, "environment", NULL) == AK_OK;
     (void)json_object_del(one, "source");
     (void)json_object_del(other, "source");
-    same = same && json_equal(one, other);
-    return same;
+    return same && json_equal(one, other);
 }
 
 /* That two hashes stand for the same environment (`same_as`) is taken from another archive only of

@@ -77,13 +77,12 @@ ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_
 {
     ak_archive_filter config = ak_run_filter(run);
     config.config = best;
-    json_t *list = json_incref(json_object_get(result, "warnings"));
+    json_auto_t *list = json_incref(json_object_get(result, "warnings"));
     list = list == NULL ? json_array() : list;
     ak_status status = ak_archive_each(archive, &config, warn, &list, err);
     status = status == AK_OK && list == NULL ? ak_fail_memory(err) : status;
     if (status == AK_OK && json_array_size(list) > 0) {
         status = ak_stored(json_object_set(result, "warnings", list) == 0, err);
     }
-    json_decref(list);
     return status;
 }

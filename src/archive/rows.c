@@ -38,15 +38,12 @@ static bool bind_samples(sqlite3_stmt *statement, int position, const ak_trial *
         return sqlite3_bind_null(statement, position) == SQLITE_OK;
     }
     size_t bytes = trial->sample_count * sizeof(double);
-    unsigned char *blob = ak_alloc(bytes, 1);
+    AK_FREED unsigned char *blob = ak_alloc(bytes, 1);
     if (blob == NULL) {
         return false;
     }
     swap_samples(blob, (const unsigned char *)trial->samples_ms, trial->sample_count);
-    bool bound =
-        sqlite3_bind_blob64(statement, position, blob, bytes, SQLITE_TRANSIENT) == SQLITE_OK;
-    ak_free(blob);
-    return bound;
+    return sqlite3_bind_blob64(statement, position, blob, bytes, SQLITE_TRANSIENT) == SQLITE_OK;
 }
 
 static bool bind_field(sqlite3_stmt *statement, int position, const ak_trial *trial,
@@ -383,7 +380,7 @@ typedef struct id_list {
 static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     const size_t limit = filter == NULL ? 0 : filter->limit;
     ak_status status =
         ak_store_select(&rows, archive, "id", filter,
@@ -394,7 +391,6 @@ static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_fi
             out->ids[out->count++] = sqlite3_column_int64(rows, 0);
         }
     }
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -449,7 +445,7 @@ ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
 ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
                            const ak_archive_filter *filter, ak_error *err)
 {
-    sqlite3_stmt *row;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *row = NULL;
     ak_status status = ak_store_select(
         &row, archive,
         environments == NULL ? "count(*)"
@@ -461,7 +457,6 @@ ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *arc
             *environments = (size_t)sqlite3_column_int64(row, 1);
         }
     }
-    (void)sqlite3_finalize(row);
     return status;
 }
 

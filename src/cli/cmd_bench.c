@@ -335,8 +335,8 @@ static ak_status measure_size(bench *b, measured *m, ak_error *err)
                        "a recording was recalled, nothing was measured");
     }
     ak_task_set_cancel(m->task, &ak_interrupted);
-    ak_status status = measure_all(b, m, err);
-    return status == AK_OK ? compare(b, m, err) : status;
+    AK_DO(measure_all(b, m, err));
+    return compare(b, m, err);
 }
 
 static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)

@@ -159,12 +159,11 @@ static void show(const json_t *file)
 
 static ak_status warn_of_name(const char *path, ak_error *err)
 {
-    char *text;
+    AK_AT_END(ak_text_free_at) char *text = NULL;
     AK_DO(ak_bundle_warning(&text, path, err));
     if (text != NULL) {
         ak_warn("%s", text);
     }
-    ak_text_free(text);
     return AK_OK;
 }
 

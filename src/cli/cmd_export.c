@@ -23,7 +23,8 @@ static bool is_simulated(const char *path)
    sizes of the table. */
 static void add_first_size(ak_buf *command, const char *path)
 {
-    json_t *document = NULL, *value;
+    json_auto_t *document = NULL;
+    json_t *value;
     const char *name, *before = " --size ";
     if (ak_json_read(&document, path, NULL) != AK_OK) {
         return;
@@ -33,7 +34,6 @@ static void add_first_size(ak_buf *command, const char *path)
         ak_buf_print(command, "%s%s=%lld", before, name, (long long)json_integer_value(value));
         before = ",";
     }
-    json_decref(document);
 }
 
 /* Says what was written. `notes` is a list of texts; NULL: files of this format have no notes. */

@@ -143,7 +143,8 @@ json_t *ak_space_json(const ak_task *task)
     const ak_problem *problem = ak_task_problem(task);
     ak_config fallback;
     ak_space_default(&fallback, space);
-    json_t *object = json_object(), *parameters = json_array(), *conditions = json_array();
+    json_t *object = json_object();
+    json_auto_t *parameters = json_array(), *conditions = json_array();
     for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
         ak_json_add(&parameters, parameter_json(ak_space_parameter(space, i)));
     }
@@ -162,8 +163,6 @@ json_t *ak_space_json(const ak_task *task)
                       ak_json_set(object, "default", ak_config_json(space, &fallback)) &&
                       ak_json_set(object, "cartesian", whole_json(ak_space_cartesian(space))) &&
                       ak_json_set(object, "valid", whole_json((double)ak_space_count(space)));
-    json_decref(parameters);
-    json_decref(conditions);
     return ak_json_whole(object, good);
 }
 

@@ -338,13 +338,12 @@ static void print_text(const board *b, const ak_args *args)
 /* Refuses what is no file. The name of a kernel gets the commands that take one. */
 static ak_status check_recording(const char *path, ak_error *err)
 {
-    ak_problem *problem = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     struct stat there;
     if ((stat(path, &there) == 0 && !S_ISDIR(there.st_mode)) ||
         ak_problem_open(&problem, path, NULL) != AK_OK) {
         return ak_check_file(path, "a recording (docs/formats.md)", err);
     }
-    ak_problem_close(problem);
     return ak_fail(
         err, AK_INVALID,
         "%.200s is a kernel, and simulate searches recordings (docs/formats.md): give an "

@@ -347,7 +347,7 @@ static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_llm_options llm;
-    ak_like_files like = {0};
+    AK_AT_END(ak_like_files_close) ak_like_files like = {0};
     int code = AK_EXIT_FAILED;
     ak_llm_args(&llm, args, &ak_interrupted);
     if (ak_like_files_open(&like, args, &err) != AK_OK) {
@@ -359,7 +359,6 @@ static int run(const ak_args *args)
         ak_tune_options options = options_of(args, &progress, &llm, &like);
         code = ak_tune_sizes_run(args, &options, &progress);
     }
-    ak_like_files_close(&like);
     return code;
 }
 

@@ -82,9 +82,8 @@ ak_status ak_study_format(const ak_args *args, const char *kind, const char *con
                                               : ", ",
                      formats[i]);
     }
-    ak_status status = ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s", kind,
-                               format, known.failed == AK_OK ? known.data : "another");
-    return status;
+    return ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s", kind, format,
+                   known.failed == AK_OK ? known.data : "another");
 }
 
 bool ak_study_asks(const ak_args *args, const char *format)

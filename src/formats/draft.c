@@ -342,7 +342,7 @@ static int by_config(const void *a, const void *b)
    configuration it keeps the last in the file that is OK, or the last of all if none is. */
 static ak_status sort_configs(ak_recording *out, ak_error *err)
 {
-    placed *list;
+    AK_FREED placed *list = NULL;
     AK_DO(AK_NEW(list, out->count, err));
     for (size_t i = 0; i < out->count; i++) {
         list[i] = (placed){out->configs[i], out->records[i], i};
@@ -361,7 +361,6 @@ static ak_status sort_configs(ak_recording *out, ak_error *err)
         }
     }
     out->count = kept;
-    ak_free(list);
     return AK_OK;
 }
 

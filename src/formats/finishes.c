@@ -110,15 +110,13 @@ static ak_status add_row(json_t *finishes, json_t *judged, sqlite3_stmt *row, ak
                           .choices = texts[5],
                           .environment = texts[6],
                           .ok_only = true}};
-    json_t *result = NULL;
+    json_auto_t *result = NULL;
     AK_DO(ak_store_unchanged(row, 8, run.id, err));
     ak_status status = ak_json_parse_text(&result, texts[7], "result", err);
     if (status != AK_OK) { /* a result that is not JSON names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    status = add_run(finishes, judged, &run, result, archive, err);
-    json_decref(result);
-    return status;
+    return add_run(finishes, judged, &run, result, archive, err);
 }
 
 ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err)
@@ -150,7 +148,8 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
 {
     char key[24];
     size_t i;
-    json_t *one, *others = NULL;
+    json_t *one;
+    json_auto_t *others = NULL;
     bool good = true;
     (void)snprintf(key, sizeof key, "%lld", (long long)trial->id);
     if (trial->run == NULL || trial->status != AK_TRIAL_OK) {
@@ -168,7 +167,6 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
         }
     }
     good = good && (others == NULL || ak_json_set(object, "finishes", json_incref(others)));
-    json_decref(others);
     return ak_stored(good, err);
 }
 

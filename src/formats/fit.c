@@ -101,7 +101,7 @@ static bool is_parameter(const json_t *definition, const char *name)
    building the space reports that better. */
 static bool reads_parameters_only(const json_t *definition, const json_t *text)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     if (!json_is_string(text) || ak_expr_parse(&expr, json_string_value(text), "", NULL) != AK_OK) {
         return true;
@@ -111,7 +111,6 @@ static bool reads_parameters_only(const json_t *definition, const json_t *text)
     for (size_t i = 0; i < count; i++) {
         only = only && is_parameter(definition, names[i]);
     }
-    ak_expr_free(expr);
     return only;
 }
 

@@ -60,7 +60,7 @@ static ak_status write_best(ak_buf *out, ak_archive *archive, const ak_archive_f
                             ak_error *err)
 {
     ak_trial best = {0};
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     AK_DO(ak_archive_best(&best, archive, filter, err));
     ak_status status = is_placed(&best, err);
     status = status != AK_OK ? status : best_of(&object, archive, &best, err);
@@ -68,7 +68,6 @@ static ak_status write_best(ak_buf *out, ak_archive *archive, const ak_archive_f
     AK_DO(status);
     ak_json_print(out, object, true);
     ak_buf_putc(out, '\n');
-    json_decref(object);
     return AK_OK;
 }
 

@@ -37,7 +37,7 @@ static ak_status read_row(bool *found, source *out, ak_archive *archive, sqlite3
 static ak_status find_source(source *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     bool found = false;
     const char *const texts[] = {filter->kernel, filter->implementation, filter->device,
                                  filter->dtype,  filter->choices,        filter->environment,
@@ -62,7 +62,6 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
                          "KERNEL --sizes ...`",
                          ak_archive_path(archive));
     }
-    (void)sqlite3_finalize(rows);
     return status;
 }
 

@@ -100,7 +100,8 @@ static void put_value(ak_buf *out, const json_t *value)
 static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
 {
     static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
-    json_t *values = NULL, *value;
+    json_auto_t *values = NULL;
+    json_t *value;
     const char *name;
     bool first = true;
     AK_DO(ak_config_text_to_json(&values, config, "configuration", err));
@@ -123,7 +124,6 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
         }
     }
     ak_buf_puts(out, ")");
-    json_decref(values);
     return ak_buf_status(out, err);
 }
 

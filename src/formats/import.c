@@ -146,8 +146,7 @@ static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
 static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
 {
     json_auto_t *config = NULL;
-    AK_DO(ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err));
-    return AK_OK;
+    return ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err);
 }
 
 const char **ak_import_left_out(ak_import *import)

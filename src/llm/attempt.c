@@ -110,7 +110,7 @@ static ak_status on_event(void *context, const char *event, const char *data, si
                           ak_error *err)
 {
     exchange *x = context;
-    json_t *value = NULL;
+    json_auto_t *value = NULL;
     if (x->last) {
         return AK_OK;
     }
@@ -124,7 +124,6 @@ static ak_status on_event(void *context, const char *event, const char *data, si
         return AK_OK;
     }
     x->provider->delta(&x->reply, event, value);
-    json_decref(value);
     return end_if_enough(x, err);
 }
 
@@ -329,7 +328,7 @@ static void judge_page(ak_attempt *out, const exchange *x)
 
 static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *http, ak_error *err)
 {
-    json_t *body = NULL;
+    json_auto_t *body = NULL;
     char text[120];
     if (x->too_long) {
         (void)snprintf(text, sizeof text, "the reply is larger than %u bytes",
@@ -352,7 +351,6 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
         return AK_OK;
     }
     x->provider->reply(&x->reply, body);
-    json_decref(body);
     return AK_OK;
 }
 

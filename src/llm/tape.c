@@ -133,7 +133,8 @@ bool ak_tape_recording(const ak_tape *tape)
 
 json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_chat *chat)
 {
-    json_t *question = json_object(), *messages = json_array();
+    json_t *question = json_object();
+    json_auto_t *messages = json_array();
     bool good = question != NULL && messages != NULL;
     for (size_t i = 0; i < chat->message_count && good; i++) {
         const ak_llm_message *message = &chat->messages[i];
@@ -157,7 +158,6 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
            ak_json_set_text(question, "temperature", NULL) &&
            ak_json_set_text(question, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
-    json_decref(messages);
     return ak_json_whole(question, good);
 }
 

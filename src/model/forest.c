@@ -310,8 +310,7 @@ static ak_status open_builder(builder *b, ak_error *err)
     AK_DO(AK_NEW(b->tasks, AK_FOREST_DEPTH_MAX + 1, err));
     AK_DO(AK_NEW(b->seen, b->data->count, err));
     AK_DO(AK_NEW(b->opinions, b->data->count, err));
-    AK_DO(AK_NEW(b->asked, b->data->count, err));
-    return AK_OK;
+    return AK_NEW(b->asked, b->data->count, err);
 }
 
 ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,

@@ -194,7 +194,7 @@ static ak_status check_expression(bool *constant, const char *key, const char *t
                                   const ak_task *task, ak_error *err)
 {
     char place[WHERE_MAX];
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     size_t parameter, count;
     (void)snprintf(place, sizeof place, "%.200s: %s", task->implementation->where, key);
@@ -203,7 +203,6 @@ static ak_status check_expression(bool *constant, const char *key, const char *t
     for (size_t i = 0; i < count; i++) {
         *constant = *constant && !ak_space_parameter_find(&parameter, task->space, names[i]);
     }
-    ak_expr_free(expr);
     return AK_OK;
 }
 
@@ -302,7 +301,7 @@ ak_status ak_task_broken_condition(const char **out, const ak_task *task, const 
 static bool reads_alike(const char *text, const ak_task *task, const ak_config *a,
                         const ak_config *b)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     bool alike = true;
     if (ak_expr_parse(&expr, text, task->implementation->where, NULL) != AK_OK) {
@@ -314,7 +313,6 @@ static bool reads_alike(const char *text, const ak_task *task, const ak_config *
         alike = alike && (!ak_space_parameter_find(&parameter, task->space, names[i]) ||
                           a->at[parameter] == b->at[parameter]);
     }
-    ak_expr_free(expr);
     return alike;
 }
 

@@ -282,7 +282,7 @@ static ak_status take_fix(ak_bundle_build *b, ak_error *err)
 {
     const char *id = b->cases[0].trial.run;
     json_auto_t *options = NULL;
-    ak_run run = {0};
+    AK_AT_END(ak_run_clear) ak_run run = {0};
     ak_status status = id == NULL ? AK_NOT_FOUND : ak_archive_get_run(&run, b->archive, id, NULL);
     if (status != AK_OK) {
         return status == AK_NOT_FOUND ? AK_OK
@@ -291,7 +291,6 @@ static ak_status take_fix(ak_bundle_build *b, ak_error *err)
     if (ak_json_parse_text(&options, run.options_json, "options", NULL) == AK_OK) {
         status = ak_trial_set_text(&b->fix, ak_json_text_or_null(options, "fix"), err);
     }
-    ak_run_clear(&run);
     return status;
 }
 

@@ -508,9 +508,8 @@ static ak_status add(ak_pack *out, const c_file *file, const writer *w, ak_error
     char path[AK_BUNDLE_NAME_MAX + 16];
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SOURCE_MAX);
     (void)snprintf(path, sizeof path, "%s%s%s", file->before, w->info->name, file->after);
-    ak_status status = file->write(&text, w, err);
-    status = status == AK_OK ? ak_pack_add(out, path, text.data, text.length, err) : status;
-    return status;
+    AK_DO(file->write(&text, w, err));
+    return ak_pack_add(out, path, text.data, text.length, err);
 }
 
 static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,

@@ -158,9 +158,8 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         good = ak_json_append(list, ak_json_whole(one, good));
         status = status != AK_OK || good ? status : ak_fail_memory(err);
     }
-    status = status == AK_OK && json_object_set(file, "variants", list) != 0 ? ak_fail_memory(err)
-                                                                             : status;
-    return status;
+    return status == AK_OK && json_object_set(file, "variants", list) != 0 ? ak_fail_memory(err)
+                                                                           : status;
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */

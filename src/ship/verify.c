@@ -334,7 +334,7 @@ static ak_status run_job(ak_result *out, sizing *s, const ak_job *job, ak_error 
 /* Runs a job that gives a trial, which replaces the one before. */
 static ak_status run_trial(sizing *s, ak_job_kind kind, ak_error *err)
 {
-    ak_result result = {0};
+    AK_AT_END(ak_result_clear) ak_result result = {0};
     const ak_job job = {.kind = kind, .config = s->config};
     ak_status status = run_job(&result, s, &job, err);
     if (status == AK_OK) {
@@ -342,7 +342,6 @@ static ak_status run_trial(sizing *s, ak_job_kind kind, ak_error *err)
         s->trial = result.trial;
         result.trial = (ak_trial){0};
     }
-    ak_result_clear(&result);
     return status;
 }
 
@@ -369,7 +368,7 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
    place of the other candidates. */
 static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
 {
-    ak_result result = {0};
+    AK_AT_END(ak_result_clear) ak_result result = {0};
     ak_comparison_candidate candidates[AK_JUDGED_MAX];
     double count = ak_json_number_at(finish, "candidates");
     double seconds = ak_json_number_at(finish, "seconds");
@@ -386,10 +385,8 @@ static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
                         .plan = {.seconds = seconds,
                                  .extra = seconds,
                                  .protocol = ak_session_protocol(&s->session)}};
-    ak_status status = run_job(&result, s, &job, err);
-    status = status == AK_OK ? take_times(&s->trial, &result, err) : status;
-    ak_result_clear(&result);
-    return status;
+    AK_DO(run_job(&result, s, &job, err));
+    return take_times(&s->trial, &result, err);
 }
 
 /* Returns whether the words of a throttle say that power, heat or a slowdown held the clock

@@ -545,7 +545,7 @@ static void spread_ranked(guided *self, candidate *sample)
 /* Fills the design with some of the best-ranked configurations of a sample. */
 static ak_status plan_ranked(guided *self, ak_error *err)
 {
-    candidate *sample;
+    AK_FREED candidate *sample = NULL;
     AK_DO(AK_NEW(sample, SAMPLE, err));
     for (size_t i = 0; i < SAMPLE; i++) {
         ak_space_sample(&sample[i].config, self->walk.space, &self->rng);
@@ -557,7 +557,6 @@ static ak_status plan_ranked(guided *self, ak_error *err)
         locate(&sample[i].point, self, &sample[i].config);
     }
     spread_ranked(self, sample);
-    ak_free(sample);
     return AK_OK;
 }
 
@@ -635,8 +634,7 @@ static ak_status open_arrays(guided *self, ak_error *err)
     AK_DO(AK_NEW(self->y, rows, err));
     AK_DO(AK_NEW(self->levels, rows * AK_PARAMETERS_MAX, err));
     AK_DO(AK_NEW(self->pool, self->options.pool, err));
-    AK_DO(AK_NEW(self->neighbours, NEIGHBOURS_MAX, err));
-    return AK_OK;
+    return AK_NEW(self->neighbours, NEIGHBOURS_MAX, err);
 }
 
 ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,

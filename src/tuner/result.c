@@ -257,7 +257,8 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
 ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, const ak_task *task,
                               ak_error *err)
 {
-    json_t *object = json_object(), *failed = json_object();
+    json_t *object = json_object();
+    json_auto_t *failed = json_object();
     bool good = true;
     for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         if (i != AK_TRIAL_OK) {
@@ -294,7 +295,6 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
          ak_json_set_text(object, "sanitizers", result->sanitizers)) &&
         ak_json_set(object, "llm", ak_llm_use_json(&result->llm)) &&
         ak_json_set_text(object, "run", result->run);
-    json_decref(failed);
     return ak_json_give_text(out_text, object, good, err);
 }
 

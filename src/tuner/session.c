@@ -60,12 +60,11 @@ void ak_session_rename(const ak_task *task, ak_archive *archive, const char *has
 
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive)
 {
-    ak_pack sources = {0};
+    AK_AT_END(ak_pack_clear) ak_pack sources = {0};
     if (archive != NULL && !task->recorded && !task->sheet &&
         ak_sources_of(&sources, task->problem, task->implementation, NULL) == AK_OK) {
         (void)ak_archive_keep_sources(archive, task->source_hash, &sources, NULL);
     }
-    ak_pack_clear(&sources);
 }
 
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_options *options,

@@ -206,13 +206,12 @@ static ak_status pair(ak_stats *out, bool *clean, const ak_comparison_entry *the
 {
     size_t rounds =
         mine->sample_count < theirs->sample_count ? mine->sample_count : theirs->sample_count;
-    bool *disturbed;
+    AK_FREED bool *disturbed = NULL;
     AK_DO(AK_NEW(disturbed, rounds + 1, err));
     for (size_t i = 0; i < rounds; i++) {
         disturbed[i] = disturbed_in(mine, i) || disturbed_in(theirs, i);
     }
     *clean = ak_verdict_ratio(out, samples_of(theirs), samples_of(mine), disturbed, rounds, group);
-    ak_free(disturbed);
     return AK_OK;
 }
 

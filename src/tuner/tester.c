@@ -144,13 +144,12 @@ ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *confi
 
 double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester)
 {
-    ak_warnings list = {0};
+    AK_AT_END(ak_warnings_free) ak_warnings list = {0};
     double beside = fmax(tester->noise.pressure_before, tester->noise.pressure_after);
     ak_status status = ak_warn_trials(&list, &tester->noise, NULL);
     status = status == AK_OK ? ak_warn_timed_out(&list, tester->late, NULL) : status;
     bool warned = status == AK_OK && list.count > 0;
     (void)snprintf(warning, bytes, "%s", warned ? list.texts[0] : "");
-    ak_warnings_free(&list);
     return fmax(fmax(beside, tester->noise.pressure), tester->late);
 }
 

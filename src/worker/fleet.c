@@ -263,10 +263,9 @@ ak_status ak_fleet_status(char **out_json, const char *launcher, const char *wor
 ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers, const char *device,
                         ak_error *err)
 {
-    ak_launcher l;
+    AK_AT_END(ak_launcher_close) ak_launcher l = {0};
     ak_status status =
         ak_launcher_open(&l, launcher, workers, device == NULL ? "auto" : device, err);
     *out = status == AK_OK ? l.count : 0;
-    ak_launcher_close(&l);
     return status;
 }

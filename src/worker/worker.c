@@ -122,7 +122,8 @@ static ak_status compile(json_t **out, worker *w, const json_t *request, ak_erro
 static ak_status same_environment(const worker *w, const json_t *request, ak_error *err)
 {
     char what[320], host[AK_CORES_HOST_BYTES];
-    json_t *wanted = NULL, *found = NULL;
+    json_t *wanted = NULL;
+    json_auto_t *found = NULL;
     ak_status status = ak_json_object_or_null(&wanted, request, "environment", WHERE, err);
     if (status != AK_OK || wanted == NULL) {
         return status; /* the worker runs on the tuner's own machine */
@@ -132,7 +133,6 @@ static ak_status same_environment(const worker *w, const json_t *request, ak_err
         ak_cores_host(host);
         status = ak_fail(err, AK_UNAVAILABLE, "%s is another environment: %s", host, what);
     }
-    json_decref(found);
     return status;
 }
 

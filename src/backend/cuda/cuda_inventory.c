@@ -154,10 +154,9 @@ int ak_cuda_inventory_main(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     bool good = object != NULL && add_driver(object) && add_nvrtc(object) && add_cublaslt(object) &&
                 add_cudnn(object) && ak_inventory_write(object);
-    json_decref(object);
     return good ? 0 : 1;
 }
 

@@ -85,14 +85,13 @@ static ak_status ask(ak_proc_result *out, const ak_options *options, const char 
                      ak_error *err)
 {
     const char *const tail[] = {more_option, "-dM", "-E", "-x", "c", "/dev/null"};
-    const char **argv = ak_compile_command(options->compiler, (const char *const *)options->argv,
-                                           options->count, tail, AK_COUNT(tail));
+    AK_FREED const char **argv =
+        ak_compile_command(options->compiler, (const char *const *)options->argv, options->count,
+                           tail, AK_COUNT(tail));
     AK_DO(ak_made(argv, err));
     const ak_proc_spec spec = {
         .argv = argv, .timeout_ns = MACROS_TIMEOUT, .output_max = MACROS_MAX};
-    ak_status status = ak_compile_run(out, spec, NULL, NULL, err);
-    ak_free(argv);
-    return status;
+    return ak_compile_run(out, spec, NULL, NULL, err);
 }
 
 /* Returns whether a macro is defined, by a line such as "#define __AVX2__ 1". */

@@ -471,7 +471,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
     const char *const program[] = {"-o", b->program, b->main_file, "-lm", "-ldl", "-lpthread"};
     const char *const *const tails[] = {object, library, program};
     static const size_t lengths[] = {AK_COUNT(object), AK_COUNT(library), AK_COUNT(program)};
-    const char **argv = ak_alloc(b->options.count + MORE_OPTIONS, sizeof *argv);
+    AK_FREED const char **argv = ak_alloc(b->options.count + MORE_OPTIONS, sizeof *argv);
     size_t n = 0;
     AK_DO(ak_made(argv, err));
     argv[n++] = b->options.compiler;
@@ -485,9 +485,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
         argv[n++] = sanitizers[i];
     }
     memcpy(argv + n, tails[what], lengths[what] * sizeof *argv);
-    ak_status status = run_tool(run, b, argv, err);
-    ak_free(argv);
-    return status;
+    return run_tool(run, b, argv, err);
 }
 
 /* Refuses an object that defines functions of the sanitizers' interface, which would take the place

@@ -66,10 +66,8 @@ const char *ak_launch_text(char buffer[AK_LAUNCH_TEXT_BYTES], const json_t *valu
 
 static ak_status parse_only(const char *text, const char *place, reader *r)
 {
-    ak_expr *expr;
-    AK_DO(ak_expr_parse(&expr, text, place, r->err));
-    ak_expr_free(expr);
-    return AK_OK;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    return ak_expr_parse(&expr, text, place, r->err);
 }
 
 static ak_status evaluate(ak_value *out, const json_t *value, const char *what, reader *r)

@@ -20,13 +20,12 @@ static void add_name(void *context, const char *name, const char *description)
 
 static ak_status copy(const char *folder, const char *from, ak_error *err)
 {
-    char *bytes = NULL, target[AK_PATH_MAX];
+    AK_FREED char *bytes = NULL;
+    char target[AK_PATH_MAX];
     size_t length = 0;
     AK_DO(ak_fs_read(&bytes, &length, from, AK_SOURCE_BYTES_MAX, err));
-    ak_status status = ak_fs_join(target, folder, ak_fs_base(from), err);
-    status = status == AK_OK ? ak_fs_write(target, bytes, length, err) : status;
-    ak_free(bytes);
-    return status;
+    AK_DO(ak_fs_join(target, folder, ak_fs_base(from), err));
+    return ak_fs_write(target, bytes, length, err);
 }
 
 static ak_status write_member(const char *folder, const char *name, const json_t *reply,
