@@ -97,6 +97,11 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
     return status;
 }
 
+static void ring_clear(ring *r)
+{
+    ak_trials_clear(&(ak_trials){r->trials, r->count});
+}
+
 /* Turns the ring into a list, oldest first. */
 static ak_status straighten(ring *r, ak_error *err)
 {
@@ -360,27 +365,20 @@ static int run(const ak_args *args)
         return show_runs(args);
     }
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
     bool json = ak_args_has(args, AK_OPTION_JSON);
-    ring r = {.status = AK_OK, .err = &err};
+    AK_AT_END(ring_clear) ring r = {.status = AK_OK, .err = &err};
     r.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
               : json                             ? 0
                                                  : SHOWN_DEFAULT;
-    ak_status status = AK_OK;
-    AK_TRY(read_status(&r, args, &err));
-    AK_TRY(ak_selection_open(&selection, args, &err));
-    AK_TRY(ak_archive_each(selection.archive, &selection.filter, keep, &r, &err));
-    AK_TRY(r.status);
-    AK_TRY(straighten(&r, &err));
-    if (json) {
-        AK_TRY(ak_trials_print_json(r.trials, r.count, NULL, &err));
-    } else {
-        AK_TRY(print_table(&r, &selection, args, &err));
-    }
-out:
-    ak_trials_free(r.trials, r.count);
-    ak_selection_close(&selection);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    AK_OR_COMPLAIN(read_status(&r, args, &err));
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
+    AK_OR_COMPLAIN(ak_archive_each(selection.archive, &selection.filter, keep, &r, &err));
+    AK_OR_COMPLAIN(r.status);
+    AK_OR_COMPLAIN(straighten(&r, &err));
+    AK_OR_COMPLAIN(json ? ak_trials_print_json(r.trials, r.count, NULL, &err)
+                        : print_table(&r, &selection, args, &err));
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_history = {
