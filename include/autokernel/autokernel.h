@@ -521,8 +521,8 @@ typedef struct ak_trials {
 } ak_trials;
 AK_API void ak_trials_clear(ak_trials *trials);
 /* Finds the best configuration (ak_archive_best) of every task and implementation that the filter
-   matches, in the order in which they first had a successful trial; *out is empty if none had. The
-   caller clears `out`. */
+   matches, in the order in which they first had a successful trial. A task is left out if a later
+   check refuted all its configurations. The caller clears `out`. */
 AK_API ak_status ak_archive_best_of_tasks(ak_trials *out, ak_archive *archive,
                                           const ak_archive_filter *filter, ak_error *err);
 

@@ -43,13 +43,21 @@ ak_status ak_archive_best_of_tasks(ak_trials *out, ak_archive *archive,
     gather g = {.seen = seen, .tasks = &found};
     AK_DO(ak_made(seen, err));
     AK_DO(ak_archive_take(archive, &ok, gather_task, &g, err));
+    size_t kept = 0;
     for (size_t i = 0; i < found.count; i++) {
         const ak_archive_filter task = ak_archive_narrow(all, &found.list[i]);
         ak_trial best = {0};
-        AK_DO(ak_archive_best(&best, archive, &task, err));
+        ak_error why = AK_ERROR_INIT;
+        const ak_status status = ak_archive_best(&best, archive, &task, &why);
+        if (status != AK_OK && status != AK_NOT_FOUND) {
+            return ak_fail(err, status, "%s", why.text);
+        }
         ak_trial_clear(&found.list[i]);
-        found.list[i] = best;
+        if (status == AK_OK) { /* a later check may have refuted all that a task has */
+            found.list[kept++] = best;
+        }
     }
+    found.count = kept;
     AK_GIVE(out, found);
     return AK_OK;
 }
