@@ -56,7 +56,8 @@ static const char take_runs[] =
               "runs, " AK_STORE_SIZES " AS one WHERE runs.id <> ?1 AND "
               "json_extract(one.value, '$.run') IS NOT NULL))";
 
-static ak_status take(ak_archive *archive, const char *what, ak_error *err)
+/* Fills the temporary tables with the runs and trials that `what` names. */
+static ak_status list_gone(ak_archive *archive, const char *what, ak_error *err)
 {
     AK_FREED char *run = NULL;
     int64_t trial = 0;
@@ -182,7 +183,7 @@ ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *wh
         return ak_fail(err, AK_IO, "%.300s cannot be written", archive->path);
     }
     AK_DO(ak_store_begin(archive, err));
-    AK_TRY(take(archive, what, err));
+    AK_TRY(list_gone(archive, what, err));
     AK_TRY(check_idle(archive, err));
     AK_TRY(drop_all(&gone, archive, err));
 out:

@@ -14,9 +14,10 @@
 #include "problem/task_options.h"
 #include "space/portable.h"
 
+/* The compiler has compiled this configuration in a trial already, so only a compiler that hangs
+   reaches the limits of time and memory. */
 #define COMPILE_NS  (300 * AK_SECOND_NS)
 #define MEMORY_MAX  ((size_t)4 << 30)
-#define CODE_MAX    (256u << 20)
 #define CONFIG_MAX  4096
 #define PLACE_BYTES 300
 
@@ -366,7 +367,7 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
     AK_DO(backend->compile(&result, &job, err));
     AK_DO(judge(&result, v, err));
     AK_DO(compare(b, v, result.artifact_hash, err));
-    AK_DO(ak_fs_read(&code, &length, artifact, CODE_MAX, err));
+    AK_DO(ak_fs_read(&code, &length, artifact, AK_ARTIFACT_MAX, err));
     AK_DO(ak_pack_add(&b->code, v->file, code, length, err));
     return merge_needs(b, needs, err);
 }

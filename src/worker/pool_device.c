@@ -96,6 +96,7 @@ static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
             }
         }
     }
+    /* The job of the latest trial still counts as a user of its artifact. */
     if (gone != NULL && gone->users <= (gone == latest ? 1u : 0u)) {
         ak_pool_travel_remove(pool, gone);
         assert(!gone->deleted && pool->artifacts > 0);

@@ -336,6 +336,9 @@ static bool says(const build *b, const char *output, const char *how)
     return length >= own && strcmp(output + length - own, line) == 0;
 }
 
+/* What the program prints before the number of bytes that each call loses. */
+#define LOST "\nlost "
+
 /* Reads from the program's output what the sanitizer found, and where in the candidate's source. */
 static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
@@ -343,7 +346,7 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
     const char *output = ak_or_empty(run->output);
     const char *address = strstr(output, "ERROR: AddressSanitizer: ");
     const char *undefined = strstr(output, ": runtime error: ");
-    const char *lost = strstr(output, "\nlost ");
+    const char *lost = strstr(output, LOST);
     const bool found = address != NULL || undefined != NULL || lost != NULL;
     const bool called = strncmp(output, "@ ", 2) == 0 || strstr(output, "\n@ ") != NULL;
     out->ran = true;
@@ -372,7 +375,7 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
     } else if (lost != NULL) {
         (void)snprintf(out->found, sizeof out->found,
                        "it allocates %.*s bytes in each call that it does not free, %.100s",
-                       (int)strspn(lost + 6, "0123456789"), lost + 6, where);
+                       (int)strspn(lost + strlen(LOST), "0123456789"), lost + strlen(LOST), where);
     } else if (run->timed_out) {
         (void)snprintf(out->found, sizeof out->found, "no end within %d s with sanitizers, %.100s",
                        (int)(RUN_NS / AK_SECOND_NS), where);

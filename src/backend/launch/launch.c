@@ -1,6 +1,6 @@
-/* launch.c: see launch.h. One walk over the description serves two purposes: it finds
-   mistakes when the file is loaded (without a scope, expressions are only parsed), and it evaluates
-   the description for a launch. */
+/* launch.c: walks over the description of a launch for two purposes: to find mistakes when the file
+   is loaded (without a scope, expressions are only parsed), and to evaluate the description for a
+   launch. */
 #include "backend/launch/launch.h"
 
 #include <string.h>
