@@ -53,11 +53,11 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 static ak_status say_undecided(ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(AK_PATH_MAX * 4);
-    ak_status status = ak_trial_print_undecided(&line, archive, trial, err);
-    if (status == AK_OK && line.length > 0) {
+    AK_DO(ak_trial_print_undecided(&line, archive, trial, err));
+    if (line.length > 0) {
         ak_out("%s\n", line.data);
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status print_table(const ak_trial *list, size_t count, size_t all,

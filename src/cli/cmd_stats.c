@@ -217,11 +217,11 @@ static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error
 {
     AK_AT_END(ak_text_free_at) char *text = NULL;
     *out = NULL;
-    ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
-    if (status == AK_OK && strcmp(text, "null") != 0) {
-        status = ak_json_parse_text(out, text, "worth", err);
+    AK_DO(ak_llm_worth(&text, selection->archive, &selection->filter, err));
+    if (strcmp(text, "null") != 0) {
+        return ak_json_parse_text(out, text, "worth", err);
     }
-    return status;
+    return AK_OK;
 }
 
 static void findings_clear(findings *f)

@@ -511,13 +511,11 @@ void ak_task_print(const ak_task *task)
 
 bool ak_task_json(json_t *object, const ak_task *task)
 {
-    return ak_json_set_text(object, "kernel", ak_problem_name(ak_task_problem(task))) &&
-           ak_json_set_text(object, "implementation", ak_task_implementation(task)) &&
+    return ak_json_set_texts(object, "kernel", ak_problem_name(ak_task_problem(task)),
+                             "implementation", ak_task_implementation(task)) &&
            (ak_task_reason(task) == NULL ||
             ak_json_set_text(object, "reason", ak_task_reason(task))) &&
-           ak_json_set_text(object, "device", ak_task_device(task)) &&
-           ak_json_set_text(object, "size", ak_task_size(task)) &&
-           ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
-           ak_json_set_text(object, "choices", ak_task_choices(task)) &&
-           ak_json_set_text(object, "checked_against", ak_task_reference(task));
+           ak_json_set_texts(object, "device", ak_task_device(task), "size", ak_task_size(task),
+                             "dtype", ak_task_dtype(task), "choices", ak_task_choices(task),
+                             "checked_against", ak_task_reference(task));
 }

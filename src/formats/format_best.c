@@ -19,9 +19,8 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
     AK_DO(ak_format_environment(&environment, archive, best->environment, err));
     ak_clock_utc(now);
     bool good = object != NULL && ak_json_set(object, "schema", json_integer(1)) &&
-                ak_json_set_text(object, "kernel", best->kernel) &&
-                ak_json_set_text(object, "implementation", best->implementation) &&
-                ak_json_set_text(object, "device", best->device) &&
+                ak_json_set_texts(object, "kernel", best->kernel, "implementation",
+                                  best->implementation, "device", best->device) &&
                 json_object_set(object, "size", size) == 0 &&
                 ak_json_set_text(object, "dtype", best->dtype) &&
                 json_object_set(object, "choices", choices) == 0 &&
@@ -36,8 +35,7 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
     good = json_object_set(object, "environment", environment) == 0 &&
            ak_json_set_text(object, "run", best->run) &&
            ak_json_set(object, "trial", json_integer(best->id)) &&
-           ak_json_set_text(object, "created", now) &&
-           ak_json_set_text(object, "autokernel", AK_VERSION);
+           ak_json_set_texts(object, "created", now, "autokernel", AK_VERSION);
     AK_DO(ak_stored(good, err));
     *out = json_incref(object);
     return AK_OK;

@@ -161,26 +161,23 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
     AK_DO(ak_config_text_to_json(&choices, from->run.choices, "choices", err));
     AK_DO(ak_format_environment(&environment, archive, from->run.environment, err));
     ak_clock_utc(now);
-    bool good = copy_member(loss, "geomean", table, "geomean") &&
-                copy_member(loss, "worst", table, "worst") &&
-                copy_member(loss, "worst_size", table, "worst_size") &&
-                copy_member(loss, "undecided", table, "undecided") &&
-                ak_json_set(object, "schema", json_integer(1)) &&
-                ak_json_set_text(object, "kind", "dispatch") &&
-                ak_json_set_text(object, "kernel", kernel) &&
-                ak_json_set_text(object, "implementation", from->run.implementation) &&
-                ak_json_set_text(object, "device", from->run.device) &&
-                ak_json_set_text(object, "dtype", from->run.dtype) &&
-                json_object_set(object, "choices", choices) == 0 &&
-                json_object_set(object, "configs", configs) == 0 &&
-                json_object_set(object, "sizes", sizes) == 0 &&
-                copy_member(object, "method", table, "method") &&
-                json_object_set(object, "loss", loss) == 0 &&
-                copy_member(object, "warnings", from->result, "warnings") &&
-                json_object_set(object, "environment", environment) == 0 &&
-                ak_json_set_text(object, "run", from->run.id) &&
-                ak_json_set_text(object, "created", now) &&
-                ak_json_set_text(object, "autokernel", AK_VERSION);
+    bool good =
+        copy_member(loss, "geomean", table, "geomean") &&
+        copy_member(loss, "worst", table, "worst") &&
+        copy_member(loss, "worst_size", table, "worst_size") &&
+        copy_member(loss, "undecided", table, "undecided") &&
+        ak_json_set(object, "schema", json_integer(1)) &&
+        ak_json_set_texts(object, "kind", "dispatch", "kernel", kernel, "implementation",
+                          from->run.implementation, "device", from->run.device, "dtype",
+                          from->run.dtype) &&
+        json_object_set(object, "choices", choices) == 0 &&
+        json_object_set(object, "configs", configs) == 0 &&
+        json_object_set(object, "sizes", sizes) == 0 &&
+        copy_member(object, "method", table, "method") &&
+        json_object_set(object, "loss", loss) == 0 &&
+        copy_member(object, "warnings", from->result, "warnings") &&
+        json_object_set(object, "environment", environment) == 0 &&
+        ak_json_set_texts(object, "run", from->run.id, "created", now, "autokernel", AK_VERSION);
     AK_DO(ak_stored(good, err));
     *out = json_incref(object);
     return AK_OK;

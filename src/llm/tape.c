@@ -139,24 +139,21 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
     for (size_t i = 0; i < chat->message_count && good; i++) {
         const ak_llm_message *message = &chat->messages[i];
         json_t *entry = json_object();
-        good =
-            ak_json_set_text(entry, "role", message->role == AK_LLM_USER ? "user" : "assistant") &&
-            ak_json_set_text(entry, "text", message->text);
+        good = ak_json_set_texts(entry, "role", message->role == AK_LLM_USER ? "user" : "assistant",
+                                 "text", message->text);
         good = ak_json_append(messages, entry) && good;
     }
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)chat->seed);
-    good = good && ak_json_set_text(question, "model", model) &&
-           ak_json_set_text(question, "effort", effort) &&
-           ak_json_set_text(question, "system", chat->system) &&
+    good = good &&
+           ak_json_set_texts(question, "model", model, "effort", effort, "system", chat->system) &&
            ak_json_set(question, "messages", json_incref(messages)) &&
            ak_json_set(question, "schema",
                        chat->schema == NULL ? json_null() : json_deep_copy(chat->schema)) &&
            ak_json_set_text(question, "array", chat->array) &&
            ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
            /* A name is the hash of all members, and the first tapes have this one. */
-           ak_json_set_text(question, "temperature", NULL) &&
-           ak_json_set_text(question, "seed", seed) &&
+           ak_json_set_texts(question, "temperature", NULL, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     return ak_json_whole(question, good);
 }
@@ -369,9 +366,8 @@ static json_t *answer_json(const ak_llm_answer *answer)
     bool good =
         ak_json_set_text(object, "text", answer->text) &&
         (answer->reasoning == NULL || ak_json_set_text(object, "reasoning", answer->reasoning)) &&
-        ak_json_set_text(object, "finish", ak_llm_finish_text(answer->finish)) &&
-        ak_json_set_text(object, "model", answer->model) &&
-        ak_json_set_text(object, "request_id", answer->request_id) &&
+        ak_json_set_texts(object, "finish", ak_llm_finish_text(answer->finish), "model",
+                          answer->model, "request_id", answer->request_id) &&
         (!answer->usage.known || ak_json_set(object, "usage", usage_json(&answer->usage))) &&
         ak_json_set(object, "priced", json_boolean(answer->priced)) &&
         ak_json_set_real(object, "cost_usd", answer->cost_usd) &&

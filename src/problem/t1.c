@@ -107,11 +107,11 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
             ak_buf_print(&text, "%s%s", text.length == 0 ? "" : ", ", in_kernel[i]);
         }
     }
-    ak_status status = ak_buf_status(&text, err);
-    if (status == AK_OK && text.length > 0) {
-        status = ak_problem_text(&problem->unread, problem, text.data, err);
+    AK_DO(ak_buf_status(&text, err));
+    if (text.length > 0) {
+        return ak_problem_text(&problem->unread, problem, text.data, err);
     }
-    return status;
+    return AK_OK;
 }
 
 /* Reads the T1 file as a problem that can be run. Returns an error if the file cannot be read so;

@@ -143,12 +143,8 @@ static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error
     ak_buf_print(&key, "%s\n%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(t->kernel),
                  ak_or_empty(t->implementation), ak_or_empty(t->device), ak_or_empty(t->size),
                  ak_or_empty(t->dtype), ak_or_empty(t->choices), ak_or_empty(t->environment));
-    ak_status status = ak_buf_status(&key, err);
-    if (status == AK_OK && !ak_map_get(out, tasks, key.data)) {
-        *out = ak_map_count(tasks);
-        status = ak_map_put(tasks, key.data, *out, err);
-    }
-    return status;
+    AK_DO(ak_buf_status(&key, err));
+    return ak_map_number(out, tasks, key.data, err);
 }
 
 /* Computes the logarithm of each trial's time, or cost under another objective, less the mean of

@@ -184,12 +184,8 @@ static ak_status find_group(size_t *index, ak_map *groups, const char *a, const 
 {
     AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(1 << 20);
     ak_buf_print(&key, "%s\n%s", a, b);
-    ak_status status = ak_buf_status(&key, err);
-    if (status == AK_OK && !ak_map_get(index, groups, key.data)) {
-        *index = ak_map_count(groups);
-        status = ak_map_put(groups, key.data, *index, err);
-    }
-    return status;
+    AK_DO(ak_buf_status(&key, err));
+    return ak_map_number(index, groups, key.data, err);
 }
 
 static int by_count(const void *a, const void *b)

@@ -76,9 +76,9 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
     }
     AK_DO(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
     bool good =
-        ak_json_set_text(object, "name", a->name) &&
-        ak_json_set_text(object, "dtype", ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
-        ak_json_set_text(object, "access", access[a->access]) &&
+        ak_json_set_texts(object, "name", a->name, "dtype",
+                          ak_dtype_text(ak_task_argument_dtype(at->task, index)), "access",
+                          access[a->access]) &&
         ak_json_set(object, "shape", json_incref(shape)) &&
         ak_json_set(object, "extents", json_incref(texts)) &&
         ak_json_set(object, "pitch", pitch == NULL ? json_null() : json_incref(pitch)) &&
@@ -117,8 +117,7 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 static json_t *compiler_of(const ak_bundle_variant *v)
 {
     json_t *object = json_object();
-    bool good = ak_json_set_text(object, "name", v->compiler) &&
-                ak_json_set_text(object, "version", v->version) &&
+    bool good = ak_json_set_texts(object, "name", v->compiler, "version", v->version) &&
                 ak_json_set(object, "options",
                             ak_json_texts((const char *const *)v->options.argv, v->options.count));
     return ak_json_whole(object, good);
@@ -145,8 +144,8 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         status = ak_config_text_to_json(&config, v->config, "configuration", err);
         bool good =
             status == AK_OK && ak_json_set(one, "config", config) &&
-            ak_json_set_text(one, "file", v->file) &&
-            ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
+            ak_json_set_texts(one, "file", v->file, "entry",
+                              v->first->task->implementation->kernel_name) &&
             ak_json_set(one, "when", program_or_null(v->when)) &&
             ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
             ak_json_set(one, "threads", program_or_null(v->threads)) &&
@@ -204,7 +203,7 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set_known(one, "efficiency", t->efficiency) &&
            ak_json_set_text(one, "bound", t->bound) &&
            ak_json_set(one, "trial", t->id > 0 ? json_integer(t->id) : json_null()) &&
-           ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
+           ak_json_set_texts(one, "run", t->run, "date", t->timestamp) &&
            ak_json_set(one, "conditions", ak_bundle_conditions(t)) &&
            ak_json_set(one, "finish", finish_of(t)) && ak_json_set(one, "search", search_of(t)) &&
            ak_format_set_evidence(one, b->archive, t, NULL) == AK_OK &&
@@ -263,14 +262,13 @@ ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
 {
     const ak_problem *problem = task->problem;
     json_auto_t *object = json_object();
-    bool good = object != NULL && ak_json_set_text(object, "kernel", problem->name) &&
-                ak_json_set_text(object, "description", problem->description) &&
-                ak_json_set_text(object, "implementation", task->implementation->name) &&
-                ak_json_set_text(object, "backend", task->backend) &&
-                ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
-                ak_json_set_text(object, "options", task->choices_text) &&
-                ak_json_set(object, "option_values", options_of(task)) &&
-                ak_json_set(object, "sizes", sizes_of(problem));
+    bool good =
+        object != NULL &&
+        ak_json_set_texts(object, "kernel", problem->name, "description", problem->description,
+                          "implementation", task->implementation->name, "backend", task->backend,
+                          "dtype", ak_dtype_text(task->dtype), "options", task->choices_text) &&
+        ak_json_set(object, "option_values", options_of(task)) &&
+        ak_json_set(object, "sizes", sizes_of(problem));
     AK_DO(ak_stored(good, err));
     AK_DO(set_arguments(object, task, err));
     *out = json_incref(object);
@@ -283,8 +281,7 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
     json_auto_t *file = json_object(), *files = json_array(), *interface = NULL;
     bool good = file != NULL && files != NULL &&
                 ak_json_set(file, "schema", json_integer(AK_BUNDLE_SCHEMA)) &&
-                ak_json_set_text(file, "kind", AK_BUNDLE_KIND) &&
-                ak_json_set_text(file, "name", b->name);
+                ak_json_set_texts(file, "kind", AK_BUNDLE_KIND, "name", b->name);
     AK_DO(ak_stored(good, err));
     AK_DO(ak_bundle_interface(&interface, task, err));
     AK_DO(ak_stored(json_object_update(file, interface) == 0, err));
@@ -295,9 +292,8 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
            ak_json_set(file, "environment", json_incref(b->environment)) &&
            ak_json_set_text(file, "fix", b->fix) && add_files(files, &b->code) &&
            add_files(files, &b->sources) && ak_json_set(file, "files", json_incref(files)) &&
-           ak_json_set_text(file, "licence", task->problem->builtin ? "MIT" : NULL) &&
-           ak_json_set_text(file, "created", b->created) &&
-           ak_json_set_text(file, "autokernel", AK_VERSION);
+           ak_json_set_texts(file, "licence", task->problem->builtin ? "MIT" : NULL, "created",
+                             b->created, "autokernel", AK_VERSION);
     AK_DO(ak_stored(good, err));
     ak_json_print(out, file, true);
     ak_buf_putc(out, '\n');

@@ -336,13 +336,11 @@ static ak_status run_trial(sizing *s, ak_job_kind kind, ak_error *err)
 {
     AK_AT_END(ak_result_clear) ak_result result = {0};
     const ak_job job = {.kind = kind, .config = s->config};
-    ak_status status = run_job(&result, s, &job, err);
-    if (status == AK_OK) {
-        ak_trial_clear(&s->trial);
-        s->trial = result.trial;
-        result.trial = (ak_trial){0};
-    }
-    return status;
+    AK_DO(run_job(&result, s, &job, err));
+    ak_trial_clear(&s->trial);
+    s->trial = result.trial;
+    result.trial = (ak_trial){0};
+    return AK_OK;
 }
 
 /* Sets the trial's times from the comparison, or its status and reason if there are none. */
@@ -466,8 +464,8 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
     bool good =
         ak_json_set_text(row, "size", size) &&
         ak_json_set(row, "variant", json_incref(json_object_get(s->measured, "variant"))) &&
-        ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
-        ak_json_set_text(row, "reason", trial->reason) &&
+        ak_json_set_texts(row, "status", ak_trial_status_text(trial->status), "reason",
+                          trial->reason) &&
         ak_json_set_real(row, "max_error", trial->max_error) &&
         ak_json_set_text(row, "as", s->searched ? "search" : "finish") &&
         ak_json_set_known(row, "then_ms", then) &&
@@ -479,8 +477,7 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
                     timed && then > 0 ? json_real(trial->median_ms / then - 1) : json_null()) &&
         ak_json_set(row, "slower", json_boolean(s->slower)) &&
         ak_json_set(row, "conditions", ak_bundle_conditions(trial)) &&
-        ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks) &&
-        ak_json_set_text(row, "note", note);
+        ak_json_set_texts(row, "clocks", clocks[0] == 0 ? NULL : clocks, "note", note);
     v->good = v->good && ok && !s->slower;
     return ak_json_append(v->rows, ak_json_whole(row, good));
 }
@@ -535,8 +532,7 @@ static ak_status report(char **out, const verifying *v, const char *path, ak_err
                        "of the time, so slower times say little; verify again when it is idle",
                        (int)(100 * pressure + 0.5));
     }
-    bool good = ak_json_set_text(object, "path", path) &&
-                ak_json_set_text(object, "name", ak_json_text_at(v->file, "name")) &&
+    bool good = ak_json_set_texts(object, "path", path, "name", ak_json_text_at(v->file, "name")) &&
                 ak_json_set_real(object, "max_slowdown", v->max_slowdown) &&
                 ak_json_set(object, "measured", json_incref(v->rows)) &&
                 ak_json_set(object, "pressure", pressure < 0 ? json_null() : json_real(pressure)) &&
