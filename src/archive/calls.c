@@ -144,10 +144,9 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
     ak_status status = ak_store_query(&statement, archive, read_sql, &run, 1, err);
     bool more = true;
     while (more && ak_store_next(&status, archive, statement, err)) {
-        ak_call call = {0};
+        AK_AT_END(ak_call_clear) ak_call call = {0};
         status = read_call(&call, statement, err);
         more = status == AK_OK && visit(context, &call);
-        ak_call_clear(&call);
     }
     return status;
 }

@@ -111,10 +111,9 @@ static ak_status control(board *b, const ak_args *args, ak_error *err)
         .cancel = &ak_interrupted,
     };
     for (size_t i = 0; i < b->recording_count; i++) {
-        ak_simulation result = {0};
+        AK_AT_END(ak_simulation_clear) ak_simulation result = {0};
         AK_DO(ak_simulate(&result, b->recordings[i], &options, err));
         b->control[i] = result.scored ? result.score : 0;
-        ak_simulation_clear(&result);
     }
     return AK_OK;
 }

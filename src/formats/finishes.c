@@ -85,10 +85,8 @@ static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const jso
     }
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         run->size = ak_json_text_or_null(json_array_get(sizes, i), "size");
-        json_t *at = run->size == NULL ? NULL : ak_result_at_size(result, run->size);
-        ak_status status = at == NULL ? AK_OK : add_size(finishes, judged, run, at, archive, err);
-        json_decref(at);
-        AK_DO(status);
+        json_auto_t *at = run->size == NULL ? NULL : ak_result_at_size(result, run->size);
+        AK_DO(at == NULL ? AK_OK : add_size(finishes, judged, run, at, archive, err));
     }
     return AK_OK;
 }

@@ -57,13 +57,11 @@ static ak_status is_placed(const ak_trial *best, ak_error *err)
 static ak_status write_best(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                             ak_error *err)
 {
-    ak_trial best = {0};
+    AK_AT_END(ak_trial_clear) ak_trial best = {0};
     json_auto_t *object = NULL;
     AK_DO(ak_archive_best(&best, archive, filter, err));
-    ak_status status = is_placed(&best, err);
-    status = status != AK_OK ? status : best_of(&object, archive, &best, err);
-    ak_trial_clear(&best);
-    AK_DO(status);
+    AK_DO(is_placed(&best, err));
+    AK_DO(best_of(&object, archive, &best, err));
     ak_json_print(out, object, true);
     ak_buf_putc(out, '\n');
     return AK_OK;

@@ -84,15 +84,13 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
         char where[512];
-        json_t *config = NULL;
+        json_auto_t *config = NULL;
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
         AK_DO(json_is_object(result) ? take_result(&record, result, ms, where, err)
                                      : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(take_config(&config, result, where, err));
-        ak_status status = ak_draft_add(draft, config, &record, where, err);
-        json_decref(config);
-        AK_DO(status);
+        AK_DO(ak_draft_add(draft, config, &record, where, err));
     }
     return AK_OK;
 }

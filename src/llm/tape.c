@@ -165,11 +165,9 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     char *text = NULL;
     AK_DO(ak_made(question, err));
     /* The situation is not part of the name, because the words imply it and older tapes lack it. */
-    json_t *words = json_copy((json_t *)(uintptr_t)question);
+    json_auto_t *words = json_copy((json_t *)(uintptr_t)question);
     (void)json_object_del(words, "situation");
-    ak_status status = words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err);
-    json_decref(words);
-    AK_DO(status);
+    AK_DO(words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err));
     ak_hash_quick(hash, text, strlen(text));
     ak_free(text);
     size_t before = 0;

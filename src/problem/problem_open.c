@@ -311,13 +311,12 @@ ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error
 {
     for (size_t i = 0; i < ak_asset_count; i++) {
         char name[AK_KERNEL_NAME_MAX + 1];
-        ak_problem *problem;
+        AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
         if (!builtin_name(name, &ak_assets[i])) {
             continue;
         }
         AK_DO(ak_problem_open(&problem, name, err));
         visit(context, problem->name, problem->description);
-        ak_problem_close(problem);
     }
     return AK_OK;
 }

@@ -20,13 +20,11 @@ ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak
     AK_DO(ak_like_begin(like, recording->path, err));
     for (size_t i = 0; i < recording->count; i++) {
         const ak_record *record = &recording->records[i];
-        json_t *values = NULL;
+        json_auto_t *values = NULL;
         double time =
             record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : HUGE_VAL;
         AK_DO(values_of(&values, recording, &recording->configs[i], err));
-        ak_status status = ak_like_add(like, values, time, err);
-        json_decref(values);
-        AK_DO(status);
+        AK_DO(ak_like_add(like, values, time, err));
     }
     return AK_OK;
 }

@@ -318,10 +318,9 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
                                      .extra = options->seconds > 0 ? 0 : seconds};
     bool more = true;
     for (size_t i = 0; more && i < times; i++) {
-        ak_comparison comparison;
+        AK_AT_END(ak_comparison_clear) ak_comparison comparison = {0};
         AK_TRY(take_comparison(&comparison, &session, &spec, err));
         more = visit(context, &comparison);
-        ak_comparison_clear(&comparison);
     }
 out:
     clear_lineup(&l);

@@ -124,12 +124,11 @@ static void listen_to(visit *v, look *l)
         (void)ak_line_reader_feed(&v->worker.reader, chunk, (size_t)got, &err);
     }
     while (v->state != VISIT_OVER && err.status == AK_OK) {
-        json_t *message = NULL;
+        json_auto_t *message = NULL;
         if (ak_line_reader_next(&message, &v->worker.reader, &err) != AK_OK || message == NULL) {
             break;
         }
         take(v, l, message);
-        json_decref(message);
     }
     if (v->state != VISIT_OVER && (got == 0 || err.status != AK_OK)) {
         over(v, l, "failed", err.status != AK_OK ? err.text : "its relay was killed");

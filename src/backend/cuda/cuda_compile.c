@@ -40,11 +40,10 @@ static void say_log(const ak_cuda_nvrtc *nvrtc, void *program)
 {
     size_t bytes = 0;
     if (nvrtc->log_size(program, &bytes) == 0 && bytes > 1) {
-        char *log = ak_alloc(bytes + 1, 1);
+        AK_FREED char *log = ak_alloc(bytes + 1, 1);
         if (log != NULL && nvrtc->log(program, log) == 0) {
             ak_backend_say(log);
         }
-        ak_free(log);
     }
 }
 

@@ -179,7 +179,7 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
 {
     ak_status status = AK_OK;
     for (size_t i = 0; i < targets->options.count && status == AK_OK; i++) {
-        ak_proc_result run = {0};
+        AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
         const char *option = targets->options.argv[i];
         status = ask(&run, options, option, err);
         targets->unknown = targets->unknown || run.exit_code != 0;
@@ -187,7 +187,6 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
             status = add_features(list, here, run.output, err);
         }
         status = status == AK_OK ? add_named(list, here, option, err) : status;
-        ak_proc_result_clear(&run);
     }
     for (size_t i = 0; i < AK_COUNT(more) && targets->unknown && status == AK_OK; i++) {
         status = add(list, here, more[i], err);

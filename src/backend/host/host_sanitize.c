@@ -316,14 +316,13 @@ static void find_line(char *out, size_t bytes, const build *b, const char *repor
         (void)snprintf(address, sizeof address, "%.*s", (int)strspn(report, "0123456789abcdefx"),
                        report);
         const char *const argv[] = {tools[chosen], "-e", b->library, address, NULL};
-        ak_proc_result run = {0};
+        AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
         if (run_tool(&run, b, argv, NULL) == AK_OK) {
             const char *found = own_line(b, run.output);
             if (found != NULL) {
                 ak_plain_first_line(out, bytes, found);
             }
         }
-        ak_proc_result_clear(&run);
     }
 }
 

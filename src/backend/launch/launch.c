@@ -547,7 +547,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
     ak_error why = AK_ERROR_INIT;
     bool own_size = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
     for (size_t i = 0; status == AK_OK && i < kernel_count(implementation->launch); i++) {
-        ak_scope *scope = NULL;
+        AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
         bool used = false;
         status = ak_task_scope(&scope, task, shape, config, &why);
         reader r = {.problem = task->problem,
@@ -561,7 +561,6 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
                                                implementation->kernel_name, resident, &r)
                                  : status;
         out->count += used;
-        ak_scope_free(scope);
     }
     if (status == AK_OK && out->count == 0) {
         status = ak_fail(&why, AK_INVALID, "%s: Launch: \"Use\" leaves no kernel",
