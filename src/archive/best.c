@@ -317,7 +317,7 @@ static void judge(finishes *f, const char *beside)
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;
-    json_t *result = NULL;
+    json_auto_t *result = NULL;
     winner won;
     ak_status status = ak_json_parse_text(&result, result_text, "result", err);
     if (status != AK_OK) { /* a result that is not JSON names no winner */
@@ -328,22 +328,22 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
         json_decref(result);
         result = of_size;
     }
-    AK_TRY(ak_config_text_in_result(result, err));
+    AK_DO(ak_config_text_in_result(result, err));
     if (was_judged(f, run) || !read_winner(&won, result)) {
-        goto out;
+        return AK_OK;
     }
     const bool known = ak_map_get(NULL, f->measured, won.config);
     bool counts;
-    AK_TRY(has_trial(&counts, f, won.config, run, err));
+    AK_DO(has_trial(&counts, f, won.config, run, err));
     if (!counts) {
-        goto out;
+        return AK_OK;
     }
     if (wanted == NULL) {
-        AK_TRY(note_measured(f, result, err));
+        AK_DO(note_measured(f, result, err));
     } else if (strcmp(wanted, won.config) == 0) { /* the latest finish that it won counts */
-        AK_TRY(ak_map_put(f->measured, won.config, 0, err));
+        AK_DO(ak_map_put(f->measured, won.config, 0, err));
     } else {
-        goto out;
+        return AK_OK;
     }
     const char *beside = ak_json_text_or_null(result, "beside");
     if (beside != NULL) {
@@ -354,9 +354,7 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
         *one = (finish){.result = json_incref(result), .won = won};
         (void)snprintf(one->run, sizeof one->run, "%.*s", RUN_MAX, run);
     }
-out:
-    json_decref(result);
-    return status;
+    return AK_OK;
 }
 
 /* Returns the default configuration of a finish, which has the speed 1 relative to itself; NULL if

@@ -485,23 +485,19 @@ static bool stop(void *any, const ak_call *call)
 static ak_status read_calls(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     bool any = false;
-    char *text_read = NULL;
+    AK_FREED char *conversation = NULL, *worth = NULL;
     ak_archive_filter filter = {.run = model->run.id};
-    ak_status status = ak_archive_each_call(archive, model->run.id, stop, &any, err);
-    if (status != AK_OK || !any) {
-        return status;
+    AK_DO(ak_archive_each_call(archive, model->run.id, stop, &any, err));
+    if (!any) {
+        return AK_OK;
     }
-    AK_TRY(ak_llm_conversation(&text_read, archive, model->run.id, err));
-    AK_TRY(ak_json_parse_text(&model->conversation, text_read, "conversation", err));
-    ak_free(text_read);
-    text_read = NULL;
-    AK_TRY(ak_llm_worth(&text_read, archive, &filter, err));
-    if (strcmp(text_read, "null") != 0) { /* it is null if limits refused every question */
-        AK_TRY(ak_json_parse_text(&model->worth, text_read, "worth", err));
+    AK_DO(ak_llm_conversation(&conversation, archive, model->run.id, err));
+    AK_DO(ak_json_parse_text(&model->conversation, conversation, "conversation", err));
+    AK_DO(ak_llm_worth(&worth, archive, &filter, err));
+    if (strcmp(worth, "null") != 0) { /* it is null if limits refused every question */
+        return ak_json_parse_text(&model->worth, worth, "worth", err);
     }
-out:
-    ak_free(text_read);
-    return status;
+    return AK_OK;
 }
 
 static ak_status look_for_changes(ak_report_model *model, ak_archive *archive, ak_error *err)

@@ -138,19 +138,15 @@ static ak_status same_environment(const worker *w, const json_t *request, ak_err
 
 static ak_status bind_task(ak_task **out, const worker *w, const ak_task_spec *spec, ak_error *err)
 {
-    ak_scope *facts = ak_scope_new(NULL);
-    ak_status status = ak_made(facts, err);
-    AK_TRY(status);
-    AK_TRY(w->backend->facts(facts, w->device, spec->threads, err));
+    AK_AT_END(ak_scope_free_at) ak_scope *facts = ak_scope_new(NULL);
+    AK_DO(ak_made(facts, err));
+    AK_DO(w->backend->facts(facts, w->device, spec->threads, err));
     const ak_device_facts device = {.backend = w->backend->name,
                                     .device = w->device,
                                     .facts = facts,
                                     .outline = true,
                                     .available = w->backend->available};
-    AK_TRY(ak_task_bind(out, spec, &device, err));
-out:
-    ak_scope_free(facts);
-    return status;
+    return ak_task_bind(out, spec, &device, err);
 }
 
 /* Finds the task of another implementation, with the same problem, sizes, dtype and options. */
