@@ -143,7 +143,7 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     for (char *p = name; *p != 0; p++) {
         *p = strchr("-+ .,", *p) != NULL ? '_' : *p;
     }
-    AK_DO(ak_t1_convert(&made, &space, document, name, backend, path, err));
+    AK_DO(ak_t1_convert(&made, &space, document, name, path, err));
     const ak_status status = take(&made, problem, AK_PROBLEM_FILE, made, err);
     if (status != AK_OK) {
         json_decref(space);

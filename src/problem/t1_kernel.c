@@ -468,8 +468,10 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
 }
 
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
-                        const char *backend, const char *where, ak_error *err)
+                        const char *where, ak_error *err)
 {
+    const char *backend;
+    AK_DO(ak_t1_backend(&backend, document, where, err));
     /* The members that T1 files may have. Some are not read here, but Kernel Tuner or BAT read or
        write them. */
     static const char *const known[] = {

@@ -99,7 +99,7 @@ static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_
     AK_DO(*source == 0 ? ak_fail(err, AK_INVALID, "%s: it names no \"KernelFile\"", file) : AK_OK);
     AK_DO(copy_file(folder, file, source, err));
     AK_DO(ak_stored(ak_json_set_text(kernel, "KernelFile", ak_fs_base(source)), err));
-    AK_DO(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), backend, file, err));
+    AK_DO(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), file, err));
     if (json_is_string(reference) && strchr(json_string_value(reference), '.') != NULL) {
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(json_string_value(reference), ":"),
                        json_string_value(reference));
