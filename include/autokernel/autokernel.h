@@ -514,6 +514,18 @@ AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *tri
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
+/* A list of trials. ak_trials_clear frees it; a list that is all zero is empty. */
+typedef struct ak_trials {
+    ak_trial *list;
+    size_t count;
+} ak_trials;
+AK_API void ak_trials_clear(ak_trials *trials);
+/* Finds the best configuration (ak_archive_best) of every task and implementation that the filter
+   matches, in the order in which they first had a successful trial. A task is left out if a later
+   check refuted all its configurations. The caller clears `out`. */
+AK_API ak_status ak_archive_best_of_tasks(ak_trials *out, ak_archive *archive,
+                                          const ak_archive_filter *filter, ak_error *err);
+
 /* Gives as JSON what the run of a trial says of it if it is the run's best (ak_archive_best):
    "baseline", "over_default" and "warnings" as in best_config.json (docs/formats.md), and
    "undecided", a sentence about the speeds that the finish did not decide; null if there are none.

@@ -317,7 +317,7 @@ static void judge(finishes *f, const char *beside)
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;
-    json_t *result = NULL;
+    json_auto_t *result = NULL;
     winner won;
     ak_status status = ak_json_parse_text(&result, result_text, "result", err);
     if (status != AK_OK) { /* a result that is not JSON names no winner */
@@ -328,22 +328,22 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
         json_decref(result);
         result = of_size;
     }
-    AK_TRY(ak_config_text_in_result(result, err));
+    AK_DO(ak_config_text_in_result(result, err));
     if (was_judged(f, run) || !read_winner(&won, result)) {
-        goto out;
+        return AK_OK;
     }
     const bool known = ak_map_get(NULL, f->measured, won.config);
     bool counts;
-    AK_TRY(has_trial(&counts, f, won.config, run, err));
+    AK_DO(has_trial(&counts, f, won.config, run, err));
     if (!counts) {
-        goto out;
+        return AK_OK;
     }
     if (wanted == NULL) {
-        AK_TRY(note_measured(f, result, err));
+        AK_DO(note_measured(f, result, err));
     } else if (strcmp(wanted, won.config) == 0) { /* the latest finish that it won counts */
-        AK_TRY(ak_map_put(f->measured, won.config, 0, err));
+        AK_DO(ak_map_put(f->measured, won.config, 0, err));
     } else {
-        goto out;
+        return AK_OK;
     }
     const char *beside = ak_json_text_or_null(result, "beside");
     if (beside != NULL) {
@@ -354,9 +354,7 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
         *one = (finish){.result = json_incref(result), .won = won};
         (void)snprintf(one->run, sizeof one->run, "%.*s", RUN_MAX, run);
     }
-out:
-    json_decref(result);
-    return status;
+    return AK_OK;
 }
 
 /* Returns the default configuration of a finish, which has the speed 1 relative to itself; NULL if
@@ -476,7 +474,7 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
                              ak_error *err)
 {
     ak_archive_filter narrow = *filter;
-    ak_trial newest = {0}, best = {0};
+    AK_AT_END(ak_trial_clear) ak_trial newest = {0}, best = {0};
     AK_DO(ak_store_first(&newest, archive, &narrow, LATEST, err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
@@ -489,8 +487,6 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
     if (status == AK_OK) {
         AK_GIVE(out, best);
     }
-    ak_trial_clear(&newest);
-    ak_trial_clear(&best);
     return status;
 }
 
@@ -503,16 +499,16 @@ static bool faster(const ak_trial *a, const ak_trial *b)
 ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
+    ak_status status = AK_OK;
     ak_archive_filter narrow = filter != NULL ? *filter : (ak_archive_filter){0};
     narrow.ok_only = narrow.winner = true;
-    ak_trial best = {0}, newest = {0};
+    AK_AT_END(ak_trial_clear) ak_trial best = {0}, newest = {0};
     bool found = false;
-    sqlite3_stmt *rows = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(check_one_task(archive, &narrow, err));
-    AK_TRY(ak_store_first(&newest, archive, &narrow, LATEST, err));
-    AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
-                           " ORDER BY implementation", err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_DO(check_one_task(archive, &narrow, err));
+    AK_DO(ak_store_first(&newest, archive, &narrow, LATEST, err));
+    AK_DO(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
+                          " ORDER BY implementation", err));
     while (ak_store_next(&status, archive, rows, err)) {
         ak_archive_filter one = narrow;
         ak_trial trial = {0};
@@ -537,17 +533,13 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
             ak_trial_clear(&trial);
         }
     }
-    AK_TRY(status);
+    AK_DO(status);
     if (!found) {
-        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+        return ak_fail(err, AK_NOT_FOUND,
                        "%s: every configuration that was timed failed a later check; make others "
                        "with 'autokernel tune KERNEL'",
-                       ak_archive_path(archive)));
+                       ak_archive_path(archive));
     }
     AK_GIVE(out, best);
-out:
-    ak_trial_clear(&best);
-    ak_trial_clear(&newest);
-    (void)sqlite3_finalize(rows);
     return status;
 }

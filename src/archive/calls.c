@@ -140,15 +140,13 @@ static ak_status read_call(ak_call *out, sqlite3_stmt *row, ak_error *err)
 ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_visitor visit,
                                void *context, ak_error *err)
 {
-    sqlite3_stmt *statement;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
     ak_status status = ak_store_query(&statement, archive, read_sql, &run, 1, err);
     bool more = true;
     while (more && ak_store_next(&status, archive, statement, err)) {
-        ak_call call = {0};
+        AK_AT_END(ak_call_clear) ak_call call = {0};
         status = read_call(&call, statement, err);
         more = status == AK_OK && visit(context, &call);
-        ak_call_clear(&call);
     }
-    (void)sqlite3_finalize(statement);
     return status;
 }

@@ -10,12 +10,10 @@
 /* Gives the hash of the sources that a trial measured; NULL if the archive does not know it. */
 static ak_status hash_then(char **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
-    json_t *environment;
+    json_auto_t *environment = NULL;
     AK_DO(ak_archive_environment(&environment, archive, trial->environment, err));
     const char *hash = ak_json_text_or_null(environment, "source");
-    ak_status status = hash == NULL ? AK_OK : ak_copy_text(out, hash, err);
-    json_decref(environment);
-    return status;
+    return hash == NULL ? AK_OK : ak_copy_text(out, hash, err);
 }
 
 /* Gives the place of the kernel that the options of the trial's run name; NULL if that is not
@@ -53,24 +51,20 @@ static bool compare_now(bool *out_changed, const char *then, const char *place,
 ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const ak_trial *trial,
                                     const char *place, ak_error *err)
 {
-    char *then = NULL, *recorded = NULL;
+    AK_FREED char *then = NULL, *recorded = NULL;
     bool changed = false;
-    ak_status status = AK_OK;
     *out_place = NULL;
     if (ak_device_is_recorded(trial->device) || trial->environment == NULL ||
         trial->kernel == NULL || trial->implementation == NULL) {
         return AK_OK;
     }
-    AK_TRY(hash_then(&then, archive, trial, err));
-    AK_TRY(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
+    AK_DO(hash_then(&then, archive, trial, err));
+    AK_DO(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
     const char *const places[] = {place, recorded, trial->kernel};
     for (size_t i = 0; i < AK_COUNT(places) && then != NULL; i++) {
         if (compare_now(&changed, then, places[i], trial)) {
-            status = changed ? ak_copy_text(out_place, places[i], err) : AK_OK;
-            break;
+            return changed ? ak_copy_text(out_place, places[i], err) : AK_OK;
         }
     }
-out:
-    AK_FREE_ALL(then, recorded);
-    return status;
+    return AK_OK;
 }

@@ -1,4 +1,3 @@
-/* config_text.c: see config_text.h. */
 #include "archive/config_text.h"
 
 #include <string.h>
@@ -159,24 +158,19 @@ static ak_status print_pair(ak_buf *out, const char *name, const json_t *value, 
 ak_status ak_config_text_from_json(char **out, const json_t *object, const json_t *order,
                                    const char *where, ak_error *err)
 {
-    ak_buf text = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
     const char *name;
     json_t *value;
     for (size_t i = 0; i < json_array_size(order); i++) {
         name = json_string_value(json_array_get(order, i));
-        AK_TRY(name == NULL
-                   ? ak_fail(err, AK_INVALID, "%s: a parameter name is not a string", where)
-                   : print_pair(&text, name, json_object_get(object, name), where, err));
+        AK_DO(name == NULL ? ak_fail(err, AK_INVALID, "%s: a parameter name is not a string", where)
+                           : print_pair(&text, name, json_object_get(object, name), where, err));
     }
     json_object_foreach((json_t *)(uintptr_t)(order == NULL ? object : NULL), name, value) {
-        AK_TRY(print_pair(&text, name, value, where, err));
+        AK_DO(print_pair(&text, name, value, where, err));
     }
-    status = ak_buf_take(out, &text, err);
-    status = status == AK_LIMIT ? ak_fail_within(err, "%s: the configuration", where) : status;
-out:
-    ak_buf_free(&text);
-    return status;
+    ak_status status = ak_buf_take(out, &text, err);
+    return status == AK_LIMIT ? ak_fail_within(err, "%s: the configuration", where) : status;
 }
 
 static ak_status config_to_text(json_t *holder, ak_error *err)
@@ -185,13 +179,12 @@ static ak_status config_to_text(json_t *holder, ak_error *err)
     if (!json_is_object(config)) {
         return AK_OK;
     }
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     ak_status status = ak_config_text_from_json(&text, config, NULL, "result", err);
     if (status == AK_NO_MEMORY) {
         return status;
     }
     bool set = ak_json_set_text(holder, "config", status == AK_OK ? text : NULL);
-    ak_free(text);
     return ak_stored(set, err);
 }
 

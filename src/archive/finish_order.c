@@ -1,4 +1,3 @@
-/* finish_order.c: see finish_order.h. */
 #include "archive/finish_order.h"
 
 #include <string.h>

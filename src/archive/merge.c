@@ -52,8 +52,7 @@ static bool agree(const char *words, const char *others)
                 ak_json_parse_text(&other, others, "environment", NULL) == AK_OK;
     (void)json_object_del(one, "source");
     (void)json_object_del(other, "source");
-    same = same && json_equal(one, other);
-    return same;
+    return same && json_equal(one, other);
 }
 
 /* That two hashes stand for the same environment (`same_as`) is taken from another archive only of
@@ -76,24 +75,22 @@ static ak_status copy_same(merge *m, sqlite3_stmt *row, ak_error *err)
 
 static ak_status copy_environments(merge *m, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&rows, m->other,
-                            "SELECT e.hash, e.words, today.hash, today.words FROM environments AS "
-                            "e LEFT JOIN environments AS today ON today.hash = e.same_as ORDER BY "
-                            "e.same_as IS NOT NULL",
-                            err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_DO(ak_store_prepare(&rows, m->other,
+                           "SELECT e.hash, e.words, today.hash, today.words FROM environments AS "
+                           "e LEFT JOIN environments AS today ON today.hash = e.same_as ORDER BY "
+                           "e.same_as IS NOT NULL",
+                           err));
     while (ak_store_next(&status, m->other, rows, err)) {
         const char *hash = (const char *)sqlite3_column_text(rows, 0);
         const char *words = (const char *)sqlite3_column_text(rows, 1);
-        AK_TRY(ak_store_check_words(hash, words, err) == AK_OK
-                   ? AK_OK
-                   : ak_fail_within(err, "%s", m->other->path));
-        AK_TRY(ak_store_need_environment(m->archive, hash, words, err));
-        AK_TRY(copy_same(m, rows, err));
+        AK_DO(ak_store_check_words(hash, words, err) == AK_OK
+                  ? AK_OK
+                  : ak_fail_within(err, "%s", m->other->path));
+        AK_DO(ak_store_need_environment(m->archive, hash, words, err));
+        AK_DO(copy_same(m, rows, err));
     }
-out:
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -101,25 +98,22 @@ out:
    are here already. */
 static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL, *add = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&rows, m->other, select, err));
-    AK_TRY(ak_store_prepare(&add, m->archive, insert, err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL, *add = NULL;
+    AK_DO(ak_store_prepare(&rows, m->other, select, err));
+    AK_DO(ak_store_prepare(&add, m->archive, insert, err));
     while (ak_store_next(&status, m->other, rows, err)) {
         bool good = true;
         for (int i = 0; i < 3; i++) {
             good =
                 good && sqlite3_bind_value(add, i + 1, sqlite3_column_value(rows, i)) == SQLITE_OK;
         }
-        AK_TRY(ak_stored(good, err));
-        AK_TRY(sqlite3_step(add) == SQLITE_DONE
-                   ? AK_OK
-                   : ak_store_fault(m->archive, "cannot be written", err));
+        AK_DO(ak_stored(good, err));
+        AK_DO(sqlite3_step(add) == SQLITE_DONE
+                  ? AK_OK
+                  : ak_store_fault(m->archive, "cannot be written", err));
         (void)sqlite3_reset(add);
     }
-out:
-    (void)sqlite3_finalize(rows);
-    (void)sqlite3_finalize(add);
     return status;
 }
 
@@ -181,17 +175,17 @@ static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there,
 /* Finds the id that a run has or gets here, and adds the run, without its result, if it is new. */
 static ak_status place_run(merged_run *one, merge *m, ak_run *run, ak_error *err)
 {
-    ak_run here = {0};
+    ak_status status = AK_OK;
+    AK_AT_END(ak_run_clear) ak_run here = {0};
     bool found = false;
     char *const old = run->id, *const result = run->result_json;
-    ak_status status = AK_OK;
     (void)snprintf(one->old, sizeof one->old, "%s", old);
     (void)snprintf(one->id, sizeof one->id, "%s", old);
-    AK_TRY(look_up(&found, &here, m->archive, one->id, err));
+    AK_DO(look_up(&found, &here, m->archive, one->id, err));
     while (found && !is_same_run(&here, run)) {
         ak_run_clear(&here);
         make_id(one->id, run);
-        AK_TRY(look_up(&found, &here, m->archive, one->id, err));
+        AK_DO(look_up(&found, &here, m->archive, one->id, err));
     }
     one->fresh = !found;
     if (found) {
@@ -203,8 +197,6 @@ static ak_status place_run(merged_run *one, merge *m, ak_run *run, ak_error *err
         run->id = old;
         run->result_json = result;
     }
-out:
-    ak_run_clear(&here);
     return status;
 }
 
@@ -222,14 +214,12 @@ static ak_status copy_run(merge *m, const char *id, ak_error *err)
 
 static ak_status copy_runs(merge *m, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&rows, m->other, "SELECT id FROM runs ORDER BY number", err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_DO(ak_store_prepare(&rows, m->other, "SELECT id FROM runs ORDER BY number", err));
     while (ak_store_next(&status, m->other, rows, err)) {
         status = copy_run(m, (const char *)sqlite3_column_text(rows, 0), err);
     }
-out:
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -328,12 +318,12 @@ static ak_status copy_trial(merge *m, ak_trial *trial, bool summed, ak_error *er
 
 static ak_status copy_trials(merge *m, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     const ak_archive_filter all = {.simulated = true};
-    AK_TRY(ak_store_ask(&m->before, m->archive, "SELECT coalesce(max(id), 0) FROM trials", err));
-    AK_TRY(ak_store_prepare(&m->same_trial, m->archive, same_trial_sql, err));
-    AK_TRY(ak_store_select(&rows, m->other, ak_store_columns, &all, " ORDER BY id", err));
+    AK_DO(ak_store_ask(&m->before, m->archive, "SELECT coalesce(max(id), 0) FROM trials", err));
+    AK_DO(ak_store_prepare(&m->same_trial, m->archive, same_trial_sql, err));
+    AK_DO(ak_store_select(&rows, m->other, ak_store_columns, &all, " ORDER BY id", err));
     while (ak_store_next(&status, m->other, rows, err)) {
         AK_AT_END(ak_trial_clear) ak_trial trial = {0};
         status = ak_store_read_trial(&trial, rows, err);
@@ -341,8 +331,6 @@ static ak_status copy_trials(merge *m, ak_error *err)
         status = status == AK_OK ? check_trial(m, &trial, err) : status;
         status = status == AK_OK ? copy_trial(m, &trial, summed, err) : status;
     }
-out:
-    (void)sqlite3_finalize(rows);
     return status;
 }
 

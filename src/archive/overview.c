@@ -1,4 +1,3 @@
-/* overview.c: see overview.h. */
 #include "archive/overview.h"
 
 #include "archive/store.h"
@@ -81,18 +80,11 @@ ak_status ak_archive_overview(ak_archive *archive, const char *id, ak_overview_v
 json_t *ak_overview_json(const ak_overview_run *run)
 {
     json_t *object = json_object();
-    bool good = ak_json_set_text(object, "id", run->id) &&
-                ak_json_set_text(object, "started", run->started) &&
-                ak_json_set_text(object, "ended", run->ended) &&
-                ak_json_set_text(object, "kernel", run->kernel) &&
-                ak_json_set_text(object, "implementation", run->implementation) &&
-                ak_json_set_text(object, "device", run->device) &&
-                ak_json_set_text(object, "size", run->size) &&
-                ak_json_set_text(object, "dtype", run->dtype) &&
-                ak_json_set_text(object, "choices", run->choices) &&
-                ak_json_set_text(object, "strategy", run->strategy) &&
-                ak_json_set_text(object, "summary", run->summary) &&
-                ak_json_set_text(object, "stopped_by", run->stopped_by) &&
+    bool good = ak_json_set_texts(
+                    object, "id", run->id, "started", run->started, "ended", run->ended, "kernel",
+                    run->kernel, "implementation", run->implementation, "device", run->device,
+                    "size", run->size, "dtype", run->dtype, "choices", run->choices, "strategy",
+                    run->strategy, "summary", run->summary, "stopped_by", run->stopped_by) &&
                 ak_json_set(object, "imported", json_boolean(run->imported)) &&
                 ak_json_set(object, "many_sizes", json_boolean(run->many_sizes)) &&
                 ak_json_set(object, "asked_for", json_integer(run->evaluations)) &&

@@ -31,18 +31,16 @@ static ak_status is_idle(ak_archive *archive, const char *run, ak_error *err)
 /* Refuses if one of the runs concerned has not ended and its process lives. */
 static ak_status check_idle(ak_archive *archive, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&rows, archive,
-                            "SELECT id FROM runs WHERE ended IS NULL AND (id IN gone_runs OR id IN "
-                            "(SELECT run FROM trials WHERE id IN gone_trials))",
-                            err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_DO(ak_store_prepare(&rows, archive,
+                           "SELECT id FROM runs WHERE ended IS NULL AND (id IN gone_runs OR id IN "
+                           "(SELECT run FROM trials WHERE id IN gone_trials))",
+                           err));
     while (ak_store_next(&status, archive, rows, err)) {
         const char *run = (const char *)sqlite3_column_text(rows, 0);
         status = run == NULL ? ak_fail_memory(err) : is_idle(archive, run, err);
     }
-out:
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -58,7 +56,8 @@ static const char take_runs[] =
               "runs, " AK_STORE_SIZES " AS one WHERE runs.id <> ?1 AND "
               "json_extract(one.value, '$.run') IS NOT NULL))";
 
-static ak_status take(ak_archive *archive, const char *what, ak_error *err)
+/* Fills the temporary tables with the runs and trials that `what` names. */
+static ak_status list_gone(ak_archive *archive, const char *what, ak_error *err)
 {
     AK_FREED char *run = NULL;
     int64_t trial = 0;
@@ -89,30 +88,25 @@ static ak_status take(ak_archive *archive, const char *what, ak_error *err)
 /* Clears parents that are removed, and renews the checksums, which cover the parent. */
 static ak_status orphan(ak_archive *archive, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL, *set = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_select(&rows, archive, ak_store_columns,
-                           &(ak_archive_filter){.simulated = true},
-                           " AND parent IN gone_trials AND id NOT IN gone_trials", err));
-    AK_TRY(ak_store_prepare(
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL, *set = NULL;
+    AK_DO(ak_store_select(&rows, archive, ak_store_columns, &(ak_archive_filter){.simulated = true},
+                          " AND parent IN gone_trials AND id NOT IN gone_trials", err));
+    AK_DO(ak_store_prepare(
         &set, archive,
         "UPDATE trials SET parent = NULL, checksum = " AK_STORE_RENEWED " WHERE id = ?1", err));
     while (ak_store_next(&status, archive, rows, err)) {
         ak_trial trial = {0};
-        AK_TRY(ak_store_read_trial(&trial, rows, err));
+        AK_DO(ak_store_read_trial(&trial, rows, err));
         trial.parent = 0;
         bool good = sqlite3_bind_int64(set, 1, trial.id) == SQLITE_OK &&
                     sqlite3_bind_int64(set, 2, ak_trial_checksum(&trial)) == SQLITE_OK;
         ak_trial_clear(&trial);
-        AK_TRY(ak_stored(good, err));
-        AK_TRY(sqlite3_step(set) == SQLITE_DONE
-                   ? AK_OK
-                   : ak_store_fault(archive, "cannot be written", err));
+        AK_DO(ak_stored(good, err));
+        AK_DO(sqlite3_step(set) == SQLITE_DONE ? AK_OK
+                                               : ak_store_fault(archive, "cannot be written", err));
         (void)sqlite3_reset(set);
     }
-out:
-    (void)sqlite3_finalize(rows);
-    (void)sqlite3_finalize(set);
     return status;
 }
 
@@ -189,7 +183,7 @@ ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *wh
         return ak_fail(err, AK_IO, "%.300s cannot be written", archive->path);
     }
     AK_DO(ak_store_begin(archive, err));
-    AK_TRY(take(archive, what, err));
+    AK_TRY(list_gone(archive, what, err));
     AK_TRY(check_idle(archive, err));
     AK_TRY(drop_all(&gone, archive, err));
 out:

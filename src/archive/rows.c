@@ -38,15 +38,12 @@ static bool bind_samples(sqlite3_stmt *statement, int position, const ak_trial *
         return sqlite3_bind_null(statement, position) == SQLITE_OK;
     }
     size_t bytes = trial->sample_count * sizeof(double);
-    unsigned char *blob = ak_alloc(bytes, 1);
+    AK_FREED unsigned char *blob = ak_alloc(bytes, 1);
     if (blob == NULL) {
         return false;
     }
     swap_samples(blob, (const unsigned char *)trial->samples_ms, trial->sample_count);
-    bool bound =
-        sqlite3_bind_blob64(statement, position, blob, bytes, SQLITE_TRANSIENT) == SQLITE_OK;
-    ak_free(blob);
-    return bound;
+    return sqlite3_bind_blob64(statement, position, blob, bytes, SQLITE_TRANSIENT) == SQLITE_OK;
 }
 
 static bool bind_field(sqlite3_stmt *statement, int position, const ak_trial *trial,
@@ -110,9 +107,7 @@ static ak_status keep(kept *out, const ak_trial *trial, ak_error *err)
 
 static void kept_clear(kept *k)
 {
-    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
-        ak_free(k->clean[i]);
-    }
+    AK_END_EACH(ak_free, k->clean, AK_FIELD_COUNT);
 }
 
 static bool bind_trial(sqlite3_stmt *statement, const ak_trial *trial)
@@ -385,7 +380,7 @@ typedef struct id_list {
 static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     const size_t limit = filter == NULL ? 0 : filter->limit;
     ak_status status =
         ak_store_select(&rows, archive, "id", filter,
@@ -396,7 +391,6 @@ static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_fi
             out->ids[out->count++] = sqlite3_column_int64(rows, 0);
         }
     }
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -430,15 +424,12 @@ out:
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                          const char *tail, ak_error *err)
 {
-    sqlite3_stmt *rows;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_DO(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
     bool found = ak_store_next(&status, archive, rows, err);
-    AK_TRY(status);
-    AK_TRY(found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND);
-out:
-    (void)sqlite3_finalize(rows);
-    return status;
+    AK_DO(status);
+    return found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND;
 }
 
 ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
@@ -454,7 +445,7 @@ ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
 ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
                            const ak_archive_filter *filter, ak_error *err)
 {
-    sqlite3_stmt *row;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *row = NULL;
     ak_status status = ak_store_select(
         &row, archive,
         environments == NULL ? "count(*)"
@@ -466,7 +457,6 @@ ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *arc
             *environments = (size_t)sqlite3_column_int64(row, 1);
         }
     }
-    (void)sqlite3_finalize(row);
     return status;
 }
 

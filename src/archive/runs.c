@@ -67,10 +67,8 @@ static ak_status check_document(const char *text, const char *name, ak_error *er
     if (strnlen(text, DOCUMENT_BYTES_MAX + 1) > DOCUMENT_BYTES_MAX) {
         return ak_fail(err, AK_LIMIT, "run: %s is larger than %u bytes", name, DOCUMENT_BYTES_MAX);
     }
-    json_t *value;
-    AK_DO(ak_json_parse_text(&value, text, name, err));
-    json_decref(value);
-    return AK_OK;
+    json_auto_t *value = NULL;
+    return ak_json_parse_text(&value, text, name, err);
 }
 
 static ak_status check_run(const ak_run *run, ak_error *err)
@@ -260,16 +258,14 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
         (void)ak_store_text(&run, statement, 0, NULL);
     }
     (void)sqlite3_finalize(statement);
-    ak_status status =
-        run != NULL
-            ? ak_fail(err, AK_NOT_FOUND, "%s has no run %s; trial #%s is of run %s", archive->path,
-                      id, id, run)
-            : ak_fail(err, AK_NOT_FOUND,
-                      "%s has no run %.60s%s; 'autokernel history --runs' lists them, and "
-                      "'autokernel report' shows the latest",
-                      archive->path, id,
-                      strlen(id) < PREFIX_MIN ? " (a run is named by at least 4 digits)" : "");
-    return status;
+    return run != NULL
+               ? ak_fail(err, AK_NOT_FOUND, "%s has no run %s; trial #%s is of run %s",
+                         archive->path, id, id, run)
+               : ak_fail(err, AK_NOT_FOUND,
+                         "%s has no run %.60s%s; 'autokernel history --runs' lists them, and "
+                         "'autokernel report' shows the latest",
+                         archive->path, id,
+                         strlen(id) < PREFIX_MIN ? " (a run is named by at least 4 digits)" : "");
 }
 
 #define SELECTED(column, member, other) "r." #column ", "
@@ -301,29 +297,26 @@ static const char select_latest[] =
 
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err)
 {
-    sqlite3_stmt *statement;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_query(&statement, archive,
-                          id != NULL ? SELECT_RUN "WHERE r.id = ?1" : select_latest, &id,
-                          id != NULL ? 1 : 0, err));
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
+    AK_DO(ak_store_query(&statement, archive,
+                         id != NULL ? SELECT_RUN "WHERE r.id = ?1" : select_latest, &id,
+                         id != NULL ? 1 : 0, err));
     bool found = ak_store_next(&status, archive, statement, err);
-    AK_TRY(status);
+    AK_DO(status);
     if (!found) {
-        AK_TRY(id == NULL ? ak_fail(err, AK_NOT_FOUND,
-                                    "%s holds no runs yet; make one with `autokernel tune KERNEL`",
-                                    archive->path)
-                          : no_such_run(archive, id, err));
+        AK_DO(id == NULL ? ak_fail(err, AK_NOT_FOUND,
+                                   "%s holds no runs yet; make one with `autokernel tune KERNEL`",
+                                   archive->path)
+                         : no_such_run(archive, id, err));
     }
-    AK_TRY(read_run(out, statement, err));
-out:
-    (void)sqlite3_finalize(statement);
-    return status;
+    return read_run(out, statement, err);
 }
 
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
                                ak_error *err)
 {
-    sqlite3_stmt *statement;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
     const char *const texts[] = {like->kernel, like->implementation, like->size,
                                  like->dtype,  like->choices,        like->environment};
     *found = false;
@@ -338,14 +331,13 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
     if (*found) {
         status = read_run(out, statement, err);
     }
-    (void)sqlite3_finalize(statement);
     return status;
 }
 
 ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_taker take,
                                void *context, ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     const char *const texts[] = {like->kernel, like->implementation, like->device,
                                  like->size,   like->dtype,          like->choices};
     ak_status status = ak_store_query(
@@ -359,7 +351,6 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_t
         status = read_run(&run, rows, err);
         status = status == AK_OK ? take(context, &run, err) : status;
     }
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -398,7 +389,7 @@ ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *
 {
     static const char select[] =
         "SELECT words, hash FROM environments WHERE hash = " AK_STORE_IDENTITY("?1");
-    sqlite3_stmt *statement;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
     AK_FREED char *words = NULL;
     ak_status status = ak_store_query(&statement, archive, select, &hash, 1, err);
     *out = NULL;
@@ -407,9 +398,7 @@ ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *
         status = ak_store_text(&words, statement, 0, err);
         status = status == AK_OK ? ak_store_check_words(its, words, err) : status;
     }
-    status = status == AK_OK ? ak_json_parse_text(out, words, "environment", err) : status;
-    (void)sqlite3_finalize(statement);
-    return status;
+    return status == AK_OK ? ak_json_parse_text(out, words, "environment", err) : status;
 }
 
 ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,

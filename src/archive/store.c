@@ -164,10 +164,9 @@ bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *r
 ak_status ak_store_has(bool *out, ak_archive *archive, const char *sql, const char *const *texts,
                        int count, ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     ak_status status = ak_store_query(&rows, archive, sql, texts, count, err);
     *out = ak_store_next(&status, archive, rows, err);
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -263,11 +262,9 @@ ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_err
 
 ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err)
 {
-    sqlite3_stmt *statement;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
     AK_DO(ak_store_prepare(&statement, archive, sql, err));
-    ak_status status = ak_store_ask_bound(out, archive, statement, true, err);
-    (void)sqlite3_finalize(statement);
-    return status;
+    return ak_store_ask_bound(out, archive, statement, true, err);
 }
 
 /* ---- checksums of results -------------------------------------------------------------------- */

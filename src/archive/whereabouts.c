@@ -79,11 +79,9 @@ out:
 
 static bool is_at(const char *place, const char *kernel)
 {
-    ak_problem *problem = NULL;
-    bool found = place != NULL && ak_problem_open(&problem, place, NULL) == AK_OK &&
-                 strcmp(ak_problem_name(problem), kernel) == 0;
-    ak_problem_close(problem);
-    return found;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
+    return place != NULL && ak_problem_open(&problem, place, NULL) == AK_OK &&
+           strcmp(ak_problem_name(problem), kernel) == 0;
 }
 
 /* Gives the place in one row, if the kernel is still there and is measured, not simulated. */

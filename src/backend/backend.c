@@ -79,9 +79,8 @@ ak_status ak_backend_write_source(const char *path, const ak_backend_ops *backen
     char name[128];
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
-    ak_status status = backend->source(&text, implementation->source, name, err);
-    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
-    return status;
+    AK_DO(backend->source(&text, implementation->source, name, err));
+    return ak_fs_write(path, text.data, text.length, err);
 }
 
 ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err)

@@ -1,4 +1,3 @@
-/* compile.c: see compile.h. */
 #include "backend/compile.h"
 
 #include <limits.h>
@@ -256,7 +255,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                                           size_t length),
                           ak_error *err)
 {
-    char *file = NULL;
+    AK_FREED char *file = NULL;
     size_t length = 0;
     ak_status status = ak_fs_read(&file, &length, job->artifact, AK_ARTIFACT_MAX, err);
     if (status == AK_NOT_FOUND && access(job->folder, W_OK) != 0) {
@@ -277,7 +276,6 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
         memcpy(out->artifact_hash, out->file_hash, sizeof out->artifact_hash);
     }
     out->code_bytes = code_bytes(file, length);
-    ak_free(file);
     return AK_OK;
 }
 
@@ -286,7 +284,8 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
 static ak_status take_out(ak_compile_result *result, const char *from, const char *to,
                           ak_error *err)
 {
-    char hash[AK_HASH_BYTES], *bytes = NULL;
+    char hash[AK_HASH_BYTES];
+    AK_FREED char *bytes = NULL;
     size_t length = 0;
     struct stat file;
     if (lstat(from, &file) == 0 && S_ISREG(file.st_mode)) {
@@ -300,7 +299,6 @@ static ak_status take_out(ak_compile_result *result, const char *from, const cha
         result->status = AK_TRIAL_REJECTED;
         status = ak_copy_text(&result->reason, "its artifact changed after it was looked at", err);
     }
-    ak_free(bytes);
     return status;
 }
 

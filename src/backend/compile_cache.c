@@ -1,4 +1,3 @@
-/* compile_cache.c: see compile_cache.h. */
 #include "backend/compile_cache.h"
 
 #include <assert.h>
@@ -82,7 +81,8 @@ static bool next_path(char out[AK_PATH_MAX], const char **at)
 /* Adds the state of all files that a rule names, except `source`. */
 static bool add_rule(ak_buf *out, const char *rule, const char *source)
 {
-    char path[AK_PATH_MAX], *text = NULL;
+    char path[AK_PATH_MAX];
+    AK_FREED char *text = NULL;
     if (ak_fs_read(&text, NULL, rule, RULE_MAX, NULL) != AK_OK) {
         return false;
     }
@@ -91,7 +91,6 @@ static bool add_rule(ak_buf *out, const char *rule, const char *source)
     for (at = good ? at + 2 : text; good && next_path(path, &at);) {
         good = strcmp(path, source) == 0 || add_file(out, path);
     }
-    ak_free(text);
     return good;
 }
 
@@ -274,8 +273,7 @@ static bool files_unchanged(const char *lines, size_t length)
             line = end + 1;
         }
     }
-    same = same && now.length == length && memcmp(now.data, lines, length) == 0;
-    return same;
+    return same && now.length == length && memcmp(now.data, lines, length) == 0;
 }
 
 /* Hashes the artifact, the log without its first line, and the path that both belong to. */

@@ -1,4 +1,3 @@
-/* inventory.c: see inventory.h. */
 #include "backend/inventory.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* mix.c: see mix.h. */
 #include "backend/mix.h"
 
 #include <elf.h>

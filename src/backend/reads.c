@@ -1,4 +1,3 @@
-/* reads.c: see reads.h. */
 #include "backend/reads.h"
 
 #include <pwd.h>

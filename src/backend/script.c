@@ -1,4 +1,3 @@
-/* script.c: see script.h. */
 #include "backend/script.h"
 
 #include <errno.h>
@@ -206,7 +205,7 @@ ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *
     const ak_asset *script = ak_asset_find(spec->asset);
     const char *const folder = ak_or_empty(spec->folder);
     char temporary[AK_PATH_MAX + 8];
-    ak_script_home home = {{NULL}, NULL};
+    AK_AT_END(ak_script_home_clear) ak_script_home home = {{NULL}, NULL};
     ak_sandbox_plan plan;
     if (script == NULL) {
         return ak_fail(err, AK_INTERNAL, "%s is not part of this build", spec->asset);
@@ -234,6 +233,5 @@ ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *
     if (reads != NULL) {
         ak_sandbox_plan_close(&plan);
     }
-    ak_script_home_clear(&home);
     return status;
 }

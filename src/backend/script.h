@@ -1,6 +1,6 @@
 /*
- * script.h: a Python process that runs one of our scripts. Requests are JSON objects, one a line,
- * on its descriptor 3; each gets one reply on its descriptor 4: {"ok": true, ...}, or {"ok": false,
+ * script.h: runs one of our scripts in a Python process. Requests are JSON objects, one a line, on
+ * its descriptor 3; each gets one reply on its descriptor 4: {"ok": true, ...}, or {"ok": false,
  * "error": one line}.
  */
 #ifndef AK_BACKEND_SCRIPT_H

@@ -20,7 +20,8 @@
 /* Writes "BOOT NAMESPACE " of this process; "" if one is unknown. */
 static void read_place(char out[PLACE_BYTES])
 {
-    char *boot = NULL, space[64];
+    AK_FREED char *boot = NULL;
+    char space[64];
     out[0] = 0;
     ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
     if (length > 0 &&
@@ -29,14 +30,14 @@ static void read_place(char out[PLACE_BYTES])
         boot[strcspn(boot, "\n")] = 0;
         (void)snprintf(out, PLACE_BYTES, "%.36s %.40s ", boot, space);
     }
-    ak_free(boot);
 }
 
 /* Writes when a process began; "" if that cannot be read. Returns true if the process has ended but
    its parent has not waited for it yet (states Z and X). */
 static bool read_start(char out[NUMBER_BYTES], const char *pid)
 {
-    char path[64], *text = NULL;
+    char path[64];
+    AK_FREED char *text = NULL;
     out[0] = 0;
     (void)snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     if (ak_fs_read(&text, NULL, path, STAT_BYTES, NULL) != AK_OK) {
@@ -51,7 +52,6 @@ static bool read_start(char out[NUMBER_BYTES], const char *pid)
     if (at != NULL) {
         (void)snprintf(out, NUMBER_BYTES, "%.*s", (int)strspn(at + 1, "0123456789"), at + 1);
     }
-    ak_free(text);
     return ended;
 }
 

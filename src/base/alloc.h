@@ -28,6 +28,20 @@ void ak_free(void *memory);
 #define AK_FREE_ALL(...)                                                                           \
     ak_free_all((void *const[]){__VA_ARGS__}, AK_COUNT(((void *const[]){__VA_ARGS__})))
 void ak_free_all(void *const *blocks, size_t count);
+/* Calls clear(&list[i]) for each element: AK_CLEAR_EACH(ak_trial_clear, trials, count). */
+#define AK_CLEAR_EACH(clear, list, count)                                                          \
+    do {                                                                                           \
+        for (size_t each_ = 0; each_ < (count); each_++) {                                         \
+            clear(&(list)[each_]);                                                                 \
+        }                                                                                          \
+    } while (0)
+/* Calls end(list[i]) for each element: AK_END_EACH(ak_free, texts, count). */
+#define AK_END_EACH(end, list, count)                                                              \
+    do {                                                                                           \
+        for (size_t each_ = 0; each_ < (count); each_++) {                                         \
+            end((list)[each_]);                                                                    \
+        }                                                                                          \
+    } while (0)
 /* Declares a pointer whose memory is freed when its block ends (AK_AT_END in status.h):
 
        AK_FREED char *text = NULL;
@@ -64,5 +78,6 @@ ak_status ak_arena_text(const char **out, ak_arena *arena, const char *text, ak_
 void ak_arena_reset(ak_arena *arena);
 /* Frees the arena with all its memory. NULL is accepted. */
 void ak_arena_free(ak_arena *arena);
+AK_END_AT(ak_arena_free, ak_arena)
 
 #endif

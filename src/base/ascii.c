@@ -1,4 +1,3 @@
-/* ascii.c: see ascii.h. */
 #include "base/ascii.h"
 
 #include <string.h>

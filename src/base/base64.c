@@ -1,4 +1,3 @@
-/* base64.c: see base64.h. */
 #include "base/base64.h"
 
 #include <stdint.h>

@@ -1,10 +1,9 @@
 /*
  * buf.h: a growing text with a stated maximum.
  *
- *     ak_buf text = AK_BUF(4096);
+ *     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
  *     ak_buf_print(&text, "%d rows\n", rows);
- *     status = ak_buf_status(&text, err);  // not AK_OK if any append failed
- *     ak_buf_free(&text);
+ *     AK_DO(ak_buf_status(&text, err));  // fails if any append failed
  *
  * `data` always ends in a 0 that `length` does not count, and is "" before the first append. Once
  * an append has failed (the text would be too long, or there is no memory), all others are ignored.

@@ -1,4 +1,3 @@
-/* character.c: see character.h. */
 #include "base/character.h"
 
 #include <stdbool.h>

@@ -1,4 +1,3 @@
-/* charset.c: see charset.h. */
 #include "base/charset.h"
 
 #include <string.h>

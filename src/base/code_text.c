@@ -1,4 +1,3 @@
-/* code_text.c: see code_text.h. */
 #include "base/code_text.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* cores.c: see cores.h. */
 #include "base/cores.h"
 
 #include <sched.h>

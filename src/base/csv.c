@@ -1,4 +1,3 @@
-/* csv.c: see csv.h. */
 #include "base/csv.h"
 
 #include <string.h>
@@ -49,14 +48,13 @@ static void put_screened(ak_buf *out, const char *text)
 
 void ak_csv_text(ak_buf *out, const char *text)
 {
-    char *screened = ak_strdup(text);
+    AK_FREED char *screened = ak_strdup(text);
     if (screened == NULL) {
         out->failed = out->failed == AK_OK ? AK_NO_MEMORY : out->failed;
         return;
     }
     ak_plain_screen(screened);
     put_screened(out, screened);
-    ak_free(screened);
 }
 
 const char *ak_csv_read(const char *cell)

@@ -1,4 +1,3 @@
-/* device_name.c: see device_name.h. */
 #include "base/device_name.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* dl.c: see dl.h. */
 #include "base/dl.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-/* fs.c: see fs.h. */
 #include "base/fs.h"
 
 #include <dirent.h>
@@ -312,9 +311,7 @@ out:
 
 void ak_fs_list_free(char **names, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        ak_free(names[i]);
-    }
+    AK_END_EACH(ak_free, names, count);
     ak_free(names);
 }
 

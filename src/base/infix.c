@@ -1,4 +1,3 @@
-/* infix.c: see infix.h. */
 #include "base/infix.h"
 
 #include <string.h>

@@ -443,6 +443,15 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
     return ak_json_set(object, key, ak_json_shown(text));
 }
 
+bool ak_json_set_pairs(json_t *object, const char *const *pairs, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; good && i + 1 < count; i += 2) {
+        good = ak_json_set_text(object, pairs[i], pairs[i + 1]);
+    }
+    return good;
+}
+
 bool ak_json_append(json_t *list, json_t *value)
 {
     return json_array_append_new(list, value) == 0;

@@ -108,6 +108,11 @@ bool ak_json_set_count(json_t *object, const char *key, size_t count);
 bool ak_json_set_real(json_t *object, const char *key, double value);
 bool ak_json_set_known(json_t *object, const char *key, double value);
 bool ak_json_set_text(json_t *object, const char *key, const char *text);
+/* Sets several texts: ak_json_set_texts(object, "kernel", run->kernel, "size", run->size). */
+#define ak_json_set_texts(object, ...)                                                             \
+    ak_json_set_pairs(object, (const char *const[]){__VA_ARGS__},                                  \
+                      AK_COUNT(((const char *const[]){__VA_ARGS__})))
+bool ak_json_set_pairs(json_t *object, const char *const *pairs, size_t count);
 /* Appends a value to a list and takes over the reference to it. Returns false as ak_json_set does.
  */
 bool ak_json_append(json_t *list, json_t *value);

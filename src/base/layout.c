@@ -1,4 +1,3 @@
-/* layout.c: see layout.h. */
 #include "base/layout.h"
 
 #include <assert.h>

@@ -99,6 +99,15 @@ ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err)
     return AK_OK;
 }
 
+ak_status ak_map_number(size_t *out, ak_map *map, const char *key, ak_error *err)
+{
+    if (ak_map_get(out, map, key)) {
+        return AK_OK;
+    }
+    *out = map->count;
+    return ak_map_put(map, key, map->count, err);
+}
+
 /* A key of 0 marks a free slot, so `has_zero` says whether the number 0 is in the set. */
 struct ak_set {
     uint64_t *keys;

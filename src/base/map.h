@@ -16,6 +16,8 @@ size_t ak_map_count(const ak_map *map);
 bool ak_map_get(size_t *out, const ak_map *map, const char *key);
 /* Sets the number of a key, in place of an earlier one. */
 ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err);
+/* Gives the number of a key; a new key gets the next number, from 0. */
+ak_status ak_map_number(size_t *out, ak_map *map, const char *key, ak_error *err);
 
 /* A set of 64-bit numbers. ak_set_new returns NULL if there is no memory. */
 typedef struct ak_set ak_set;

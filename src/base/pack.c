@@ -197,7 +197,7 @@ ak_status ak_pack_squeeze(ak_buf *out, const ak_pack *pack, ak_error *err)
     AK_AT_END(ak_buf_free) ak_buf tar = AK_BUF(TAR_MAX);
     ak_status status = ak_pack_tar(&tar, pack, err);
     uLongf length = compressBound(tar.length);
-    unsigned char *data = status == AK_OK ? ak_alloc(length, 1) : NULL;
+    AK_FREED unsigned char *data = status == AK_OK ? ak_alloc(length, 1) : NULL;
     if (status == AK_OK && (data == NULL || compress2(data, &length, (const Bytef *)tar.data,
                                                       tar.length, Z_BEST_COMPRESSION) != Z_OK)) {
         status = ak_fail_memory(err);
@@ -206,7 +206,6 @@ ak_status ak_pack_squeeze(ak_buf *out, const ak_pack *pack, ak_error *err)
         ak_buf_append(out, data, length);
         status = ak_buf_status(out, err);
     }
-    ak_free(data);
     return status;
 }
 
@@ -214,15 +213,13 @@ ak_status ak_pack_unsqueeze(ak_pack *out, const void *bytes, size_t length, size
                             const char *where, ak_error *err)
 {
     uLongf size = max;
-    unsigned char *data;
+    AK_FREED unsigned char *data = NULL;
     AK_DO(AK_NEW(data, max, err));
     int code = uncompress(data, &size, bytes, length);
-    ak_status status = code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
-                       : code == Z_MEM_ERROR ? ak_fail_memory(err)
-                       : code == Z_BUF_ERROR
-                           ? ak_fail(err, AK_LIMIT, "%s is larger than %zu KiB when it is unpacked",
-                                     where, max >> 10)
-                           : ak_fail(err, AK_CORRUPT, "%s is damaged", where);
-    ak_free(data);
-    return status;
+    return code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
+           : code == Z_MEM_ERROR ? ak_fail_memory(err)
+           : code == Z_BUF_ERROR
+               ? ak_fail(err, AK_LIMIT, "%s is larger than %zu KiB when it is unpacked", where,
+                         max >> 10)
+               : ak_fail(err, AK_CORRUPT, "%s is damaged", where);
 }

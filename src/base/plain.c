@@ -1,4 +1,3 @@
-/* plain.c: see plain.h. */
 #include "base/plain.h"
 
 #include <stdbool.h>

@@ -1,4 +1,3 @@
-/* program.c: see program.h. */
 #include "base/program.h"
 
 #include <string.h>

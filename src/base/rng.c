@@ -1,4 +1,3 @@
-/* rng.c: see rng.h. */
 #include "base/rng.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* shell.c: see shell.h. */
 #include "base/shell.h"
 
 #include <string.h>

@@ -98,6 +98,7 @@ AK_END_AT(ak_problem_close, ak_problem)
 AK_END_AT(ak_task_close, ak_task)
 AK_END_AT(ak_archive_close, ak_archive)
 AK_END_AT(ak_recording_close, ak_recording)
+AK_END_AT(ak_tester_close, ak_tester)
 AK_END_AT(ak_text_free, char)
 
 #ifdef __clang_analyzer__

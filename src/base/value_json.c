@@ -1,4 +1,3 @@
-/* value_json.c: see value_json.h. */
 #include "base/value_json.h"
 
 #include "base/alloc.h"

@@ -554,13 +554,12 @@ ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const
                           .b = shape->fill[i][1],
                           .unused = shape->unused[i],
                           .elements = shape->elements[i]};
-    double *values;
+    AK_FREED double *values = NULL;
     AK_DO(AK_NEW(values, shape->elements[i], err));
     ak_inputs_fill(values, shape->elements[i], &fill, dtype, task->seed, i);
     for (size_t r = 0; r < rows; r++) {
         ak_inputs_encode(bytes + r * shape->pitch[i] * element, values + r * shape->row[i],
                          shape->row[i], dtype);
     }
-    ak_free(values);
     return AK_OK;
 }

@@ -335,8 +335,8 @@ static ak_status measure_size(bench *b, measured *m, ak_error *err)
                        "a recording was recalled, nothing was measured");
     }
     ak_task_set_cancel(m->task, &ak_interrupted);
-    ak_status status = measure_all(b, m, err);
-    return status == AK_OK ? compare(b, m, err) : status;
+    AK_DO(measure_all(b, m, err));
+    return compare(b, m, err);
 }
 
 static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)
@@ -424,9 +424,7 @@ static int run(const ak_args *args)
 out:
     code = status == AK_OK ? conclude(&b) : ak_complain_error(&err);
     for (size_t s = 0; b.sizes != NULL && s < b.size_count; s++) {
-        for (size_t i = 0; i < AK_CONFIGS_MAX; i++) {
-            ak_trial_clear(&b.sizes[s].trials[i]);
-        }
+        AK_CLEAR_EACH(ak_trial_clear, b.sizes[s].trials, AK_CONFIGS_MAX);
         ak_comparison_clear(&b.sizes[s].comparison);
         ak_task_close(b.sizes[s].task);
     }

@@ -53,11 +53,11 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 static ak_status say_undecided(ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(AK_PATH_MAX * 4);
-    ak_status status = ak_trial_print_undecided(&line, archive, trial, err);
-    if (status == AK_OK && line.length > 0) {
+    AK_DO(ak_trial_print_undecided(&line, archive, trial, err));
+    if (line.length > 0) {
         ak_out("%s\n", line.data);
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status print_table(const ak_trial *list, size_t count, size_t all,
@@ -89,34 +89,27 @@ out:
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
-    ak_trial *list = NULL;
-    size_t count = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_selection_open(&selection, args, &err));
-    AK_TRY(ak_trials_best(&list, &count, selection.archive, &selection.filter, &err));
-    size_t shown = count;
-    if (ak_args_has(args, AK_OPTION_LIMIT) && args->number[AK_OPTION_LIMIT] < (double)count) {
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
+    AK_AT_END(ak_trials_clear) ak_trials best = {0};
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
+    AK_OR_COMPLAIN(ak_archive_best_of_tasks(&best, selection.archive, &selection.filter, &err));
+    size_t shown = best.count;
+    if (ak_args_has(args, AK_OPTION_LIMIT) && args->number[AK_OPTION_LIMIT] < (double)shown) {
         shown = (size_t)args->number[AK_OPTION_LIMIT];
     }
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_trials_print_json(list, shown, selection.archive, &err));
-    } else if (count > 0) {
-        AK_TRY(print_table(list, shown, count, &selection, args, &err));
+        AK_OR_COMPLAIN(ak_trials_print_json(best.list, shown, selection.archive, &err));
+    } else if (best.count > 0) {
+        AK_OR_COMPLAIN(print_table(best.list, shown, best.count, &selection, args, &err));
     }
-    int code;
-out:
-    code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
-    if (status == AK_OK && count == 0) {
+    if (best.count == 0) {
         ak_trial none = {0};
         (void)ak_archive_best(&none, selection.archive, &selection.filter, &err);
         (void)ak_complain_error(&err);
         ak_selection_say_settings(&selection, args);
-        code = AK_EXIT_FAILED;
+        return AK_EXIT_FAILED;
     }
-    ak_trials_free(list, count);
-    ak_selection_close(&selection);
-    return code;
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_best = {

@@ -159,12 +159,11 @@ static void show(const json_t *file)
 
 static ak_status warn_of_name(const char *path, ak_error *err)
 {
-    char *text;
+    AK_AT_END(ak_text_free_at) char *text = NULL;
     AK_DO(ak_bundle_warning(&text, path, err));
     if (text != NULL) {
         ak_warn("%s", text);
     }
-    ak_text_free(text);
     return AK_OK;
 }
 
@@ -172,14 +171,13 @@ static int run_show(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
-    json_t *file = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err));
-    status = ak_bundle_read(&text, args->operand[1], &err);
-    AK_TRY(ak_out_parse(&file, status, &text, args->operand[1], &err));
-    AK_TRY(warn_of_name(args->operand[1], &err));
+    json_auto_t *file = NULL;
+    AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err));
+    AK_OR_COMPLAIN(ak_out_parse(&file, ak_bundle_read(&text, args->operand[1], &err), &text,
+                                args->operand[1], &err));
+    AK_OR_COMPLAIN(warn_of_name(args->operand[1], &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_stored(ak_out_json(file), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(file), &err));
     } else {
         show(file);
         AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(2 * AK_PATH_MAX);
@@ -187,9 +185,7 @@ static int run_show(const ak_args *args)
         ak_shell_quote(&command, args->operand[1]);
         ak_out_next(command.data, "is it right and as fast here?");
     }
-out:
-    json_decref(file);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 /* ---- verify ---------------------------------------------------------------------------------- */
@@ -276,16 +272,16 @@ static int run_verify(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     ak_bundle_verify_options options = {.cancel = &ak_interrupted};
     char *text = NULL;
-    json_t *report = NULL;
+    json_auto_t *report = NULL;
     bool good = false;
     ak_catch_interrupts();
-    ak_status status = AK_OK;
-    AK_TRY(read_slowdown(&options.max_slowdown, args, &err));
-    status = ak_bundle_verify(&text, &good, args->operand[1], &options, &err);
-    AK_TRY(ak_out_parse(&report, status, &text, "verify", &err));
-    AK_TRY(warn_of_name(args->operand[1], &err));
+    AK_OR_COMPLAIN(read_slowdown(&options.max_slowdown, args, &err));
+    AK_OR_COMPLAIN(ak_out_parse(&report,
+                                ak_bundle_verify(&text, &good, args->operand[1], &options, &err),
+                                &text, "verify", &err));
+    AK_OR_COMPLAIN(warn_of_name(args->operand[1], &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_stored(ak_out_json(report), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(report), &err));
     } else {
         print_rows(report);
         print_notes(report);
@@ -295,14 +291,13 @@ static int run_verify(const ak_args *args)
         ak_warn("%s", warning);
     }
     if (!good) {
-        AK_TRY(ak_fail(&err, AK_CRASHED, "%.200s: %s", args->operand[1],
-                       is_right(report) ? "its results are right, but it is slower here than its "
-                                          "recorded time (--max-slowdown sets the limit)"
-                                        : "its results are not right here"));
+        AK_OR_COMPLAIN(ak_fail(&err, AK_CRASHED, "%.200s: %s", args->operand[1],
+                               is_right(report)
+                                   ? "its results are right, but it is slower here than its "
+                                     "recorded time (--max-slowdown sets the limit)"
+                                   : "its results are not right here"));
     }
-out:
-    json_decref(report);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 static int run(const ak_args *args)

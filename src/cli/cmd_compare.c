@@ -405,10 +405,8 @@ static int run_versus(const ak_args *args)
     const ak_option_set measured = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(CONFIG) | AK_O(TIME) |
                                    AK_O(REPEATS) | AK_O(LIBRARIES) | AK_O(PROTOCOL);
     ak_error err = AK_ERROR_INIT;
-    if (ak_args_refuse(args, measured, "does not go with runs, which are not measured again",
-                       &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_args_refuse(args, measured,
+                                  "does not go with runs, which are not measured again", &err));
     return ak_reported(args, args->operand[0], args->operand[1], args->operand[1] == NULL);
 }
 
@@ -440,10 +438,8 @@ static int run(const ak_args *args)
         return run_versus(args);
     }
     ak_error err = AK_ERROR_INIT;
-    if (ak_args_refuse(args, AK_O(FORMAT) | AK_O(OUTPUT),
-                       "goes with runs (compare RUN, compare RUN RUN)", &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(FORMAT) | AK_O(OUTPUT),
+                                  "goes with runs (compare RUN, compare RUN RUN)", &err));
     ak_catch_interrupts();
     return ak_args_has(args, AK_OPTION_SIZES) ? run_sizes(args) : run_one(args);
 }

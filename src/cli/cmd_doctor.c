@@ -411,9 +411,9 @@ static bool add_archive(json_t *findings, const ak_settings *settings)
 /* Adds archive, settings and their files, verdict, packages to install, and unknown variables. */
 static ak_status add_settings(json_t *findings, ak_error *err)
 {
-    ak_settings settings;
+    AK_AT_END(ak_settings_close) ak_settings settings = {0};
     AK_DO(ak_settings_open(&settings, err));
-    json_t *unknown = ak_settings_unknown();
+    json_auto_t *unknown = ak_settings_unknown();
     bool good =
         unknown != NULL && add_archive(findings, &settings) &&
         ak_json_set_text(findings, "project_settings",
@@ -424,8 +424,6 @@ static ak_status add_settings(json_t *findings, ak_error *err)
         ak_json_set(findings, "install", packages_of(findings)) &&
         (json_array_size(unknown) == 0 ||
          ak_json_set(findings, "unknown_variables", json_incref(unknown)));
-    json_decref(unknown);
-    ak_settings_close(&settings);
     return ak_stored(good, err);
 }
 
@@ -433,18 +431,15 @@ static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
-    json_t *findings = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_out_parse(&findings, ak_doctor(&text, &err), &text, "doctor", &err));
-    AK_TRY(add_settings(findings, &err));
+    json_auto_t *findings = NULL;
+    AK_OR_COMPLAIN(ak_out_parse(&findings, ak_doctor(&text, &err), &text, "doctor", &err));
+    AK_OR_COMPLAIN(add_settings(findings, &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(findings);
     } else if (!ak_out_json(findings)) {
-        AK_TRY(ak_fail_memory(&err));
+        AK_OR_COMPLAIN(ak_fail_memory(&err));
     }
-out:
-    json_decref(findings);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_doctor = {

@@ -23,7 +23,8 @@ static bool is_simulated(const char *path)
    sizes of the table. */
 static void add_first_size(ak_buf *command, const char *path)
 {
-    json_t *document = NULL, *value;
+    json_auto_t *document = NULL;
+    json_t *value;
     const char *name, *before = " --size ";
     if (ak_json_read(&document, path, NULL) != AK_OK) {
         return;
@@ -33,7 +34,6 @@ static void add_first_size(ak_buf *command, const char *path)
         ak_buf_print(command, "%s%s=%lld", before, name, (long long)json_integer_value(value));
         before = ",";
     }
-    json_decref(document);
 }
 
 /* Says what was written. `notes` is a list of texts; NULL: files of this format have no notes. */
@@ -74,18 +74,12 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
 static int export_task(const char *format, const char *path, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_task *task = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     ak_task_spec spec = {.look = true};
     ak_args_spec(&spec, args);
-    ak_status status = AK_OK;
-    AK_TRY(ak_task_open(&task, &spec, &err));
-    AK_TRY(ak_target_of_export(path, ak_problem_name(ak_task_problem(task)), args, &err));
-    AK_TRY(ak_task_export(task, format, path, &err));
-out:
-    ak_task_close(task);
-    if (status != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_task_open(&task, &spec, &err));
+    AK_OR_COMPLAIN(ak_target_of_export(path, ak_problem_name(ak_task_problem(task)), args, &err));
+    AK_OR_COMPLAIN(ak_task_export(task, format, path, &err));
     return strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, NULL);
 }
 
@@ -134,15 +128,11 @@ static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter 
                                    const ak_outdated_to *to, ak_error *err)
 {
     char *text = NULL;
-    json_t *table = NULL;
-    ak_status status = AK_OK;
-    status = ak_archive_export_text(&text, archive, filter, "dispatch", err);
-    AK_TRY(ak_out_parse(&table, status, &text, "dispatch table", err));
+    json_auto_t *table = NULL;
+    AK_DO(ak_out_parse(&table, ak_archive_export_text(&text, archive, filter, "dispatch", err),
+                       &text, "dispatch table", err));
     const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
-    status = ak_say_changed_matching(archive, &of_run, to, err);
-out:
-    json_decref(table);
-    return status;
+    return ak_say_changed_matching(archive, &of_run, to, err);
 }
 
 /* If nothing matched, names the settings that hide trials. */
@@ -287,11 +277,7 @@ static int run(const ak_args *args)
     const char *format = NULL;
     const char *path = args->text[AK_OPTION_OUTPUT];
     const char *wanted = args->text[AK_OPTION_FORMAT];
-    ak_status status =
-        ak_format_named(&format, wanted == NULL ? format_of_name(path) : wanted, &err);
-    if (status != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_format_named(&format, wanted == NULL ? format_of_name(path) : wanted, &err));
     if (path == NULL) {
         path = strcmp(format, "best") == 0       ? "best_config.json"
                : strcmp(format, "dispatch") == 0 ? "dispatch.json"
@@ -300,10 +286,8 @@ static int run(const ak_args *args)
     if (strcmp(format, "bundle") == 0 || strcmp(format, "c") == 0) {
         return export_bundle(format, args);
     }
-    if (ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)",
-                       &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(
+        ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)", &err));
     if (strcmp(format, "t1") == 0) {
         return export_task(format, path, args);
     }

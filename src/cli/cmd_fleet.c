@@ -2,6 +2,7 @@
    size on its own node. */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/options.h"
@@ -79,9 +80,11 @@ static int run_status(const ak_args *args)
                        "fleet status: say with --launcher how workers are started, such as "
                        "ssh:gpu1,gpu2 or slurm"));
     }
-    status = ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
-                             args->text[AK_OPTION_DEVICE], &ak_interrupted, &err);
-    AK_TRY(ak_out_parse(&list, status, &text, "fleet", &err));
+    AK_TRY(ak_out_parse(&list,
+                        ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER],
+                                        args->text[AK_OPTION_WORKERS], args->text[AK_OPTION_DEVICE],
+                                        &ak_interrupted, &err),
+                        &text, "fleet", &err));
     json_array_foreach(list, i, one) {
         ready += ak_json_text_is(one, "state", "ready") ? 1 : 0;
     }
@@ -214,35 +217,30 @@ static ak_status check_sizes(const ak_size_list *list, const ak_args *args, ak_e
             status = AK_OK;
         }
     }
-    for (size_t i = 0; i < list->count; i++) {
-        ak_task_close(tasks[i]);
-    }
+    AK_END_EACH(ak_task_close, tasks, list->count);
     return status;
 }
 
 static int run_batch(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_size_list list = {0};
-    ak_buf script = AK_BUF(SCRIPT_BYTES_MAX);
+    AK_AT_END(ak_size_list_free) ak_size_list list = {0};
+    AK_AT_END(ak_buf_free) ak_buf script = AK_BUF(SCRIPT_BYTES_MAX);
     size_t limit = 0;
-    ak_status status = AK_OK;
     if (args->operand_count < 2 || !ak_args_has(args, AK_OPTION_SIZES)) {
-        AK_TRY(ak_fail(&err, AK_INVALID,
-                       "fleet batch needs a kernel and its sizes: 'autokernel fleet batch matmul "
-                       "--sizes @FILE'"));
+        AK_OR_COMPLAIN(
+            ak_fail(&err, AK_INVALID,
+                    "fleet batch needs a kernel and its sizes: 'autokernel fleet batch matmul "
+                    "--sizes @FILE'"));
     }
     if (ak_args_has(args, AK_OPTION_WORKERS)) {
-        AK_TRY(ak_fleet_size(&limit, "slurm", args->text[AK_OPTION_WORKERS], NULL, &err));
+        AK_OR_COMPLAIN(ak_fleet_size(&limit, "slurm", args->text[AK_OPTION_WORKERS], NULL, &err));
     }
-    AK_TRY(ak_size_list_read(&list, args->text[AK_OPTION_SIZES], &err));
-    AK_TRY(check_sizes(&list, args, &err));
-    AK_TRY(write_script(&script, &list, args, &err));
+    AK_OR_COMPLAIN(ak_size_list_read(&list, args->text[AK_OPTION_SIZES], &err));
+    AK_OR_COMPLAIN(check_sizes(&list, args, &err));
+    AK_OR_COMPLAIN(write_script(&script, &list, args, &err));
     ak_out_whole(script.data);
-out:
-    ak_buf_free(&script);
-    ak_size_list_free(&list);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 static int run(const ak_args *args)

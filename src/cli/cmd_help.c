@@ -23,8 +23,7 @@ static bool print_json(const ak_command *only)
                       "operands", command->operands, "options", options);
         good = ak_json_append(list, row) && good;
     }
-    good = good && ak_out_json(list);
-    return good;
+    return good && ak_out_json(list);
 }
 
 static const ak_command *find(const char *name, ak_error *err)

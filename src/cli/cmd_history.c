@@ -97,6 +97,11 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
     return status;
 }
 
+static void ring_clear(ring *r)
+{
+    ak_trials_clear(&(ak_trials){r->trials, r->count});
+}
+
 /* Turns the ring into a list, oldest first. */
 static ak_status straighten(ring *r, ak_error *err)
 {
@@ -275,29 +280,27 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
 static int show_runs(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
     const bool json = ak_args_has(args, AK_OPTION_JSON);
     char *text = NULL;
-    json_t *runs = NULL;
+    json_auto_t *runs = NULL;
     size_t matched = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_refuse(args, AK_O(STATUS), "is for trials and does not go with --runs", &err));
-    AK_TRY(ak_selection_open(&selection, args, &err));
+    AK_OR_COMPLAIN(
+        ak_args_refuse(args, AK_O(STATUS), "is for trials and does not go with --runs", &err));
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
     ak_archive_filter filter = selection.filter;
     filter.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
                    : json                             ? 0
                                                       : SHOWN_DEFAULT;
-    status = ak_archive_runs_json(&text, &matched, selection.archive, &filter, &err);
-    AK_TRY(ak_out_parse(&runs, status, &text, "runs", &err));
+    AK_OR_COMPLAIN(
+        ak_out_parse(&runs, ak_archive_runs_json(&text, &matched, selection.archive, &filter, &err),
+                     &text, "runs", &err));
     if (json) {
-        AK_TRY(ak_stored(ak_out_json(runs), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(runs), &err));
     } else {
         print_runs(runs, matched, &selection, args);
     }
-out:
-    json_decref(runs);
-    ak_selection_close(&selection);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 /* ---- removal --------------------------------------------------------------------------------- */
@@ -331,29 +334,27 @@ static int remove_one(const ak_args *args)
     const ak_option_set others = (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT) |
                                  AK_O(RUNS) | AK_O(SOURCE) | AK_O(OUTPUT);
     ak_error err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     ak_removal gone = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_refuse(args, others, "does not go with --remove, which names a run or a trial",
-                          &err));
-    AK_TRY(args->operand_count == 0
-               ? AK_OK
-               : ak_fail(&err, AK_INVALID, "--remove names a run or a trial: leave %.60s out",
-                         args->operand[0]));
-    AK_TRY(ak_args_archive(&archive, args, &err));
-    AK_TRY(ak_archive_remove(&gone, archive, what, really, &err));
+    AK_OR_COMPLAIN(ak_args_refuse(args, others,
+                                  "does not go with --remove, which names a run or a trial", &err));
+    AK_OR_COMPLAIN(args->operand_count == 0
+                       ? AK_OK
+                       : ak_fail(&err, AK_INVALID,
+                                 "--remove names a run or a trial: leave %.60s out",
+                                 args->operand[0]));
+    AK_OR_COMPLAIN(ak_args_archive(&archive, args, &err));
+    AK_OR_COMPLAIN(ak_archive_remove(&gone, archive, what, really, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_auto_t *object = json_pack(
             "{s:I, s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs, "trials",
             (json_int_t)gone.trials, "calls", (json_int_t)gone.calls, "sources",
             (json_int_t)gone.sources, "resumed_by", (json_int_t)gone.resumed_by, "removed", really);
-        status = ak_stored(ak_out_json(object), &err);
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(object), &err));
     } else {
         tell_removal(what, &gone, really, args);
     }
-out:
-    ak_archive_close(archive);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -370,27 +371,20 @@ static int run(const ak_args *args)
         return show_runs(args);
     }
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
     bool json = ak_args_has(args, AK_OPTION_JSON);
-    ring r = {.status = AK_OK, .err = &err};
+    AK_AT_END(ring_clear) ring r = {.status = AK_OK, .err = &err};
     r.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
               : json                             ? 0
                                                  : SHOWN_DEFAULT;
-    ak_status status = AK_OK;
-    AK_TRY(read_status(&r, args, &err));
-    AK_TRY(ak_selection_open(&selection, args, &err));
-    AK_TRY(ak_archive_each(selection.archive, &selection.filter, keep, &r, &err));
-    AK_TRY(r.status);
-    AK_TRY(straighten(&r, &err));
-    if (json) {
-        AK_TRY(ak_trials_print_json(r.trials, r.count, NULL, &err));
-    } else {
-        AK_TRY(print_table(&r, &selection, args, &err));
-    }
-out:
-    ak_trials_free(r.trials, r.count);
-    ak_selection_close(&selection);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    AK_OR_COMPLAIN(read_status(&r, args, &err));
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
+    AK_OR_COMPLAIN(ak_archive_each(selection.archive, &selection.filter, keep, &r, &err));
+    AK_OR_COMPLAIN(r.status);
+    AK_OR_COMPLAIN(straighten(&r, &err));
+    AK_OR_COMPLAIN(json ? ak_trials_print_json(r.trials, r.count, NULL, &err)
+                        : print_table(&r, &selection, args, &err));
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_history = {

@@ -54,7 +54,7 @@ static bool print_json(const tally *t, const ak_archive *archive)
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     const char *format = NULL; /* NULL: the contents of the file decide */
     tally t = {0};
     if ((ak_args_has(args, AK_OPTION_FORMAT) &&
@@ -78,7 +78,6 @@ static int run(const ak_args *args)
         ak_out("\n");
         ak_next_on_archive("stats", NULL, "what is there now", args);
     }
-    ak_archive_close(archive);
     return t.code;
 }
 

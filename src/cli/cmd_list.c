@@ -159,7 +159,8 @@ json_t *ak_space_json(const ak_task *task)
     const ak_problem *problem = ak_task_problem(task);
     ak_config fallback;
     ak_space_default(&fallback, space);
-    json_t *object = json_object(), *parameters = json_array(), *conditions = json_array();
+    json_t *object = json_object();
+    json_auto_t *parameters = json_array(), *conditions = json_array();
     for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
         ak_json_add(&parameters, parameter_json(ak_space_parameter(space, i)));
     }
@@ -178,8 +179,6 @@ json_t *ak_space_json(const ak_task *task)
                       ak_json_set(object, "default", ak_config_json(space, &fallback)) &&
                       ak_json_set(object, "cartesian", whole_json(ak_space_cartesian(space))) &&
                       ak_json_set(object, "valid", whole_json((double)ak_space_count(space)));
-    json_decref(parameters);
-    json_decref(conditions);
     return ak_json_whole(object, good);
 }
 
@@ -259,19 +258,17 @@ static void print_task(const ak_task *task, const char *description)
 static int list_kernel(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_task *task = NULL;
-    char *description = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_text_free_at) char *description = NULL;
     ak_task_spec spec = {.look = true};
     ak_args_spec(&spec, args);
-    ak_status status = AK_OK;
-    AK_TRY(ak_task_open(&task, &spec, &err));
+    AK_OR_COMPLAIN(ak_task_open(&task, &spec, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object = ak_space_json(task);
-        status = ak_stored(ak_out_json(object), &err);
-        json_decref(object);
-        goto out;
+        json_auto_t *object = ak_space_json(task);
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(object), &err));
+        return AK_EXIT_DONE;
     }
-    AK_TRY(ak_problem_describe(&description, ak_task_problem(task), &err));
+    AK_OR_COMPLAIN(ak_problem_describe(&description, ak_task_problem(task), &err));
     print_task(task, description);
     /* A space file without a problem has no sizes and cannot be compiled or timed, so `tune` is not
        suggested. */
@@ -280,10 +277,7 @@ static int list_kernel(const ak_args *args)
     } else if (!ak_task_by_sheet(task)) {
         ak_next_on_task("tune", "find the fastest", args, task, false);
     }
-out:
-    ak_text_free(description);
-    ak_task_close(task);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 static int run(const ak_args *args)

@@ -71,25 +71,22 @@ static int run_check(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     ak_llm_options options;
     char *text = NULL;
-    json_t *result = NULL;
+    json_auto_t *result = NULL;
     ak_catch_interrupts();
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
+    AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
     ak_llm_args(&options, args, &ak_interrupted);
     options.notice = options.warning = tell;
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
         ak_tell("asking %s; a model may think for minutes, Ctrl-C ends it", model);
     }
-    AK_TRY(ak_out_parse(&result, ak_llm_check(&text, &options, &err), &text, "llm", &err));
+    AK_OR_COMPLAIN(ak_out_parse(&result, ak_llm_check(&text, &options, &err), &text, "llm", &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(result);
     } else if (!ak_out_json(result)) {
-        AK_TRY(ak_fail_memory(&err));
+        AK_OR_COMPLAIN(ak_fail_memory(&err));
     }
-out:
-    json_decref(result);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 static int run(const ak_args *args)

@@ -10,21 +10,18 @@
 
 static ak_status allow(ak_mcp *mcp, const char *operand, ak_error *err)
 {
-    ak_mcp_opened opened;
-    ak_status status = AK_OK;
-    AK_TRY(ak_mcp_open(&opened, mcp, operand, err));
+    AK_AT_END(ak_mcp_opened_close) ak_mcp_opened opened = {0};
+    AK_DO(ak_mcp_open(&opened, mcp, operand, err));
     const char *name = ak_problem_name(opened.problem);
     const size_t at = AK_FIND(mcp->kernels, mcp->kernel_count, name, name);
     if (at < mcp->kernel_count) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%.200s and %.200s are both called %.60s",
-                       mcp->kernels[at].operand, operand, name));
+        return ak_fail(err, AK_INVALID, "%.200s and %.200s are both called %.60s",
+                       mcp->kernels[at].operand, operand, name);
     }
     mcp->kernels[mcp->kernel_count].operand = operand;
-    AK_TRY(ak_copy_text(&mcp->kernels[mcp->kernel_count].name, name, err));
+    AK_DO(ak_copy_text(&mcp->kernels[mcp->kernel_count].name, name, err));
     mcp->kernel_count++;
-out:
-    ak_mcp_opened_close(&opened);
-    return status;
+    return AK_OK;
 }
 
 static void allow_builtin(void *context, const char *name, const char *description)

@@ -20,30 +20,28 @@ static void say_next(const char *command, const char *operand, const char *why)
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    if (strcmp(args->operand[0], "kernel") != 0) {
-        (void)ak_fail(&err, AK_INVALID,
+    AK_OR_COMPLAIN(
+        strcmp(args->operand[0], "kernel") == 0
+            ? AK_OK
+            : ak_fail(&err, AK_INVALID,
                       "new makes kernels only: 'autokernel new kernel NAME', not '%.80s'",
-                      args->operand[0]);
-        return ak_complain_error(&err);
-    }
+                      args->operand[0]));
     const char *path = args->operand[1];
-    if ((ak_args_has(args, AK_OPTION_FROM) &&
-         ak_args_refuse(args, AK_O(CUDA) | AK_O(TRITON),
-                        "contradicts --from, whose file decides on the language", &err) != AK_OK) ||
-        (ak_args_has(args, AK_OPTION_TRITON) &&
-         ak_args_refuse(args, AK_O(CUDA), "contradicts --triton", &err) != AK_OK)) {
-        return ak_complain_error(&err);
+    if (ak_args_has(args, AK_OPTION_FROM)) {
+        AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(CUDA) | AK_O(TRITON),
+                                      "contradicts --from, whose file decides on the language",
+                                      &err));
+    }
+    if (ak_args_has(args, AK_OPTION_TRITON)) {
+        AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(CUDA), "contradicts --triton", &err));
     }
     const bool is_triton = ak_args_has(args, AK_OPTION_TRITON);
     char *note = NULL;
-    ak_status status = ak_args_has(args, AK_OPTION_FROM)
-                           ? ak_kernel_adopt(&note, path, args->text[AK_OPTION_FROM], &err)
-                           : (is_triton                           ? ak_kernel_new_triton
-                              : ak_args_has(args, AK_OPTION_CUDA) ? ak_kernel_new_cuda
-                                                                  : ak_kernel_new)(path, &err);
-    if (status != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_args_has(args, AK_OPTION_FROM)
+                       ? ak_kernel_adopt(&note, path, args->text[AK_OPTION_FROM], &err)
+                       : (is_triton                           ? ak_kernel_new_triton
+                          : ak_args_has(args, AK_OPTION_CUDA) ? ak_kernel_new_cuda
+                                                              : ak_kernel_new)(path, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = json_object();
         bool good = ak_json_set_text(object, "path", path) &&

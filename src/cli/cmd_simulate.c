@@ -111,10 +111,9 @@ static ak_status control(board *b, const ak_args *args, ak_error *err)
         .cancel = &ak_interrupted,
     };
     for (size_t i = 0; i < b->recording_count; i++) {
-        ak_simulation result = {0};
+        AK_AT_END(ak_simulation_clear) ak_simulation result = {0};
         AK_DO(ak_simulate(&result, b->recordings[i], &options, err));
         b->control[i] = result.scored ? result.score : 0;
-        ak_simulation_clear(&result);
     }
     return AK_OK;
 }
@@ -338,13 +337,12 @@ static void print_text(const board *b, const ak_args *args)
 /* Refuses what is no file. The name of a kernel gets the commands that take one. */
 static ak_status check_recording(const char *path, ak_error *err)
 {
-    ak_problem *problem = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     struct stat there;
     if ((stat(path, &there) == 0 && !S_ISDIR(there.st_mode)) ||
         ak_problem_open(&problem, path, NULL) != AK_OK) {
         return ak_check_file(path, "a recording (docs/formats.md)", err);
     }
-    ak_problem_close(problem);
     return ak_fail(
         err, AK_INVALID,
         "%.200s is a kernel, and simulate searches recordings (docs/formats.md): give an "
@@ -358,9 +356,7 @@ static int run(const ak_args *args)
     static const char *const formats[] = {"text", "json", "html", NULL};
     ak_error err = AK_ERROR_INIT;
     const char *strategies = args->text[AK_OPTION_STRATEGY];
-    if (ak_study_format(args, "simulate", formats, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_study_format(args, "simulate", formats, &err));
     board *b = NULL;
     json_t *all = NULL;
     const bool page = ak_study_asks(args, "html"), json = ak_study_asks(args, "json");
@@ -390,9 +386,7 @@ static int run(const ak_args *args)
 out:
     json_decref(all);
     for (size_t e = 0; b != NULL && e < b->entry_count; e++) {
-        for (size_t i = 0; i < b->recording_count; i++) {
-            ak_simulation_clear(&b->entries[e].results[i]);
-        }
+        AK_CLEAR_EACH(ak_simulation_clear, b->entries[e].results, b->recording_count);
         ak_free(b->entries[e].strategy);
     }
     for (size_t i = 0; b != NULL && i < b->recording_count; i++) {

@@ -75,8 +75,7 @@ static json_t *best_json(const ak_trial *list, size_t count)
 /* What the command shows. */
 typedef struct findings {
     tally tally;
-    ak_trial *best; /* the best trial of each task */
-    size_t count;
+    ak_trials best;             /* the best trial of each task */
     json_t *importance, *worth; /* NULL: `importance` was not read, or no model took part */
     const char *path;           /* path of the archive */
 } findings;
@@ -97,7 +96,7 @@ static bool print_json(const findings *f)
         json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:O*, s:O*}", "archive", ak_json_shown(f->path),
                   "trials", (json_int_t)t->trials, "by_status", status, "success_rate",
                   ak_json_real(success_rate(t)), "seconds", seconds, "best",
-                  best_json(f->best, f->count), "impact", f->importance, "llm", f->worth);
+                  best_json(f->best.list, f->best.count), "impact", f->importance, "llm", f->worth);
     good = good && ak_out_json(object);
     json_decref(object);
     return good;
@@ -197,8 +196,8 @@ static void print_text(const findings *f, const ak_selection *selection, const a
     ak_table_print(&table);
     ak_roofline_notes notes = {0};
     ak_best_begin(&table);
-    for (size_t i = 0; i < f->count; i++) {
-        ak_best_row(&table, &notes, &f->best[i]);
+    for (size_t i = 0; i < f->best.count; i++) {
+        ak_best_row(&table, &notes, &f->best.list[i]);
     }
     ak_out("\n");
     ak_table_print(&table);
@@ -218,39 +217,41 @@ static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error
 {
     AK_AT_END(ak_text_free_at) char *text = NULL;
     *out = NULL;
-    ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
-    if (status == AK_OK && strcmp(text, "null") != 0) {
-        status = ak_json_parse_text(out, text, "worth", err);
+    AK_DO(ak_llm_worth(&text, selection->archive, &selection->filter, err));
+    if (strcmp(text, "null") != 0) {
+        return ak_json_parse_text(out, text, "worth", err);
     }
-    return status;
+    return AK_OK;
+}
+
+static void findings_clear(findings *f)
+{
+    json_decref(f->importance);
+    json_decref(f->worth);
+    ak_trials_clear(&f->best);
 }
 
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
-    findings f = {.count = 0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_selection_open(&selection, args, &err));
-    AK_TRY(ak_archive_each(selection.archive, &selection.filter, count_trial, &f.tally, &err));
-    AK_TRY(ak_trials_best(&f.best, &f.count, selection.archive, &selection.filter, &err));
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
+    AK_AT_END(findings_clear) findings f = {.path = NULL};
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
+    AK_OR_COMPLAIN(
+        ak_archive_each(selection.archive, &selection.filter, count_trial, &f.tally, &err));
+    AK_OR_COMPLAIN(ak_archive_best_of_tasks(&f.best, selection.archive, &selection.filter, &err));
     /* Parameter importance is shown for one kernel or one run only. */
     if (args->operand_count > 0 || ak_args_has(args, AK_OPTION_RUN)) {
-        AK_TRY(read_importance(&f.importance, &selection, &err));
+        AK_OR_COMPLAIN(read_importance(&f.importance, &selection, &err));
     }
-    AK_TRY(get_worth(&f.worth, &selection, &err));
+    AK_OR_COMPLAIN(get_worth(&f.worth, &selection, &err));
     f.path = ak_archive_path(selection.archive);
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_text(&f, &selection, args);
     } else if (!print_json(&f)) {
-        AK_TRY(ak_fail_memory(&err));
+        AK_OR_COMPLAIN(ak_fail_memory(&err));
     }
-out:
-    json_decref(f.importance);
-    json_decref(f.worth);
-    ak_trials_free(f.best, f.count);
-    ak_selection_close(&selection);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_stats = {

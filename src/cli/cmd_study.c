@@ -234,30 +234,24 @@ static void print_text(const json_t *study)
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,
                           ak_error *err)
 {
-    ak_recording *recording = NULL;
-    ak_task *task = NULL;
-    ak_archive *archive = NULL;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     /* With --device sim:FILE the operand is the kernel or the T1 file of that recording. */
     const char *device = args->text[AK_OPTION_DEVICE];
     bool simulated = ak_args_typed(args, AK_OPTION_DEVICE) && ak_device_is_recorded(device);
     if (!simulated && ak_study_of_file(args)) {
-        AK_TRY(ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err));
-        AK_TRY(
-            ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err));
+        AK_DO(ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err));
+        AK_DO(ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err));
         ak_warn_left_out(args->operand[0], recording);
-        AK_TRY(ak_study_recording(out, recording, options, err));
+        AK_DO(ak_study_recording(out, recording, options, err));
     } else {
-        AK_TRY(ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err));
-        AK_TRY(ak_args_task(&task, args, err));
-        AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
-        AK_TRY(ak_study_task(out, task, archive, options, err));
+        AK_DO(ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err));
+        AK_DO(ak_args_task(&task, args, err));
+        AK_DO(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
+        AK_DO(ak_study_task(out, task, archive, options, err));
     }
-out:
-    ak_recording_close(recording);
-    ak_archive_close(archive);
-    ak_task_close(task);
-    return status;
+    return AK_OK;
 }
 
 static ak_status print_study(json_t *study, const ak_args *args, ak_error *err)
@@ -294,10 +288,8 @@ static int run(const ak_args *args)
     ak_llm_options llm;
     watch w = {0};
     char *text = NULL;
-    json_t *study = NULL;
-    if (ak_study_format(args, "study", formats, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    json_auto_t *study = NULL;
+    AK_OR_COMPLAIN(ak_study_format(args, "study", formats, &err));
     ak_llm_args(&llm, args, &ak_interrupted);
     bool has_llm = llm.model != NULL || llm.replay != NULL;
     ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
@@ -311,21 +303,17 @@ static int run(const ak_args *args)
                                 .sink_context = &w,
                                 .cancel = &ak_interrupted};
     w.total = arms_of(&options) * (options.seeds == 0 ? 10 : options.seeds);
-    ak_like_files like;
-    ak_status status = AK_OK;
-    AK_TRY(ak_like_files_open(&like, args, &err));
+    AK_AT_END(ak_like_files_close) ak_like_files like = {0};
+    AK_OR_COMPLAIN(ak_like_files_open(&like, args, &err));
     options.like = (const ak_recording *const *)like.list;
     options.like_count = like.count;
-    AK_TRY(ak_progress_open(&w.progress, args, &err));
+    AK_OR_COMPLAIN(ak_progress_open(&w.progress, args, &err));
     ak_catch_interrupts();
-    status = do_study(&text, args, &options, &err);
+    ak_status status = do_study(&text, args, &options, &err);
     (void)ak_progress_close(&w.progress, NULL);
-    AK_TRY(ak_out_parse(&study, status, &text, "study", &err));
-    AK_TRY(print_study(study, args, &err));
-out:
-    json_decref(study);
-    ak_like_files_close(&like);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    AK_OR_COMPLAIN(ak_out_parse(&study, status, &text, "study", &err));
+    AK_OR_COMPLAIN(print_study(study, args, &err));
+    return AK_EXIT_DONE;
 }
 
 const ak_command ak_cmd_study = {

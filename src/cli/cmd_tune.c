@@ -336,9 +336,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
         }
     }
 out:
-    for (size_t i = 0; i < hand.count; i++) {
-        ak_free(hand.texts[i]);
-    }
+    AK_END_EACH(ak_free, hand.texts, hand.count);
     ak_tune_result_clear(&result);
     ak_archive_close(archive);
     ak_task_close(task);
@@ -349,7 +347,7 @@ static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_llm_options llm;
-    ak_like_files like = {0};
+    AK_AT_END(ak_like_files_close) ak_like_files like = {0};
     int code = AK_EXIT_FAILED;
     ak_llm_args(&llm, args, &ak_interrupted);
     if (ak_like_files_open(&like, args, &err) != AK_OK) {
@@ -361,7 +359,6 @@ static int run(const ak_args *args)
         ak_tune_options options = options_of(args, &progress, &llm, &like);
         code = ak_tune_sizes_run(args, &options, &progress);
     }
-    ak_like_files_close(&like);
     return code;
 }
 

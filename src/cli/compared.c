@@ -1,4 +1,3 @@
-/* compared.c: see compared.h. */
 #include "cli/compared.h"
 
 #include <math.h>

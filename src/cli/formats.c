@@ -1,4 +1,3 @@
-/* formats.c: see formats.h. */
 #include "cli/formats.h"
 
 #include "cli/options.h"

@@ -1,4 +1,3 @@
-/* help.c: see help.h. */
 #include "cli/help.h"
 
 #include <string.h>

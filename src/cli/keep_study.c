@@ -1,4 +1,3 @@
-/* keep_study.c: see keep_study.h. */
 #include "cli/keep_study.h"
 
 #include <string.h>
@@ -83,9 +82,8 @@ ak_status ak_study_format(const ak_args *args, const char *kind, const char *con
                                               : ", ",
                      formats[i]);
     }
-    ak_status status = ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s", kind,
-                               format, known.failed == AK_OK ? known.data : "another");
-    return status;
+    return ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s", kind, format,
+                   known.failed == AK_OK ? known.data : "another");
 }
 
 bool ak_study_asks(const ak_args *args, const char *format)
@@ -97,13 +95,9 @@ bool ak_study_asks(const ak_args *args, const char *format)
 
 ak_status ak_study_print_page(const char *kind, const json_t *result, ak_error *err)
 {
-    char *text = NULL, *page = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_text(&text, result, err));
-    AK_TRY(ak_study_page(&page, kind, text, err));
+    AK_AT_END(ak_text_free_at) char *text = NULL, *page = NULL;
+    AK_DO(ak_json_text(&text, result, err));
+    AK_DO(ak_study_page(&page, kind, text, err));
     ak_out_whole(page);
-out:
-    ak_text_free(text);
-    ak_text_free(page);
-    return status;
+    return AK_OK;
 }

@@ -1,8 +1,8 @@
-/* like_args.c: see like_args.h. */
 #include "cli/like_args.h"
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cli/output.h"
 
 void ak_warn_left_out(const char *path, const ak_recording *recording)
@@ -34,8 +34,6 @@ ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *
 
 void ak_like_files_close(ak_like_files *files)
 {
-    for (size_t i = 0; i < files->count; i++) {
-        ak_recording_close(files->list[i]);
-    }
+    AK_END_EACH(ak_recording_close, files->list, files->count);
     files->count = 0;
 }

@@ -1,4 +1,3 @@
-/* llm_args.c: see llm_args.h. */
 #include "cli/llm_args.h"
 
 void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel)

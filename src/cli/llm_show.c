@@ -178,8 +178,8 @@ int ak_llm_show_run(const ak_args *args)
     AK_TRY(ak_args_archive(&archive, args, &err));
     AK_TRY(args->operand[1] == NULL ? AK_OK
                                     : ak_archive_find_run(&id, archive, args->operand[1], &err));
-    status = ak_llm_conversation(&text, archive, id, &err);
-    AK_TRY(ak_out_parse(&conversation, status, &text, "conversation", &err));
+    AK_TRY(ak_out_parse(&conversation, ak_llm_conversation(&text, archive, id, &err), &text,
+                        "conversation", &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_conversation(conversation);
     } else {

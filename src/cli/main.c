@@ -71,7 +71,8 @@ static int unknown_command(const char *word)
    ones. */
 static void warn_of_misspelled(const ak_command *command)
 {
-    json_t *unknown = ak_settings_unknown(), *name;
+    json_auto_t *unknown = ak_settings_unknown();
+    json_t *name;
     size_t i;
     json_array_foreach(unknown, i, name) {
         char meant[120];
@@ -81,24 +82,19 @@ static void warn_of_misspelled(const ak_command *command)
                     meant);
         }
     }
-    json_decref(unknown);
 }
 
 static int run_command(const ak_command *command, int argc, char **argv)
 {
     ak_error err = AK_ERROR_INIT;
     ak_args args;
-    ak_settings settings;
-    if (ak_args_parse(&args, command, argc, argv, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_AT_END(ak_settings_close) ak_settings settings = {0};
+    AK_OR_COMPLAIN(ak_args_parse(&args, command, argc, argv, &err));
     if (ak_args_has(&args, AK_OPTION_HELP)) {
         ak_help_command(command);
         return AK_EXIT_DONE;
     }
-    if (ak_settings_open(&settings, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(ak_settings_open(&settings, &err));
     ak_out_settings(&args);
     warn_of_misspelled(command);
     int code = ak_settings_apply(&args, command, &settings, &err) == AK_OK &&
@@ -107,7 +103,6 @@ static int run_command(const ak_command *command, int argc, char **argv)
                    ? command->run(&args)
                    : ak_complain_error(&err);
     ak_out_settings(NULL);
-    ak_settings_close(&settings);
     return code;
 }
 

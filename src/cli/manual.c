@@ -1,4 +1,3 @@
-/* manual.c: see manual.h. */
 #include "cli/manual.h"
 #include "cli/options.h"
 

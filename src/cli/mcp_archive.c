@@ -17,6 +17,12 @@ typedef struct selected {
     ak_task *recorded;        /* NULL unless the device is a recording's file */
 } selected;
 
+static void selected_close(selected *s)
+{
+    ak_task_close(s->task);
+    ak_task_close(s->recorded);
+}
+
 static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error *err)
 {
     ak_args args;
@@ -100,8 +106,7 @@ ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
                      err));
 out:
     json_decref(l.trials);
-    ak_task_close(selection.task);
-    ak_task_close(selection.recorded);
+    selected_close(&selection);
     return status;
 }
 
@@ -118,41 +123,32 @@ static const char *operand_of(const ak_mcp_call *call)
 
 ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
 {
-    selected selection = {0};
-    ak_trial *list = NULL;
-    size_t count = 0;
-    json_t *trials = json_array(), *changed = json_array();
-    ak_status status = AK_OK;
-    AK_TRY(select_trials(&selection, call, err));
-    AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
+    AK_AT_END(selected_close) selected selection = {0};
+    AK_AT_END(ak_trials_clear) ak_trials best = {0};
+    json_auto_t *trials = json_array(), *changed = json_array();
+    AK_DO(select_trials(&selection, call, err));
+    AK_DO(ak_archive_best_of_tasks(&best, call->mcp->archive, &selection.filter, err));
     const ak_outdated_to to = {.operand = operand_of(call), .list = changed};
-    AK_TRY(ak_say_changed(call->mcp->archive, list, count, &to, err));
-    for (size_t i = 0; i < count; i++) {
-        json_t *one = ak_mcp_trial_json(&list[i]), *finish = NULL;
-        AK_TRY(ak_stored(ak_json_append(trials, one), err));
-        AK_TRY(ak_trial_evidence(&finish, call->mcp->archive, &list[i], err));
-        AK_TRY(ak_stored(ak_json_set(one, "finish", finish), err));
+    AK_DO(ak_say_changed(call->mcp->archive, best.list, best.count, &to, err));
+    for (size_t i = 0; i < best.count; i++) {
+        json_t *one = ak_mcp_trial_json(&best.list[i]), *finish = NULL;
+        AK_DO(ak_stored(ak_json_append(trials, one), err));
+        AK_DO(ak_trial_evidence(&finish, call->mcp->archive, &best.list[i], err));
+        AK_DO(ak_stored(ak_json_set(one, "finish", finish), err));
     }
     describe_trials(&call->text, trials);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < best.count; i++) {
         const json_t *finish = json_object_get(json_array_get(trials, i), "finish");
         const char *undecided = ak_json_text_at(finish, "undecided");
         if (undecided[0] != 0) {
-            ak_buf_print(&call->text, "#%lld: %s\n", (long long)list[i].id, undecided);
+            ak_buf_print(&call->text, "#%lld: %s\n", (long long)best.list[i].id, undecided);
         }
     }
-    if (count == 0) {
+    if (best.count == 0) {
         ak_buf_puts(&call->text, "nothing that is ok matches; measure makes trials\n");
     }
-    AK_TRY(ak_stored(json_object_set(call->result, "trials", trials) == 0, err));
-    AK_TRY(ak_mcp_warn(call, changed, err));
-out:
-    json_decref(trials);
-    json_decref(changed);
-    ak_trials_free(list, count);
-    ak_task_close(selection.task);
-    ak_task_close(selection.recorded);
-    return status;
+    AK_DO(ak_stored(json_object_set(call->result, "trials", trials) == 0, err));
+    return ak_mcp_warn(call, changed, err);
 }
 
 /* ---- report and export ----------------------------------------------------------------------- */
@@ -162,15 +158,16 @@ out:
 static ak_status find_run(char **out, const ak_mcp_call *call, const char *text, ak_error *err)
 {
     const ak_mcp *mcp = call->mcp;
-    char *id = NULL, *list = NULL;
+    AK_AT_END(ak_text_free_at) char *id = NULL;
+    char *list = NULL;
     const char *found = NULL;
-    json_t *runs = NULL, *each;
+    json_auto_t *runs = NULL;
+    json_t *each;
     size_t matched = 0, i;
-    ak_status status = AK_OK;
     if (text == NULL || ak_archive_find_run(&id, mcp->archive, text, NULL) == AK_OK) {
         const ak_archive_filter filter = {.run = id};
-        status = ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err);
-        AK_TRY(ak_out_parse(&runs, status, &list, "runs", err));
+        AK_DO(ak_out_parse(&runs, ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err),
+                           &list, "runs", err));
     }
     json_array_foreach(runs, i, each) {
         const char *kernel = ak_json_text_at(each, "kernel");
@@ -184,20 +181,16 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
         }
     }
     if (found == NULL) {
-        AK_TRY(text == NULL
-                   ? ak_fail(err, AK_NOT_FOUND,
-                             "there is no run of the kernels of this server; autokernel tune, in a "
-                             "shell, makes one")
-                   : ak_fail(err, AK_NOT_FOUND,
-                             "no run of the kernels of this server is called %.60s, or several "
-                             "begin so; without \"run\" the latest is reported",
-                             text));
+        AK_DO(text == NULL
+                  ? ak_fail(err, AK_NOT_FOUND,
+                            "there is no run of the kernels of this server; autokernel tune, in a "
+                            "shell, makes one")
+                  : ak_fail(err, AK_NOT_FOUND,
+                            "no run of the kernels of this server is called %.60s, or several "
+                            "begin so; without \"run\" the latest is reported",
+                            text));
     }
-    status = ak_copy_text(out, found, err);
-out:
-    json_decref(runs);
-    ak_text_free(id);
-    return status;
+    return ak_copy_text(out, found, err);
 }
 
 ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
@@ -219,35 +212,28 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
 {
     ak_archive *archive = call->mcp->archive;
     const ak_outdated_to to = {.operand = operand_of(call), .list = changed};
-    selected selection = {0};
+    AK_AT_END(selected_close) selected selection = {0};
     ak_args args;
-    ak_task *task = NULL;
-    ak_trial *list = NULL;
-    size_t count = 0;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_trials_clear) ak_trials best = {0};
     if (strcmp(format, "t1") == 0) {
         ak_task_spec spec = {.look = true};
-        AK_TRY(ak_mcp_args(&args, call, err));
+        AK_DO(ak_mcp_args(&args, call, err));
         ak_args_spec(&spec, &args);
-        AK_TRY(ak_task_open(&task, &spec, err));
-        AK_TRY(ak_task_export(task, format, path, err));
+        AK_DO(ak_task_open(&task, &spec, err));
+        AK_DO(ak_task_export(task, format, path, err));
     } else {
-        AK_TRY(select_trials(&selection, call, err));
+        AK_DO(select_trials(&selection, call, err));
         const ak_archive_filter *filter = &selection.filter;
-        AK_TRY(ak_archive_export(archive, filter, format, path, err));
+        AK_DO(ak_archive_export(archive, filter, format, path, err));
         if (strcmp(format, "best") == 0) {
-            AK_TRY(ak_trials_best(&list, &count, archive, filter, err));
-            AK_TRY(ak_say_changed(archive, list, count, &to, err));
+            AK_DO(ak_archive_best_of_tasks(&best, archive, filter, err));
+            AK_DO(ak_say_changed(archive, best.list, best.count, &to, err));
         } else {
-            AK_TRY(ak_say_changed_matching(archive, filter, &to, err));
+            AK_DO(ak_say_changed_matching(archive, filter, &to, err));
         }
     }
-out:
-    ak_trials_free(list, count);
-    ak_task_close(selection.task);
-    ak_task_close(selection.recorded);
-    ak_task_close(task);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)

@@ -1,4 +1,3 @@
-/* mcp_link.c: see mcp_link.h. */
 #include "cli/mcp_link.h"
 
 #include <errno.h>
@@ -127,7 +126,7 @@ static void take_line(void *context, const char *line, size_t length)
     ak_mcp_link *link = context;
     ak_error err = AK_ERROR_INIT;
     ak_rpc_message message;
-    json_t *value = NULL;
+    json_auto_t *value = NULL;
     ak_rpc_code code = ak_rpc_parse(&value, line, length, &err);
     if (code != AK_RPC_OK) {
         ak_mcp_link_send(link, ak_rpc_error(NULL, code, err.text));
@@ -142,7 +141,6 @@ static void take_line(void *context, const char *line, size_t length)
         ak_mcp_link_send(link, ak_rpc_error(message.id, AK_RPC_BUSY,
                                             "64 requests wait already; await their replies"));
     }
-    json_decref(value);
 }
 
 static void look_at_clock(ak_mcp_link *link)
@@ -283,9 +281,7 @@ void ak_mcp_link_close(ak_mcp_link *link)
         return;
     }
     (void)pthread_join(link->reader, NULL);
-    for (size_t i = 0; i < link->queued; i++) {
-        json_decref(link->queue[i]);
-    }
+    AK_END_EACH(json_decref, link->queue, link->queued);
     (void)pthread_cond_destroy(&link->ready);
     (void)pthread_mutex_destroy(&link->writing);
     (void)pthread_mutex_destroy(&link->lock);

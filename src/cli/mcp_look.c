@@ -28,21 +28,17 @@ void ak_mcp_opened_close(ak_mcp_opened *opened)
 static ak_status describe_kernel(json_t *rows, ak_mcp_call *call, const ak_mcp_kernel *kernel,
                                  ak_error *err)
 {
-    ak_mcp_opened opened;
-    char *about = NULL;
+    AK_AT_END(ak_mcp_opened_close) ak_mcp_opened opened = {0};
+    AK_AT_END(ak_text_free_at) char *about = NULL;
     json_t *row = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_mcp_open(&opened, call->mcp, kernel->operand, err));
-    AK_TRY(ak_problem_describe(&about, opened.problem, err));
+    AK_DO(ak_mcp_open(&opened, call->mcp, kernel->operand, err));
+    AK_DO(ak_problem_describe(&about, opened.problem, err));
     row = json_pack("{s:s, s:s?, s:o, s:s?}", "name", kernel->name, "description",
                     ak_problem_description(opened.problem), "implementations",
                     ak_implementations_json(opened.problem), "details", about);
-    AK_TRY(ak_stored(ak_json_append(rows, row), err));
+    AK_DO(ak_stored(ak_json_append(rows, row), err));
     ak_buf_print(&call->text, "%s: %s\n", kernel->name, ak_problem_description(opened.problem));
-out:
-    ak_text_free(about);
-    ak_mcp_opened_close(&opened);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err)
@@ -85,13 +81,12 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
 {
     static const char *const kept[] = {"parameters", "conditions", "default", "cartesian", "valid"};
     ak_args args;
-    ak_task *task = NULL;
-    json_t *object = NULL, *about = json_object(), *facts = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    json_auto_t *object = NULL, *about = json_object(), *facts = NULL;
     char *text = NULL, valid[AK_NUMBER_BYTES];
-    ak_status status = AK_OK;
-    AK_TRY(look(&task, &args, call, err));
-    AK_TRY(ak_mcp_warnings(call, task, err));
-    AK_TRY(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err));
+    AK_DO(look(&task, &args, call, err));
+    AK_DO(ak_mcp_warnings(call, task, err));
+    AK_DO(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err));
     object = ak_space_json(task);
     keep_occurring(object, ak_task_space(task));
     bool good = object != NULL && ak_task_json(about, task) &&
@@ -100,7 +95,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     for (size_t i = 0; i < AK_COUNT(kept) && good; i++) {
         good = json_object_set(call->result, kept[i], json_object_get(object, kept[i])) == 0;
     }
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     const size_t parameters = ak_space_parameter_count(ak_task_space(task));
     const uint64_t count = ak_space_count(ak_task_space(task));
     ak_buf_print(&call->text,
@@ -126,12 +121,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
         ak_buf_print(&call->text, "condition: %s%s%s\n", ak_space_condition(ak_task_space(task), i),
                      reason[0] == 0 ? "" : "; ", reason);
     }
-out:
-    json_decref(about);
-    json_decref(object);
-    json_decref(facts);
-    ak_task_close(task);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err)

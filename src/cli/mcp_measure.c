@@ -280,8 +280,8 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
     mcp->evaluations += count;
     mcp->spent_ns += ak_clock_ns() - begin;
     begin = ak_clock_ns();
-    status = ak_comparison_json(&text, &comparison, task, err);
-    AK_TRY(ak_out_parse(&object, status, &text, "comparison", err));
+    AK_TRY(ak_out_parse(&object, ak_comparison_json(&text, &comparison, task, err), &text,
+                        "comparison", err));
     AK_TRY(describe_comparison(call, &comparison, err));
     AK_TRY(ak_stored(json_object_set(call->result, "comparison", object) == 0 &&
                          ak_json_set(call->result, "budget", ak_mcp_budget(mcp)),

@@ -1,4 +1,3 @@
-/* mcp_rpc.c: see mcp_rpc.h. */
 #include "cli/mcp_rpc.h"
 
 #include <string.h>

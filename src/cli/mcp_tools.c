@@ -136,7 +136,8 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
                  tool->task ? "\"kernel\": {\"type\": \"string\"}, " TASK : "",
                  tool->task ? own : "", tool->properties, tool->task ? "\"kernel\"" : "",
                  tool->task && tool->required[0] != 0 ? ", " : "", tool->required);
-    json_t *schema = parse(&text), *names = json_array();
+    json_t *schema = parse(&text);
+    json_auto_t *names = json_array();
     ak_buf_free(&text);
     for (size_t i = 0; i < mcp->kernel_count; i++) {
         ak_json_add(&names, json_string(mcp->kernels[i].name));
@@ -144,7 +145,6 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
     json_t *kernel = json_object_get(json_object_get(schema, "properties"), "kernel");
     const bool good =
         names != NULL && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
-    json_decref(names);
     return ak_json_whole(schema, good);
 }
 

@@ -1,4 +1,3 @@
-/* outdated.c: see outdated.h. */
 #include "cli/outdated.h"
 
 #include <string.h>

@@ -68,6 +68,13 @@ void ak_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Complains about an error and returns the exit code: 2 for wrong or damaged input, else 1. */
 int ak_complain_error(const ak_error *err);
+/* Ends a command with the line and the exit code of the error, if a call that fills `err` fails. */
+#define AK_OR_COMPLAIN(call)                                                                       \
+    do {                                                                                           \
+        if ((call) != AK_OK) {                                                                     \
+            return ak_complain_error(&err);                                                        \
+        }                                                                                          \
+    } while (0)
 /* Does the same as ak_complain_error, but returns 1 for AK_NOT_FOUND, because an archive that has
    no such entry yet is no mistake of the user. With `named`, the user named the missing entry, and
    the exit code is 2. */

@@ -1,4 +1,3 @@
-/* reported.c: see reported.h. */
 #include "cli/reported.h"
 
 #include <string.h>

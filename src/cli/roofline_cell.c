@@ -1,4 +1,3 @@
-/* roofline_cell.c: see roofline_cell.h. */
 #include "cli/roofline_cell.h"
 
 #include <string.h>

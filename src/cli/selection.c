@@ -15,7 +15,7 @@
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {
-    ak_problem *problem = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     const ak_archive_filter filter = {.kernel = operand, .simulated = true};
     size_t archived = 0;
     if (strchr(operand, '/') == NULL) {
@@ -25,9 +25,7 @@ static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive
         AK_DO(ak_problem_open(&problem, operand, err));
     }
     *archived_out = archived > 0;
-    ak_status status = ak_copy_text(out, archived > 0 ? operand : ak_problem_name(problem), err);
-    ak_problem_close(problem);
-    return status;
+    return ak_copy_text(out, archived > 0 ? operand : ak_problem_name(problem), err);
 }
 
 static ak_status quoted(char **out, const char *word, ak_error *err)

@@ -1,4 +1,3 @@
-/* several.c: see several.h. */
 #include "cli/several.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* size_list.c: see size_list.h. */
 #include "cli/size_list.h"
 
 #include <string.h>

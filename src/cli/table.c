@@ -1,4 +1,3 @@
-/* table.c: see table.h. */
 #include "cli/table.h"
 
 #include <stdarg.h>
@@ -75,9 +74,7 @@ void ak_table_print(ak_table *table)
         ak_complain("out of memory: the table above is not complete");
     }
     ak_buf_free(&text);
-    for (size_t i = 0; i < table->count; i++) {
-        ak_free(table->cells[i]);
-    }
+    AK_END_EACH(ak_free, table->cells, table->count);
     ak_free(table->cells);
     *table = (ak_table){0};
 }

@@ -1,4 +1,3 @@
-/* target.c: see target.h. */
 #include "cli/target.h"
 
 #include <string.h>
@@ -155,7 +154,8 @@ static bool is_c_export(const char *path, const ak_content *content)
 /* Returns whether a file belongs to the bundle in a folder, which is whole and of this kernel. */
 static bool is_of_bundle(const char *folder, const char *name, const char *kernel)
 {
-    char *text = NULL, theirs[KERNEL_BYTES] = "", quoted[AK_PATH_MAX];
+    AK_AT_END(ak_text_free_at) char *text = NULL;
+    char theirs[KERNEL_BYTES] = "", quoted[AK_PATH_MAX];
     json_auto_t *document = NULL;
     bool is = false;
     (void)snprintf(quoted, sizeof quoted, "\"%s\"", name);
@@ -165,7 +165,6 @@ static bool is_of_bundle(const char *folder, const char *name, const char *kerne
         is = strcmp(theirs, kernel) == 0 &&
              (strncmp(name, "bundle.", 7) == 0 || strstr(text, quoted) != NULL);
     }
-    ak_text_free(text);
     return is;
 }
 

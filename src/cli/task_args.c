@@ -323,21 +323,17 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
 
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
 {
-    ak_archive *archive = NULL;
-    ak_task *task = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_task(&task, args, err));
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_DO(ak_args_task(&task, args, err));
     if (has_choice(args, task)) {
         /* An archive that does not exist yet counts as empty and is not created. */
-        AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
-        AK_TRY(ak_args_measured_task(&task, args, archive, false, err));
+        AK_DO(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
+        AK_DO(ak_args_measured_task(&task, args, archive, false, err));
     }
     *out = task;
     task = NULL;
-out:
-    ak_archive_close(archive);
-    ak_task_close(task);
-    return status;
+    return AK_OK;
 }
 
 void ak_warn_ignored(const ak_task *task)
@@ -515,13 +511,11 @@ void ak_task_print(const ak_task *task)
 
 bool ak_task_json(json_t *object, const ak_task *task)
 {
-    return ak_json_set_text(object, "kernel", ak_problem_name(ak_task_problem(task))) &&
-           ak_json_set_text(object, "implementation", ak_task_implementation(task)) &&
+    return ak_json_set_texts(object, "kernel", ak_problem_name(ak_task_problem(task)),
+                             "implementation", ak_task_implementation(task)) &&
            (ak_task_reason(task) == NULL ||
             ak_json_set_text(object, "reason", ak_task_reason(task))) &&
-           ak_json_set_text(object, "device", ak_task_device(task)) &&
-           ak_json_set_text(object, "size", ak_task_size(task)) &&
-           ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
-           ak_json_set_text(object, "choices", ak_task_choices(task)) &&
-           ak_json_set_text(object, "checked_against", ak_task_reference(task));
+           ak_json_set_texts(object, "device", ak_task_device(task), "size", ak_task_size(task),
+                             "dtype", ak_task_dtype(task), "choices", ak_task_choices(task),
+                             "checked_against", ak_task_reference(task));
 }

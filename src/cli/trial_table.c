@@ -1,13 +1,9 @@
-/* trial_table.c: see trial_table.h. */
 #include "cli/trial_table.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/ascii.h"
-#include "base/map.h"
-
-#define KEY_BYTES 2048
 
 static void size_cell(ak_table *table, const ak_trial *trial)
 {
@@ -82,88 +78,6 @@ void ak_best_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *tria
     ak_table_cell(table, "%s", ak_or_empty(trial->config));
 }
 
-/* ---- the best of each task ------------------------------------------------------------------- */
-
-typedef struct gather {
-    ak_map *seen;
-    ak_trial *tasks; /* one trial of each task */
-    size_t count, capacity;
-    ak_status status;
-    ak_error *err;
-} gather;
-
-static bool gather_task(void *context, const ak_trial *trial)
-{
-    gather *g = context;
-    char key[KEY_BYTES];
-    (void)snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(trial->kernel),
-                   ak_or_empty(trial->implementation), ak_or_empty(trial->device),
-                   ak_or_empty(trial->size), ak_or_empty(trial->dtype),
-                   ak_or_empty(trial->choices));
-    if (ak_map_get(NULL, g->seen, key)) {
-        return true;
-    }
-    g->status = ak_map_put(g->seen, key, g->count, g->err);
-    if (g->status == AK_OK) {
-        g->status = AK_GROW(g->tasks, &g->capacity, g->count + 1, g->err);
-    }
-    if (g->status == AK_OK) {
-        g->status = ak_trial_copy(&g->tasks[g->count], trial, g->err);
-        g->count += g->status == AK_OK;
-    }
-    return g->status == AK_OK;
-}
-
-/* Replaces a trial by the best one of its task. */
-static ak_status replace_by_best(ak_trial *trial, ak_archive *archive,
-                                 const ak_archive_filter *filter, ak_error *err)
-{
-    ak_archive_filter narrow = *filter;
-    narrow.kernel = trial->kernel;
-    narrow.implementation = trial->implementation;
-    narrow.device = trial->device;
-    narrow.size = trial->size;
-    narrow.dtype = trial->dtype;
-    narrow.choices = trial->choices;
-    ak_trial best = {0};
-    AK_DO(ak_archive_best(&best, archive, &narrow, err));
-    ak_trial_clear(trial);
-    *trial = best;
-    return AK_OK;
-}
-
-ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
-                         const ak_archive_filter *filter, ak_error *err)
-{
-    gather g = {.seen = ak_map_new(), .status = AK_OK, .err = err};
-    ak_archive_filter ok = *filter;
-    ok.ok_only = ok.winner = true;
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(g.seen, err));
-    AK_TRY(ak_archive_each(archive, &ok, gather_task, &g, err));
-    AK_TRY(g.status);
-    for (size_t i = 0; i < g.count; i++) {
-        AK_TRY(replace_by_best(&g.tasks[i], archive, filter, err));
-    }
-out:
-    ak_map_free(g.seen);
-    if (status != AK_OK) {
-        ak_trials_free(g.tasks, g.count);
-        return status;
-    }
-    *out = g.tasks;
-    *count = g.count;
-    return AK_OK;
-}
-
-void ak_trials_free(ak_trial *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        ak_trial_clear(&list[i]);
-    }
-    ak_free(list);
-}
-
 ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
     char *text = NULL;
@@ -190,21 +104,14 @@ ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_tr
 static ak_status trial_text(char **out, const ak_trial *trial, ak_archive *archive, ak_error *err)
 {
     char *text = NULL;
-    json_t *object = NULL, *finish = NULL;
-    ak_status status = ak_trial_json(out, trial, err);
-    if (archive == NULL || status != AK_OK) {
-        return status;
+    json_auto_t *object = NULL, *finish = NULL;
+    if (archive == NULL) {
+        return ak_trial_json(out, trial, err);
     }
-    text = *out;
-    *out = NULL;
-    AK_TRY(ak_out_parse(&object, AK_OK, &text, "trial", err));
-    AK_TRY(ak_trial_evidence(&finish, archive, trial, err));
-    AK_TRY(ak_stored(json_object_set(object, "finish", finish) == 0, err));
-    AK_TRY(ak_json_text(out, object, err));
-out:
-    json_decref(object);
-    json_decref(finish);
-    return status;
+    AK_DO(ak_out_parse(&object, ak_trial_json(&text, trial, err), &text, "trial", err));
+    AK_DO(ak_trial_evidence(&finish, archive, trial, err));
+    AK_DO(ak_stored(json_object_set(object, "finish", finish) == 0, err));
+    return ak_json_text(out, object, err);
 }
 
 ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *archive,

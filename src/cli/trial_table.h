@@ -13,11 +13,6 @@ void ak_history_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *t
 void ak_best_begin(ak_table *table);
 void ak_best_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial);
 
-/* Finds the best trial of every task that the filter matches, in the order in which the tasks first
-   had a successful trial. Free with ak_trials_free. */
-ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
-                         const ak_archive_filter *filter, ak_error *err);
-void ak_trials_free(ak_trial *list, size_t count);
 /* Prints the trials as a JSON array with one trial on each line. If `archive` is not NULL, each has
    `finish`, what the run in whose finish it won says of it (ak_archive_evidence). */
 ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *archive,

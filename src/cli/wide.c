@@ -219,12 +219,11 @@ static ak_status open_wide(wide *w, ak_error *err)
                         w->args->text[AK_OPTION_WORKERS], w->args->text[AK_OPTION_DEVICE], err));
     w->places = w->places < w->list->count ? w->places : w->list->count;
     w->program = ak_env("AUTOKERNEL_WORKER");
-    w->argv = ak_alloc((size_t)w->args->word_count + 16, sizeof *w->argv);
-    w->at = ak_alloc(w->places, sizeof *w->at);
-    w->queue = ak_alloc(BEGINNINGS_MAX * w->list->count, sizeof *w->queue);
-    w->begun = ak_alloc(w->list->count, sizeof *w->begun);
+    AK_DO(AK_NEW(w->argv, (size_t)w->args->word_count + 16, err));
+    AK_DO(AK_NEW(w->at, w->places, err));
+    AK_DO(AK_NEW(w->queue, BEGINNINGS_MAX * w->list->count, err));
+    AK_DO(AK_NEW(w->begun, w->list->count, err));
     share(w);
-    AK_DO(ak_stored(w->argv != NULL && w->at != NULL && w->queue != NULL && w->begun != NULL, err));
     while (w->queued < w->list->count) {
         w->queue[w->queued] = w->queued;
         w->queued++;

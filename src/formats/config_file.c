@@ -1,4 +1,3 @@
-/* config_file.c: see config_file.h. */
 #include "formats/config_file.h"
 
 #include <math.h>
@@ -192,8 +191,6 @@ out:
 
 void ak_config_file_free(char **texts, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        ak_free(texts[i]);
-    }
+    AK_END_EACH(ak_free, texts, count);
     ak_free((void *)texts);
 }

@@ -1,4 +1,3 @@
-/* draft.c: see draft.h. */
 #include "formats/draft.h"
 
 #include <math.h>
@@ -294,22 +293,18 @@ static ak_status translate(ak_draft *draft, const json_t *definition, const char
                            ak_error *err)
 {
     ak_recording *to = draft->recording;
-    ak_space *space = NULL;
+    AK_AT_END(ak_space_free_at) ak_space *space = NULL;
     ak_space_spec spec = {.definition = definition, .allow_numerics = true, .where = where};
-    ak_buf text = AK_BUF(CONFIG_BYTES);
-    ak_status status = AK_OK;
-    AK_TRY(ak_space_build(&space, &spec, err));
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(CONFIG_BYTES);
+    AK_DO(ak_space_build(&space, &spec, err));
     for (size_t i = 0; i < to->count; i++) {
-        AK_TRY(config_text(&text, draft, &to->configs[i], err));
-        status = ak_config_parse(&to->configs[i], space, text.data, err);
-        AK_TRY(status == AK_OK || status == AK_NO_MEMORY
-                   ? status
-                   : ak_fail_within(err, "%s does not fit %s", draft->where, where));
+        AK_DO(config_text(&text, draft, &to->configs[i], err));
+        const ak_status status = ak_config_parse(&to->configs[i], space, text.data, err);
+        AK_DO(status == AK_OK || status == AK_NO_MEMORY
+                  ? status
+                  : ak_fail_within(err, "%s does not fit %s", draft->where, where));
     }
-out:
-    ak_buf_free(&text);
-    ak_space_free(space);
-    return status;
+    return AK_OK;
 }
 
 static bool gives_default(const json_t *definition)
@@ -347,7 +342,7 @@ static int by_config(const void *a, const void *b)
    configuration it keeps the last in the file that is OK, or the last of all if none is. */
 static ak_status sort_configs(ak_recording *out, ak_error *err)
 {
-    placed *list;
+    AK_FREED placed *list = NULL;
     AK_DO(AK_NEW(list, out->count, err));
     for (size_t i = 0; i < out->count; i++) {
         list[i] = (placed){out->configs[i], out->records[i], i};
@@ -366,7 +361,6 @@ static ak_status sort_configs(ak_recording *out, ak_error *err)
         }
     }
     out->count = kept;
-    ak_free(list);
     return AK_OK;
 }
 

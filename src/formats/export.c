@@ -265,7 +265,7 @@ double ak_format_ms(int64_t ns)
 
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
-    json_t *known;
+    json_auto_t *known = NULL;
     ak_status status = ak_archive_environment(&known, archive, hash, err);
     if (status != AK_OK && status != AK_INVALID && status != AK_LIMIT) {
         return status; /* an environment that is not JSON is left out */
@@ -275,6 +275,5 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
     if (json_is_object(known)) {
         good = good && json_object_update_missing(object, known) == 0;
     }
-    json_decref(known);
     return ak_json_give(out, object, good, err);
 }

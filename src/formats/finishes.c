@@ -1,4 +1,3 @@
-/* finishes.c: see finishes.h. */
 #include "formats/finishes.h"
 
 #include "archive/config_text.h"
@@ -49,33 +48,28 @@ static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_
 static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, json_t *result,
                           ak_archive *archive, ak_error *err)
 {
-    ak_trial trial = {0};
-    ak_run one = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
+    AK_AT_END(ak_run_clear) ak_run one = {0};
     ak_archive_filter same = many->task;
     const char *id = ak_json_text_or_null(result, "beside");
-    ak_status status = AK_OK;
-    AK_TRY(ak_config_text_in_result(result, err));
+    AK_DO(ak_config_text_in_result(result, err));
     same.config = ak_json_text_or_null(json_object_get(result, "best"), "config");
     same.size = many->size;
     same.run = id;
     if (id == NULL || same.config == NULL || ak_archive_get_run(&one, archive, id, NULL) != AK_OK) {
-        goto out;
+        return AK_OK;
     }
-    status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
+    ak_status status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
         status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
     }
     if (status == AK_OK) {
         const ended run = {.id = id, .started = one.started};
-        AK_TRY(ak_stored(ak_json_set(judged, id, json_true()), err));
-        AK_TRY(add(finishes, trial.id, &run, result, err));
+        AK_DO(ak_stored(ak_json_set(judged, id, json_true()), err));
+        AK_DO(add(finishes, trial.id, &run, result, err));
     }
-    status = status == AK_NOT_FOUND ? AK_OK : status;
-out:
-    ak_run_clear(&one);
-    ak_trial_clear(&trial);
-    return status;
+    return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
 static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const json_t *result,
@@ -91,10 +85,8 @@ static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const jso
     }
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         run->size = ak_json_text_or_null(json_array_get(sizes, i), "size");
-        json_t *at = run->size == NULL ? NULL : ak_result_at_size(result, run->size);
-        ak_status status = at == NULL ? AK_OK : add_size(finishes, judged, run, at, archive, err);
-        json_decref(at);
-        AK_DO(status);
+        json_auto_t *at = run->size == NULL ? NULL : ak_result_at_size(result, run->size);
+        AK_DO(at == NULL ? AK_OK : add_size(finishes, judged, run, at, archive, err));
     }
     return AK_OK;
 }
@@ -116,15 +108,13 @@ static ak_status add_row(json_t *finishes, json_t *judged, sqlite3_stmt *row, ak
                           .choices = texts[5],
                           .environment = texts[6],
                           .ok_only = true}};
-    json_t *result = NULL;
+    json_auto_t *result = NULL;
     AK_DO(ak_store_unchanged(row, 8, run.id, err));
     ak_status status = ak_json_parse_text(&result, texts[7], "result", err);
     if (status != AK_OK) { /* a result that is not JSON names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    status = add_run(finishes, judged, &run, result, archive, err);
-    json_decref(result);
-    return status;
+    return add_run(finishes, judged, &run, result, archive, err);
 }
 
 ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err)
@@ -156,7 +146,8 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
 {
     char key[24];
     size_t i;
-    json_t *one, *others = NULL;
+    json_t *one;
+    json_auto_t *others = NULL;
     bool good = true;
     (void)snprintf(key, sizeof key, "%lld", (long long)trial->id);
     if (trial->run == NULL || trial->status != AK_TRIAL_OK) {
@@ -174,7 +165,6 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
         }
     }
     good = good && (others == NULL || ak_json_set(object, "finishes", json_incref(others)));
-    json_decref(others);
     return ak_stored(good, err);
 }
 

@@ -101,7 +101,7 @@ static bool is_parameter(const json_t *definition, const char *name)
    building the space reports that better. */
 static bool reads_parameters_only(const json_t *definition, const json_t *text)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     if (!json_is_string(text) || ak_expr_parse(&expr, json_string_value(text), "", NULL) != AK_OK) {
         return true;
@@ -111,7 +111,6 @@ static bool reads_parameters_only(const json_t *definition, const json_t *text)
     for (size_t i = 0; i < count; i++) {
         only = only && is_parameter(definition, names[i]);
     }
-    ak_expr_free(expr);
     return only;
 }
 
@@ -228,36 +227,31 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     const ak_draft *draft = f->draft;
     const json_t *definition = f->definition;
     const json_t *parameters = json_object_get(definition, "TuningParameters"), *entry;
-    json_t *list = json_array(), *conditions = json_array();
+    json_auto_t *list = json_array(), *conditions = json_array();
     size_t i;
     bool lost = false;
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(list != NULL && conditions != NULL, err));
+    AK_DO(ak_stored(list != NULL && conditions != NULL, err));
     json_array_foreach(parameters, i, entry) {
-        AK_TRY(fit_parameter(list, &lost, f, entry, err));
+        AK_DO(fit_parameter(list, &lost, f, entry, err));
     }
     if (lost) {
         forget_default(list);
     }
     for (size_t p = 0; p < draft->parameter_count; p++) {
         if (!is_parameter(definition, draft->parameters[p].name)) {
-            AK_TRY(ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
-                           draft->where, f->where, draft->parameters[p].name));
+            return ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
+                           draft->where, f->where, draft->parameters[p].name);
         }
     }
     json_array_foreach(json_object_get(definition, "Conditions"), i, entry) {
         if (reads_parameters_only(definition, json_object_get(entry, "Expression")) &&
             json_array_append(conditions, (json_t *)(uintptr_t)entry) != 0) {
-            AK_TRY(ak_fail_memory(err));
+            return ak_fail_memory(err);
         }
     }
     bool good = json_object_set(out, "TuningParameters", list) == 0 &&
                 json_object_set(out, "Conditions", conditions) == 0;
-    AK_TRY(ak_stored(good, err));
-out:
-    json_decref(list);
-    json_decref(conditions);
-    return status;
+    return ak_stored(good, err);
 }
 
 ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,

@@ -19,9 +19,8 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
     AK_DO(ak_format_environment(&environment, archive, best->environment, err));
     ak_clock_utc(now);
     bool good = object != NULL && ak_json_set(object, "schema", json_integer(1)) &&
-                ak_json_set_text(object, "kernel", best->kernel) &&
-                ak_json_set_text(object, "implementation", best->implementation) &&
-                ak_json_set_text(object, "device", best->device) &&
+                ak_json_set_texts(object, "kernel", best->kernel, "implementation",
+                                  best->implementation, "device", best->device) &&
                 json_object_set(object, "size", size) == 0 &&
                 ak_json_set_text(object, "dtype", best->dtype) &&
                 json_object_set(object, "choices", choices) == 0 &&
@@ -36,8 +35,7 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
     good = json_object_set(object, "environment", environment) == 0 &&
            ak_json_set_text(object, "run", best->run) &&
            ak_json_set(object, "trial", json_integer(best->id)) &&
-           ak_json_set_text(object, "created", now) &&
-           ak_json_set_text(object, "autokernel", AK_VERSION);
+           ak_json_set_texts(object, "created", now, "autokernel", AK_VERSION);
     AK_DO(ak_stored(good, err));
     *out = json_incref(object);
     return AK_OK;
@@ -59,16 +57,13 @@ static ak_status is_placed(const ak_trial *best, ak_error *err)
 static ak_status write_best(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                             ak_error *err)
 {
-    ak_trial best = {0};
-    json_t *object = NULL;
+    AK_AT_END(ak_trial_clear) ak_trial best = {0};
+    json_auto_t *object = NULL;
     AK_DO(ak_archive_best(&best, archive, filter, err));
-    ak_status status = is_placed(&best, err);
-    status = status != AK_OK ? status : best_of(&object, archive, &best, err);
-    ak_trial_clear(&best);
-    AK_DO(status);
+    AK_DO(is_placed(&best, err));
+    AK_DO(best_of(&object, archive, &best, err));
     ak_json_print(out, object, true);
     ak_buf_putc(out, '\n');
-    json_decref(object);
     return AK_OK;
 }
 

@@ -4,8 +4,6 @@
  */
 #include "formats/format.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "archive/store.h"
 #include "base/alloc.h"
@@ -39,7 +37,7 @@ static ak_status read_row(bool *found, source *out, ak_archive *archive, sqlite3
 static ak_status find_source(source *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     bool found = false;
     const char *const texts[] = {filter->kernel, filter->implementation, filter->device,
                                  filter->dtype,  filter->choices,        filter->environment,
@@ -64,7 +62,6 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
                          "KERNEL --sizes ...`",
                          ak_archive_path(archive));
     }
-    (void)sqlite3_finalize(rows);
     return status;
 }
 
@@ -89,18 +86,17 @@ static bool copy_member(json_t *to, const char *as, const json_t *from, const ch
 
 static ak_status size_entry(json_t **out, const json_t *one, const json_t *table, ak_error *err)
 {
-    json_t *size = NULL, *object = json_object();
+    json_auto_t *size = NULL, *object = json_object();
     const char *text = ak_json_text_or_null(one, "size");
-    ak_status status = AK_OK;
-    AK_TRY(text == NULL ? ak_fail(err, AK_CORRUPT,
-                                  "the archived result of 'tune --sizes' is damaged "
-                                  "(an entry has no size): tune again")
-                        : ak_config_text_to_json(&size, text, "result: size", err));
+    AK_DO(text == NULL ? ak_fail(err, AK_CORRUPT,
+                                 "the archived result of 'tune --sizes' is damaged "
+                                 "(an entry has no size): tune again")
+                       : ak_config_text_to_json(&size, text, "result: size", err));
     json_int_t at = place_in(table, json_object_get(one, "config"));
     if (at < 0) {
-        AK_TRY(ak_fail(err, AK_CORRUPT,
+        return ak_fail(err, AK_CORRUPT,
                        "the archived result of 'tune --sizes' is damaged (a size has no "
-                       "configuration): tune again"));
+                       "configuration): tune again");
     }
     bool good = object != NULL && json_object_set(object, "size", size) == 0 &&
                 ak_json_set(object, "config", json_integer(at)) &&
@@ -109,12 +105,9 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
                 copy_member(object, "loss_verdict", one, "loss_verdict") &&
                 copy_member(object, "best_ms", one, "ms") &&
                 copy_member(object, "best_ci_ms", one, "ci_ms");
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     *out = json_incref(object);
-out:
-    json_decref(size);
-    json_decref(object);
-    return status;
+    return AK_OK;
 }
 
 /* Fails if a later check has found the configuration of an entry wrong at the size of the entry. */
@@ -160,45 +153,34 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
 {
     char now[AK_CLOCK_UTC_BYTES];
     const json_t *table = json_object_get(from->result, "table");
-    json_t *object = json_object(), *configs = json_array(), *sizes = json_array();
-    json_t *choices = NULL, *environment = NULL, *loss = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(object == NULL || configs == NULL || sizes == NULL || loss == NULL
-               ? ak_fail_memory(err)
-               : lists_of(configs, sizes, archive, from, err));
-    AK_TRY(ak_config_text_to_json(&choices, from->run.choices, "choices", err));
-    AK_TRY(ak_format_environment(&environment, archive, from->run.environment, err));
+    json_auto_t *object = json_object(), *configs = json_array(), *sizes = json_array();
+    json_auto_t *choices = NULL, *environment = NULL, *loss = json_object();
+    AK_DO(object == NULL || configs == NULL || sizes == NULL || loss == NULL
+              ? ak_fail_memory(err)
+              : lists_of(configs, sizes, archive, from, err));
+    AK_DO(ak_config_text_to_json(&choices, from->run.choices, "choices", err));
+    AK_DO(ak_format_environment(&environment, archive, from->run.environment, err));
     ak_clock_utc(now);
-    bool good = copy_member(loss, "geomean", table, "geomean") &&
-                copy_member(loss, "worst", table, "worst") &&
-                copy_member(loss, "worst_size", table, "worst_size") &&
-                copy_member(loss, "undecided", table, "undecided") &&
-                ak_json_set(object, "schema", json_integer(1)) &&
-                ak_json_set_text(object, "kind", "dispatch") &&
-                ak_json_set_text(object, "kernel", kernel) &&
-                ak_json_set_text(object, "implementation", from->run.implementation) &&
-                ak_json_set_text(object, "device", from->run.device) &&
-                ak_json_set_text(object, "dtype", from->run.dtype) &&
-                json_object_set(object, "choices", choices) == 0 &&
-                json_object_set(object, "configs", configs) == 0 &&
-                json_object_set(object, "sizes", sizes) == 0 &&
-                copy_member(object, "method", table, "method") &&
-                json_object_set(object, "loss", loss) == 0 &&
-                copy_member(object, "warnings", from->result, "warnings") &&
-                json_object_set(object, "environment", environment) == 0 &&
-                ak_json_set_text(object, "run", from->run.id) &&
-                ak_json_set_text(object, "created", now) &&
-                ak_json_set_text(object, "autokernel", AK_VERSION);
-    AK_TRY(ak_stored(good, err));
+    bool good =
+        copy_member(loss, "geomean", table, "geomean") &&
+        copy_member(loss, "worst", table, "worst") &&
+        copy_member(loss, "worst_size", table, "worst_size") &&
+        copy_member(loss, "undecided", table, "undecided") &&
+        ak_json_set(object, "schema", json_integer(1)) &&
+        ak_json_set_texts(object, "kind", "dispatch", "kernel", kernel, "implementation",
+                          from->run.implementation, "device", from->run.device, "dtype",
+                          from->run.dtype) &&
+        json_object_set(object, "choices", choices) == 0 &&
+        json_object_set(object, "configs", configs) == 0 &&
+        json_object_set(object, "sizes", sizes) == 0 &&
+        copy_member(object, "method", table, "method") &&
+        json_object_set(object, "loss", loss) == 0 &&
+        copy_member(object, "warnings", from->result, "warnings") &&
+        json_object_set(object, "environment", environment) == 0 &&
+        ak_json_set_texts(object, "run", from->run.id, "created", now, "autokernel", AK_VERSION);
+    AK_DO(ak_stored(good, err));
     *out = json_incref(object);
-out:
-    json_decref(loss);
-    json_decref(environment);
-    json_decref(choices);
-    json_decref(sizes);
-    json_decref(configs);
-    json_decref(object);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,

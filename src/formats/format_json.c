@@ -34,26 +34,23 @@ out:
 static ak_status read_one(ak_trial *trial, const json_t *entry, const void *context,
                           const char *where, ak_error *err)
 {
-    json_t *own = json_copy((json_t *)(uintptr_t)entry);
+    json_auto_t *own = json_copy((json_t *)(uintptr_t)entry);
     (void)context;
     AK_DO(ak_made(own, err));
     (void)json_object_del(own, "finish");
     (void)json_object_del(own, "finishes");
-    ak_status status = ak_trial_from_json(trial, own, where, err);
-    json_decref(own);
-    return status;
+    return ak_trial_from_json(trial, own, where, err);
 }
 
 static ak_status read_json(ak_import *import, const char *text, size_t length, const char *path,
                            ak_error *err)
 {
-    json_t *array;
+    json_auto_t *array = NULL;
     AK_DO(ak_json_parse(&array, text, length, path, err));
     ak_status status =
         json_is_array(array)
             ? ak_import_each(import, array, &(ak_entries){path, "trial", read_one, NULL, true}, err)
             : ak_fail(err, AK_INVALID, "%s must be an array of trials", path);
-    json_decref(array);
     return status;
 }
 

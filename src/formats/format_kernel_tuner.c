@@ -43,7 +43,8 @@ static const char *objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const cache_w
 /* Converts "M=1024,N=512" to [1024, 512]. */
 static json_t *problem_size(const char *size)
 {
-    json_t *object, *array = json_array();
+    json_auto_t *object = NULL;
+    json_t *array = json_array();
     if (array == NULL || ak_config_text_to_json(&object, size, "size", NULL) != AK_OK) {
         json_decref(array);
         return NULL;
@@ -54,7 +55,6 @@ static json_t *problem_size(const char *size)
     json_object_foreach(object, key, value) {
         good = good && json_array_append(array, value) == 0;
     }
-    json_decref(object);
     return ak_json_whole(array, good);
 }
 

@@ -113,8 +113,7 @@ static json_t *resolved(json_t *read, const json_t *expression, const ak_task *t
     } else {
         ak_json_print(&text, expression, false);
     }
-    json_t *result = ak_buf_status(&text, NULL) == AK_OK ? json_string(text.data) : NULL;
-    return result;
+    return ak_buf_status(&text, NULL) == AK_OK ? json_string(text.data) : NULL;
 }
 
 /* ---- ConfigurationSpace ---------------------------------------------------------------------- */
@@ -154,7 +153,8 @@ static json_t *parameter_of(const ak_parameter *parameter)
    that is left out is true, because the space would be empty otherwise. */
 static bool add_condition(json_t *list, const ak_task *task, size_t index)
 {
-    json_t *read = json_object(), *names = json_array(), *value;
+    json_auto_t *read = json_object(), *names = json_array();
+    json_t *value;
     json_auto_t *source = json_string(ak_space_condition(task->space, index));
     json_auto_t *object = json_object();
     json_auto_t *text = read == NULL || source == NULL ? NULL : resolved(read, source, task);
@@ -164,13 +164,10 @@ static bool add_condition(json_t *list, const ak_task *task, size_t index)
         good = good && ak_json_append(names, json_string(name));
     }
     bool wanted = json_object_size(read) > 0;
-    good = good && ak_json_set(object, "Parameters", json_incref(names)) &&
+    return good && ak_json_set(object, "Parameters", json_incref(names)) &&
            ak_json_set(object, "Expression", json_incref(text)) &&
            ak_json_set_text(object, "Description", ak_space_condition_reason(task->space, index)) &&
            (!wanted || json_array_append(list, object) == 0);
-    json_decref(read);
-    json_decref(names);
-    return good;
 }
 
 static json_t *space_of(const ak_task *task)
@@ -196,14 +193,13 @@ static json_t *extents_of(const ak_task *task, const char *key, const char *fall
 {
     static const char *const axes[] = {"X", "Y", "Z"};
     const json_t *list = json_object_get(task->implementation->launch, key);
-    json_t *object = json_object(), *read = json_object(), *one = json_string(fallback);
+    json_t *object = json_object();
+    json_auto_t *read = json_object(), *one = json_string(fallback);
     bool good = object != NULL && read != NULL && one != NULL;
     for (size_t i = 0; i < 3 && good && (i == 0 || i < json_array_size(list)); i++) {
         const json_t *from = json_array_size(list) == 0 ? one : json_array_get(list, i);
         good = ak_json_set(object, axes[i], resolved(read, from, task));
     }
-    json_decref(read);
-    json_decref(one);
     return ak_json_whole(object, good);
 }
 

@@ -18,9 +18,7 @@ typedef struct entries {
 
 static void entries_clear(entries *all)
 {
-    for (size_t i = 0; i < all->count; i++) {
-        ak_trial_clear(&all->list[i]);
-    }
+    AK_CLEAR_EACH(ak_trial_clear, all->list, all->count);
     ak_free(all->list);
 }
 
@@ -102,7 +100,8 @@ static void put_value(ak_buf *out, const json_t *value)
 static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
 {
     static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
-    json_t *values = NULL, *value;
+    json_auto_t *values = NULL;
+    json_t *value;
     const char *name;
     bool first = true;
     AK_DO(ak_config_text_to_json(&values, config, "configuration", err));
@@ -125,7 +124,6 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
         }
     }
     ak_buf_puts(out, ")");
-    json_decref(values);
     return ak_buf_status(out, err);
 }
 
@@ -170,19 +168,18 @@ static ak_status put_key(ak_buf *out, const ak_trial *trial, ak_error *err)
 static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                               ak_error *err)
 {
-    entries all = {.list = NULL}, tasks = {.list = NULL};
+    AK_AT_END(entries_clear) entries all = {.list = NULL}, tasks = {.list = NULL};
     size_t written = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_archive_take(archive, filter, collect, &tasks, err));
+    AK_DO(ak_archive_take(archive, filter, collect, &tasks, err));
     for (size_t i = 0; i < tasks.count; i++) {
-        AK_TRY(add_best(&all, archive, filter, &tasks.list[i], err));
+        AK_DO(add_best(&all, archive, filter, &tasks.list[i], err));
     }
     if (all.count == 0) {
-        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+        return ak_fail(err, AK_NOT_FOUND,
                        "%s: no trial of a Triton implementation matches%s; tune one first "
                        "(docs/howto-triton.md)",
                        ak_archive_path(archive),
-                       tasks.count > 0 ? " that no later check refuted" : ""));
+                       tasks.count > 0 ? " that no later check refuted" : "");
     }
     ak_buf_puts(out, "# Written by autokernel " AK_VERSION " from measurements of ");
     ak_code_comment(out, filter->kernel == NULL ? "several kernels" : filter->kernel);
@@ -192,7 +189,7 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
     for (size_t i = 0; i < all.count; i++) {
         if (number_of(&all, i) == written) {
             ak_buf_puts(out, "    ");
-            AK_TRY(put_config(out, all.list[i].config, err));
+            AK_DO(put_config(out, all.list[i].config, err));
             ak_buf_puts(out, ",\n");
             written++;
         }
@@ -201,7 +198,7 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
                      "BY_SIZE = {\n");
     for (size_t i = 0; i < all.count; i++) {
         ak_buf_puts(out, "    ");
-        AK_TRY(put_key(out, &all.list[i], err));
+        AK_DO(put_key(out, &all.list[i], err));
         ak_buf_print(out, ": CONFIGS[%zu],  # ", number_of(&all, i));
         ak_code_comment(out, ak_or_empty(all.list[i].size));
         ak_buf_puts(out, ", ");
@@ -209,11 +206,7 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
         ak_buf_puts(out, "\n");
     }
     ak_buf_puts(out, "}\n");
-    AK_TRY(ak_buf_status(out, err));
-out:
-    entries_clear(&all);
-    entries_clear(&tasks);
-    return status;
+    return ak_buf_status(out, err);
 }
 
 const ak_format_ops ak_format_triton = {

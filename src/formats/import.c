@@ -146,8 +146,7 @@ static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
 static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
 {
     json_auto_t *config = NULL;
-    AK_DO(ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err));
-    return AK_OK;
+    return ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err);
 }
 
 const char **ak_import_left_out(ak_import *import)
@@ -210,21 +209,19 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
 static ak_status add_entry(ak_import *import, const json_t *entry, const ak_entries *entries,
                            const char *where, ak_error *err)
 {
-    ak_trial trial = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
     if (json_is_object(run)) { /* a run that waited for the archive (archive/waiting.c) */
-        status = ak_store_import_run(import->archive, run, err);
-        return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", where);
+        return ak_store_import_run(import->archive, run, err) == AK_OK
+                   ? AK_OK
+                   : ak_fail_within(err, "%s", where);
     }
-    AK_TRY(entries->read(&trial, entry, entries->context, where, err));
-    AK_TRY(ak_import_add(import, &trial, where, err));
+    AK_DO(entries->read(&trial, entry, entries->context, where, err));
+    AK_DO(ak_import_add(import, &trial, where, err));
     if (entries->finish) {
-        AK_TRY(ak_finishes_import(import->archive, &trial, entry, where, err));
+        AK_DO(ak_finishes_import(import->archive, &trial, entry, where, err));
     }
-out:
-    ak_trial_clear(&trial);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries *entries,

@@ -50,7 +50,7 @@ static ak_status look(void *context, const ak_trial *trial, ak_error *err)
 static ak_status take(void *context, const ak_trial *trial, ak_error *err)
 {
     reader *r = context;
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     char where[512];
     if (!is_of(r, trial) ||
         (trial->status == AK_TRIAL_OK && ak_map_get(NULL, r->refuted, trial->config))) {
@@ -66,9 +66,7 @@ static ak_status take(void *context, const ak_trial *trial, ak_error *err)
                                     (double)trial->check_ns) /
                                    1e9};
     AK_DO(ak_config_text_to_json(&config, trial->config, where, err));
-    ak_status status = ak_draft_add(r->draft, config, &record, where, err);
-    json_decref(config);
-    return status;
+    return ak_draft_add(r->draft, config, &record, where, err);
 }
 
 ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err)

@@ -6,8 +6,6 @@
  */
 #include "formats/draft.h"
 
-#include <string.h>
-
 static const char *const spent[] = {"TotalDuration", "TotalOverhead", NULL};
 
 static const struct {
@@ -48,25 +46,23 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
 /* Converts [{"Name": "X", "Value": 1}] to {"X": 1}. */
 static ak_status take_config(json_t **out, const json_t *result, const char *where, ak_error *err)
 {
-    json_t *list = NULL, *config = json_object();
-    ak_status status = AK_OK;
-    AK_TRY(config == NULL ? ak_fail_memory(err)
-                          : ak_json_array(&list, result, "Configuration", where, err));
+    json_t *list = NULL;
+    json_auto_t *config = json_object();
+    AK_DO(config == NULL ? ak_fail_memory(err)
+                         : ak_json_array(&list, result, "Configuration", where, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
         const char *name = ak_json_text_or_null(pair, "Name");
         json_t *value = json_object_get(pair, "Value");
         if (name == NULL || value == NULL) {
-            AK_TRY(ak_fail(err, AK_INVALID,
-                           "%s: \"Configuration\" must hold objects with Name and Value", where));
+            return ak_fail(err, AK_INVALID,
+                           "%s: \"Configuration\" must hold objects with Name and Value", where);
         } else if (!ak_json_set(config, name, json_incref(value))) {
-            AK_TRY(ak_fail_memory(err));
+            return ak_fail_memory(err);
         }
     }
     *out = json_incref(config);
-out:
-    json_decref(config);
-    return status;
+    return AK_OK;
 }
 
 static ak_status take_result(ak_record *record, const json_t *result, double ms, const char *where,
@@ -88,15 +84,13 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
         char where[512];
-        json_t *config = NULL;
+        json_auto_t *config = NULL;
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
         AK_DO(json_is_object(result) ? take_result(&record, result, ms, where, err)
                                      : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(take_config(&config, result, where, err));
-        ak_status status = ak_draft_add(draft, config, &record, where, err);
-        json_decref(config);
-        AK_DO(status);
+        AK_DO(ak_draft_add(draft, config, &record, where, err));
     }
     return AK_OK;
 }

@@ -34,7 +34,7 @@ static ak_status refuse(const char *path, ak_error *err)
 static ak_status read_json(ak_draft *draft, const char *text, size_t length, const char *path,
                            ak_error *err)
 {
-    json_t *file = NULL;
+    json_auto_t *file = NULL;
     if (strlen(text) != length) {
         return ak_fail(
             err, AK_INVALID,
@@ -51,9 +51,7 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
     while (*format != NULL && !ak_format_has_mark(file, &(*format)->mark)) {
         format++;
     }
-    ak_status status = *format != NULL ? (*format)->read(draft, file, err) : refuse(path, err);
-    json_decref(file);
-    return status;
+    return *format != NULL ? (*format)->read(draft, file, err) : refuse(path, err);
 }
 
 static ak_status read_file(ak_draft *draft, const char *path, ak_error *err)
@@ -93,7 +91,7 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, const c
     const char *text = stated ? recording->stated_rank : ak_json_text_or_null(space, "Rank");
     const char *const *names;
     char place[320];
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     if (text == NULL) {
         return AK_OK;
     }
@@ -106,7 +104,6 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, const c
         known += ak_space_parameter_find(&parameter, recording->space, names[i]) ||
                  ak_scope_get(&value, recording->constants, names[i]);
     }
-    ak_expr_free(expr);
     return known == count ? ak_copy_text(&recording->rank, text, err) : AK_OK;
 }
 

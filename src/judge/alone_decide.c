@@ -1,4 +1,3 @@
-/* alone_decide.c: see alone.h. */
 #include "judge/alone.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* cold.c: see cold.h. */
 #include "judge/cold.h"
 
 #include "measure/timer.h"

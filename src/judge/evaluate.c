@@ -1,4 +1,3 @@
-/* evaluate.c: see evaluate.h. */
 #include "judge/evaluate.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* loaded.c: see loaded.h. */
 #include "judge/loaded.h"
 
 #include <assert.h>

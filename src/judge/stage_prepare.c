@@ -133,9 +133,7 @@ static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_e
             status = ak_compare_selftest(problem->name, &named, &with, &given, err);
         }
     }
-    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        ak_free(before[i]);
-    }
+    AK_END_EACH(ak_free, before, AK_ARGUMENTS_MAX);
     return status;
 }
 

@@ -1,4 +1,3 @@
-/* stage_rows.c: see stage_rows.h. */
 #include "judge/stage_rows.h"
 
 #include <math.h>

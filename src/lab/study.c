@@ -1,4 +1,3 @@
-/* study.c: see study.h. */
 #include "lab/study.h"
 
 #include <math.h>
@@ -394,13 +393,11 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
 /* Returns the warning of a busy machine, if it was, in a list. */
 static json_t *warnings_json(const ak_study *study, ak_error *err)
 {
-    ak_warnings warnings = {0};
+    AK_AT_END(ak_warnings_free) ak_warnings warnings = {0};
     const ak_noise noise = {.pressure_before = study->pressure, .pressure = -1};
     ak_status status = ak_warn_trials(&warnings, &noise, err);
-    json_t *list =
-        status == AK_OK ? ak_json_texts((const char *const *)warnings.texts, warnings.count) : NULL;
-    ak_warnings_free(&warnings);
-    return list;
+    return status == AK_OK ? ak_json_texts((const char *const *)warnings.texts, warnings.count)
+                           : NULL;
 }
 
 ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)

@@ -125,29 +125,24 @@ static ak_status live_run(live *l, const ak_study_arm *arm, ak_study_run *run, a
 ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
                         const ak_study_options *options, ak_error *err)
 {
-    ak_study study;
+    AK_AT_END(ak_study_close) ak_study study = {0};
     live l = {.study = &study, .task = task, .archive = archive};
     AK_DO(ak_study_open(&study, options, err));
     study.kernel = task->problem->name;
     study.device = task->device;
     study.size = task->size_text;
-    ak_recording *recording = NULL;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
     if (task->recorded) {
-        AK_TRY(ak_recording_open(&recording, ak_sim_path(task->opens), err));
+        AK_DO(ak_recording_open(&recording, ak_sim_path(task->opens), err));
         study.optimum = ak_recording_least_time(recording);
     }
     /* The arms take turns seed by seed, so that a slow phase of the machine affects all of them. */
     for (size_t i = 0; i < study.options.seeds; i++) {
         for (size_t a = 0; a < study.arm_count; a++) {
             ak_study_run *run = &study.arms[a].runs[i];
-            AK_TRY(live_run(&l, &study.arms[a], run, err));
+            AK_DO(live_run(&l, &study.arms[a], run, err));
             ak_study_announce(&study, &study.arms[a], run);
         }
     }
-    AK_TRY(ak_study_json(out_json, &study, err));
-out:
-    ak_recording_close(recording);
-    ak_study_close(&study);
-    return status;
+    return ak_study_json(out_json, &study, err);
 }

@@ -192,43 +192,37 @@ static ak_status replay_all(const replayed *all, ak_error *err)
 ak_status ak_study_recording(char **out_json, const ak_recording *recording,
                              const ak_study_options *options, ak_error *err)
 {
-    ak_study study;
+    AK_AT_END(ak_study_close) ak_study study = {0};
     ak_model model = {0};
-    ak_llm *llm = NULL;
-    ak_like *like = NULL;
+    AK_AT_END(ak_llm_close_at) ak_llm *llm = NULL;
+    AK_AT_END(ak_like_free_at) ak_like *like = NULL;
     AK_DO(ak_study_open(&study, options, err));
     study.kernel = recording->kernel;
     study.device = recording->device;
     study.size = recording->size;
     study.optimum = ak_recording_least_time(recording);
-    ak_status status = AK_OK;
     if (options->llm != NULL) {
         ak_llm_options client = *options->llm;
         client.cancel = options->cancel;
         client.notice = waiting;
         client.warning = overspent;
         client.notice_context = &study;
-        AK_TRY(ak_share_parse(&study.share, client.share, err));
-        AK_TRY(ak_llm_open(&llm, &client, NULL, err));
+        AK_DO(ak_share_parse(&study.share, client.share, err));
+        AK_DO(ak_llm_open(&llm, &client, NULL, err));
     }
     if (llm != NULL) {
         ak_model_llm(&model, llm);
-        AK_TRY(ak_study_model(&study, model.name, err));
+        AK_DO(ak_study_model(&study, model.name, err));
     }
     if (options->like_count > 0) {
-        AK_TRY(
+        AK_DO(
             ak_like_open(&like, recording, options->like, options->like_count, options->seed, err));
-        AK_TRY(ak_copy_text(&study.like, ak_like_said(like), err));
+        AK_DO(ak_copy_text(&study.like, ak_like_said(like), err));
     }
     const replayed all = {.study = &study,
                           .recording = recording,
                           .model = llm == NULL ? NULL : &model,
                           .like = like};
-    AK_TRY(replay_all(&all, err));
-    AK_TRY(ak_study_json(out_json, &study, err));
-out:
-    ak_llm_close(llm);
-    ak_like_free(like);
-    ak_study_close(&study);
-    return status;
+    AK_DO(replay_all(&all, err));
+    return ak_study_json(out_json, &study, err);
 }

@@ -1,4 +1,3 @@
-/* launcher.c: see launcher.h. */
 #include "launcher/launcher.h"
 
 #include <string.h>
@@ -54,9 +53,8 @@ static ak_status add_quoted(ak_words *words, const char *word, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4 * AK_LAUNCHER_MAX);
     ak_shell_quote(&text, word);
-    ak_status status = ak_buf_status(&text, err);
-    status = status == AK_OK ? ak_words_add(words, text.data, err) : status;
-    return status;
+    AK_DO(ak_buf_status(&text, err));
+    return ak_words_add(words, text.data, err);
 }
 
 /* ---- seats ----------------------------------------------------------------------------------- */

@@ -65,7 +65,8 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     const ak_llm_chat *chat = request->chat;
     AK_FREED char *system = NULL;
     AK_DO(ak_system_text(&system, request, err));
-    json_t *body = json_object(), *config = output_config(request);
+    json_t *body = json_object();
+    json_auto_t *config = output_config(request);
     bool thinking_on =
         thinks(request) &&
         (ak_can(request, AK_ABILITY_ADAPTIVE) ||
@@ -80,7 +81,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (good && ak_can(request, AK_ABILITY_STREAM)) {
         good = ak_json_set(body, "stream", json_true());
     }
-    json_decref(config);
     return ak_json_give(out, body, good, err);
 }
 

@@ -122,6 +122,8 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
     }
     for (unsigned i = 0; i < AK_ABILITY_COUNT && !changed; i++) {
         unsigned bit = 1u << i;
+        /* An ability that was not sent cannot be what was refused; but of the two names of the
+           limit of tokens one is always sent. */
         bool on = (sent->abilities.set & bit) != 0 || bit == AK_ABILITY_COMPLETION_TOKENS;
         bool fresh = (llm->corrected & bit) == 0;
         if ((attempt->ability & bit) != 0 && on && fresh) {

@@ -110,7 +110,7 @@ static ak_status on_event(void *context, const char *event, const char *data, si
                           ak_error *err)
 {
     exchange *x = context;
-    json_t *value = NULL;
+    json_auto_t *value = NULL;
     if (x->last) {
         return AK_OK;
     }
@@ -124,7 +124,6 @@ static ak_status on_event(void *context, const char *event, const char *data, si
         return AK_OK;
     }
     x->provider->delta(&x->reply, event, value);
-    json_decref(value);
     return end_if_enough(x, err);
 }
 
@@ -214,17 +213,17 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
     const char *headers[HEADERS_MAX] = {"Content-Type: application/json",
                                         "User-Agent: autokernel/" AK_VERSION};
     size_t count = 2;
-    char *body = NULL, *key = NULL;
-    json_t *value = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(x->provider->request(&value, request, err));
-    AK_TRY(ak_json_text(&body, value, err));
+    AK_FREED char *body = NULL;
+    AK_AT_END(ak_key_free_at) char *key = NULL;
+    json_auto_t *value = NULL;
+    AK_DO(x->provider->request(&value, request, err));
+    AK_DO(ak_json_text(&body, value, err));
     for (size_t i = 0; i < AK_PROVIDER_HEADERS_MAX && x->provider->headers[i] != NULL; i++) {
         headers[count++] = x->provider->headers[i];
     }
     if (llm->key != NULL) {
         size_t bytes = strlen(x->provider->key_header) + strlen(llm->key) + 1;
-        AK_TRY(AK_NEW(key, bytes, err));
+        AK_DO(AK_NEW(key, bytes, err));
         (void)snprintf(key, bytes, "%s%s", x->provider->key_header, llm->key);
         headers[count++] = key;
     }
@@ -243,11 +242,7 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
     ak_http_post(out, &job);
     ak_key_redact(out->text, llm->key);
     ak_key_redact(out->request_id, llm->key);
-out:
-    json_decref(value);
-    ak_key_free(key);
-    ak_free(body);
-    return status;
+    return AK_OK;
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -329,7 +324,7 @@ static void judge_page(ak_attempt *out, const exchange *x)
 
 static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *http, ak_error *err)
 {
-    json_t *body = NULL;
+    json_auto_t *body = NULL;
     char text[120];
     if (x->too_long) {
         (void)snprintf(text, sizeof text, "the reply is larger than %u bytes",
@@ -352,7 +347,6 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
         return AK_OK;
     }
     x->provider->reply(&x->reply, body);
-    json_decref(body);
     return AK_OK;
 }
 

@@ -318,7 +318,7 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
 {
     ak_value value;
     AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(brief->constants);
-    ak_arena *arena = ak_arena_new();
+    AK_AT_END(ak_arena_free_at) ak_arena *arena = ak_arena_new();
     bool good = scope != NULL && arena != NULL &&
                 ak_config_scope(scope, brief->space, config, NULL) == AK_OK &&
                 ak_expr_eval(&value, derived->expr, scope, arena, NULL) == AK_OK;
@@ -337,7 +337,6 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
         (void)ak_number_print(out, bytes, "%.6g%s%.40s", number, derived->unit[0] == 0 ? "" : " ",
                               derived->unit);
     }
-    ak_arena_free(arena);
 }
 
 /* ---- environment ----------------------------------------------------------------------------- */

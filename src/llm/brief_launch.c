@@ -69,6 +69,7 @@ bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *c
     const json_t *launch =
         json_object_get(json_object_get(brief->definition, "KernelSpecification"), "Launch");
     launch = json_is_array(launch) ? json_array_get(launch, json_array_size(launch) - 1) : launch;
+    AK_AT_END(ak_scope_free_at)
     ak_scope *scope = launch == NULL ? NULL : ak_scope_new(brief->constants);
     double sms = scope == NULL ? 0 : fact_of(scope, "sm_count");
     *out = (ak_filling){.resident = BLOCKS_SM, .limit = "the number of blocks"};
@@ -91,6 +92,5 @@ bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *c
         out->at_once = out->resident * sms;
     }
     out->over = good && out->resident < 1 ? out->limit : NULL;
-    ak_scope_free(scope);
     return good && out->resident > 0;
 }

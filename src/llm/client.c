@@ -306,26 +306,20 @@ ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_
         return ak_fail(err, AK_INVALID,
                        "no language model is named; give one, such as --llm openai:gpt-5");
     }
-    ak_llm *llm;
+    AK_AT_END(ak_llm_close_at) ak_llm *llm = NULL;
     AK_DO(AK_NEW(llm, 1, err));
     (void)pthread_mutex_init(&llm->lock, NULL);
     if (seam != NULL) {
         llm->seam = *seam;
     }
-    ak_status status = AK_OK;
-    AK_TRY(take_effort(llm, options->effort, err));
-    AK_TRY(take_tape(llm, options, err));
-    AK_TRY(take_numbers(llm, options, err));
-    AK_TRY(take_price(llm, options, err));
+    AK_DO(take_effort(llm, options->effort, err));
+    AK_DO(take_tape(llm, options, err));
+    AK_DO(take_numbers(llm, options, err));
+    AK_DO(take_price(llm, options, err));
     if (!ak_llm_replays(llm)) {
-        AK_TRY(prepare_sending(llm, options, err));
+        AK_DO(prepare_sending(llm, options, err));
     }
-out:
-    if (status != AK_OK) {
-        ak_llm_close(llm);
-        return status;
-    }
-    *out = llm;
+    AK_GIVE(out, llm);
     return AK_OK;
 }
 

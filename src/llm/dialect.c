@@ -1,4 +1,3 @@
-/* dialect.c: see dialect.h. */
 #include "llm/dialect.h"
 
 bool ak_can(const ak_request *request, unsigned ability)

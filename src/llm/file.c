@@ -164,7 +164,7 @@ static const char *why_late(const look *last)
 static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t, int64_t now_ns,
                           ak_error *err)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     size_t length = 0;
     json_auto_t *value = NULL;
     *done = false;
@@ -196,7 +196,6 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
     } else if (*done) {
         status = take(out, text, value, err);
     }
-    ak_free(text);
     return status;
 }
 

@@ -1,4 +1,3 @@
-/* key.c: see key.h. */
 #include "llm/key.h"
 
 #include <string.h>

@@ -12,6 +12,7 @@
 ak_status ak_key_read(char **out, const ak_provider *provider, const char *file, ak_error *err);
 /* Wipes and frees a key. */
 void ak_key_free(char *key);
+AK_END_AT(ak_key_free, char)
 
 /* Overwrites the key with '*', even if the text was cut off inside the key, and also whatever looks
    like another key (sk-...). `key` may be NULL. */

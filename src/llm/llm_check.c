@@ -26,15 +26,13 @@ static ak_status report(char **out, const ak_llm *llm, const ak_llm_answer *answ
     json_t *result = json_object();
     bool kept = json_is_string(json_object_get(answer->value, "word"));
     bool good =
-        ak_json_set_text(result, "provider",
-                         llm->provider == NULL ? "replay" : llm->provider->name) &&
-        ak_json_set_text(result, "model", answer->model[0] == 0 ? llm->model : answer->model) &&
-        ak_json_set_text(result, "address",
-                         llm->url[0] == 0 || answer->replayed ? NULL : llm->url) &&
-        ak_json_set_text(result, "reply", answer->text) &&
+        ak_json_set_texts(
+            result, "provider", llm->provider == NULL ? "replay" : llm->provider->name, "model",
+            answer->model[0] == 0 ? llm->model : answer->model, "address",
+            llm->url[0] == 0 || answer->replayed ? NULL : llm->url, "reply", answer->text) &&
         ak_json_set(result, "schema_kept", json_boolean(kept)) &&
-        ak_json_set_text(result, "found_in", ak_llm_found_text(answer->found)) &&
-        ak_json_set_text(result, "finish", ak_llm_finish_text(answer->finish)) &&
+        ak_json_set_texts(result, "found_in", ak_llm_found_text(answer->found), "finish",
+                          ak_llm_finish_text(answer->finish)) &&
         ak_json_set(result, "output_limit", json_integer(answer->output_tokens_max)) &&
         ak_json_set(result, "tokens", tokens_of(&answer->usage)) &&
         ak_json_set(result, "cost_usd",

@@ -1,4 +1,3 @@
-/* price.c: see price.h. */
 #include "llm/price.h"
 
 #include <string.h>

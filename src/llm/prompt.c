@@ -346,7 +346,7 @@ static void put_fixed(ak_buf *out, const ak_space *space)
    shown. */
 static bool binds(const ak_space *space, const char *condition)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     if (ak_expr_parse(&expr, condition, "condition", NULL) != AK_OK) {
         return true;
@@ -357,7 +357,6 @@ static bool binds(const ak_space *space, const char *condition)
         found = found ||
                 (ak_space_parameter_find(&p, space, names[i]) && ak_space_occurring(space, p) > 1);
     }
-    ak_expr_free(expr);
     return found;
 }
 

@@ -1,4 +1,3 @@
-/* tape.c: see tape.h. */
 #include "llm/tape.h"
 
 #include <math.h>
@@ -82,31 +81,25 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
 
 ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error *err)
 {
-    ak_tape *tape;
+    AK_AT_END(ak_tape_close_at) ak_tape *tape = NULL;
     AK_DO(AK_NEW(tape, 1, err));
     tape->recording = recording;
     tape->asked = ak_map_new();
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(tape->asked, err));
+    AK_DO(ak_made(tape->asked, err));
     if ((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
-        AK_TRY(ak_fail(err, AK_LIMIT, "the path of the tape is too long"));
+        return ak_fail(err, AK_LIMIT, "the path of the tape is too long");
     }
     if (recording) {
-        AK_TRY(ak_fs_mkdir(path, err));
+        AK_DO(ak_fs_mkdir(path, err));
     }
-    AK_TRY(ak_fs_reachable(path, err));
+    AK_DO(ak_fs_reachable(path, err));
     if (!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
-        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+        return ak_fail(err, AK_NOT_FOUND,
                        "there is no folder of recorded answers \"%s\"; --llm-record makes one",
-                       path));
+                       path);
     }
-    AK_TRY(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
-out:
-    if (status != AK_OK) {
-        ak_tape_close(tape);
-        return status;
-    }
-    *out = tape;
+    AK_DO(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
+    AK_GIVE(out, tape);
     return AK_OK;
 }
 
@@ -140,31 +133,28 @@ bool ak_tape_recording(const ak_tape *tape)
 
 json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_chat *chat)
 {
-    json_t *question = json_object(), *messages = json_array();
+    json_t *question = json_object();
+    json_auto_t *messages = json_array();
     bool good = question != NULL && messages != NULL;
     for (size_t i = 0; i < chat->message_count && good; i++) {
         const ak_llm_message *message = &chat->messages[i];
         json_t *entry = json_object();
-        good =
-            ak_json_set_text(entry, "role", message->role == AK_LLM_USER ? "user" : "assistant") &&
-            ak_json_set_text(entry, "text", message->text);
+        good = ak_json_set_texts(entry, "role", message->role == AK_LLM_USER ? "user" : "assistant",
+                                 "text", message->text);
         good = ak_json_append(messages, entry) && good;
     }
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)chat->seed);
-    good = good && ak_json_set_text(question, "model", model) &&
-           ak_json_set_text(question, "effort", effort) &&
-           ak_json_set_text(question, "system", chat->system) &&
+    good = good &&
+           ak_json_set_texts(question, "model", model, "effort", effort, "system", chat->system) &&
            ak_json_set(question, "messages", json_incref(messages)) &&
            ak_json_set(question, "schema",
                        chat->schema == NULL ? json_null() : json_deep_copy(chat->schema)) &&
            ak_json_set_text(question, "array", chat->array) &&
            ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
            /* A name is the hash of all members, and the first tapes have this one. */
-           ak_json_set_text(question, "temperature", NULL) &&
-           ak_json_set_text(question, "seed", seed) &&
+           ak_json_set_texts(question, "temperature", NULL, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
-    json_decref(messages);
     return ak_json_whole(question, good);
 }
 
@@ -175,11 +165,9 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     char *text = NULL;
     AK_DO(ak_made(question, err));
     /* The situation is not part of the name, because the words imply it and older tapes lack it. */
-    json_t *words = json_copy((json_t *)(uintptr_t)question);
+    json_auto_t *words = json_copy((json_t *)(uintptr_t)question);
     (void)json_object_del(words, "situation");
-    ak_status status = words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err);
-    json_decref(words);
-    AK_DO(status);
+    AK_DO(words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err));
     ak_hash_quick(hash, text, strlen(text));
     ak_free(text);
     size_t before = 0;
@@ -269,11 +257,10 @@ static ak_status find(found *out, ak_tape *tape, const char *name, const json_t 
                              json_array_size(tape->script));
     }
     (void)snprintf(file, sizeof file, "%s.json", name);
-    ak_status status = AK_OK;
-    json_t *document = NULL;
-    AK_TRY(ak_fs_join(out->origin, tape->path, file, err));
+    json_auto_t *document = NULL;
+    AK_DO(ak_fs_join(out->origin, tape->path, file, err));
     if (!ak_fs_is_file(out->origin) && !tape->recording) {
-        AK_TRY(reworded(out->origin, tape, question, err));
+        AK_DO(reworded(out->origin, tape, question, err));
         out->reworded = true;
     }
     if (out->origin[0] == 0 || !ak_fs_is_file(out->origin)) {
@@ -282,14 +269,12 @@ static ak_status find(found *out, ak_tape *tape, const char *name, const json_t 
                        "seed must be those of the tape",
                        tape->path, name);
     }
-    AK_TRY(ak_json_read(&document, out->origin, err));
+    AK_DO(ak_json_read(&document, out->origin, err));
     out->answer = json_incref(json_object_get(document, "answer"));
     if (!json_is_object(out->answer)) {
-        AK_TRY(ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", out->origin));
+        return ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", out->origin);
     }
-out:
-    json_decref(document);
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_usage(ak_llm_usage *out, const json_t *usage, const char *where,
@@ -379,9 +364,8 @@ static json_t *answer_json(const ak_llm_answer *answer)
     bool good =
         ak_json_set_text(object, "text", answer->text) &&
         (answer->reasoning == NULL || ak_json_set_text(object, "reasoning", answer->reasoning)) &&
-        ak_json_set_text(object, "finish", ak_llm_finish_text(answer->finish)) &&
-        ak_json_set_text(object, "model", answer->model) &&
-        ak_json_set_text(object, "request_id", answer->request_id) &&
+        ak_json_set_texts(object, "finish", ak_llm_finish_text(answer->finish), "model",
+                          answer->model, "request_id", answer->request_id) &&
         (!answer->usage.known || ak_json_set(object, "usage", usage_json(&answer->usage))) &&
         ak_json_set(object, "priced", json_boolean(answer->priced)) &&
         ak_json_set_real(object, "cost_usd", answer->cost_usd) &&

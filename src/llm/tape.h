@@ -23,6 +23,7 @@ typedef struct ak_tape ak_tape;
 /* Opens a tape. For reading, `path` must exist; for recording it is created. */
 ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error *err);
 void ak_tape_close(ak_tape *tape);
+AK_END_AT(ak_tape_close, ak_tape)
 /* Returns the recorded model, such as "openai:gpt-5", or "" if the tape names none. */
 const char *ak_tape_model(const ak_tape *tape);
 const char *ak_tape_effort(const ak_tape *tape);

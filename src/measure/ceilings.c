@@ -1,4 +1,3 @@
-/* ceilings.c: see ceilings.h. */
 #include "measure/ceilings.h"
 
 #include <string.h>

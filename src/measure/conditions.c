@@ -1,4 +1,3 @@
-/* conditions.c: see conditions.h. */
 #include "measure/conditions.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,3 @@
-/* contest.c: see contest.h. */
 #include "measure/contest.h"
 
 static bool is_known(const ak_speed *speed)

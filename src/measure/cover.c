@@ -197,6 +197,11 @@ static void settle(ak_cover *p, const chooser *x)
     }
 }
 
+static void chooser_clear(chooser *x)
+{
+    AK_FREE_ALL(x->best, x->picked, x->low, x->loss);
+}
+
 ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_t sizes, size_t k,
                           ak_error *err)
 {
@@ -205,20 +210,15 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
                        "there is nothing to choose from: %zu of %zu configurations for %zu sizes",
                        k, configs, sizes);
     }
+    AK_AT_END(chooser_clear)
     chooser x = {.configs = configs, .sizes = sizes, .k = k < configs ? k : configs};
-    ak_cover p = {0};
-    x.loss = ak_alloc(configs * sizes, sizeof *x.loss);
-    x.low = ak_alloc((x.k + 2) * sizes, sizeof *x.low);
-    x.picked = ak_alloc(x.k, sizeof *x.picked);
-    x.best = ak_alloc(x.k, sizeof *x.best);
-    p.chosen = ak_alloc(x.k, sizeof *p.chosen);
-    p.serves = ak_alloc(sizes, sizeof *p.serves);
-    ak_status status = AK_OK;
-    if (x.loss == NULL || x.low == NULL || x.picked == NULL || x.best == NULL || p.chosen == NULL ||
-        p.serves == NULL) {
-        status = ak_fail_memory(err);
-        goto out;
-    }
+    AK_AT_END(ak_cover_clear) ak_cover p = {0};
+    AK_DO(AK_NEW(x.loss, configs * sizes, err));
+    AK_DO(AK_NEW(x.low, (x.k + 2) * sizes, err));
+    AK_DO(AK_NEW(x.picked, x.k, err));
+    AK_DO(AK_NEW(x.best, x.k, err));
+    AK_DO(AK_NEW(p.chosen, x.k, err));
+    AK_DO(AK_NEW(p.serves, sizes, err));
     for (size_t s = 0; s < sizes; s++) {
         double best = fastest(ms, configs, sizes, s);
         for (size_t c = 0; c < configs; c++) {
@@ -234,20 +234,13 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
         greedy(&x);
     }
     if (!x.found) {
-        status = ak_fail(err, AK_NOT_FOUND,
-                         "no %zu of the %zu configuration%s together serve%s all %zu size%s", x.k,
-                         configs, ak_plural(configs), x.k == 1 ? "s" : "", sizes, ak_plural(sizes));
-        goto out;
+        return ak_fail(err, AK_NOT_FOUND,
+                       "no %zu of the %zu configuration%s together serve%s all %zu size%s", x.k,
+                       configs, ak_plural(configs), x.k == 1 ? "s" : "", sizes, ak_plural(sizes));
     }
     settle(&p, &x);
     ak_cover_loss(&p.loss, ms, configs, sizes, p.chosen, p.count);
-out:
-    AK_FREE_ALL(x.best, x.picked, x.low, x.loss);
-    if (status != AK_OK) {
-        ak_cover_clear(&p);
-        return status;
-    }
-    *out = p;
+    AK_GIVE(out, p);
     return AK_OK;
 }
 

@@ -1,4 +1,3 @@
-/* overlap.c: see overlap.h. */
 #include "measure/overlap.h"
 
 #include <stddef.h>

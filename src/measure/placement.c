@@ -1,4 +1,3 @@
-/* placement.c: see placement.h. */
 #include "measure/placement.h"
 
 #include <math.h>

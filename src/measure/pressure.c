@@ -1,4 +1,3 @@
-/* pressure.c: see pressure.h. */
 #include "measure/pressure.h"
 
 #include <stdlib.h>

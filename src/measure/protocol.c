@@ -1,4 +1,3 @@
-/* protocol.c: see protocol.h. */
 #include "measure/protocol.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* verdict.c: see verdict.h. */
 #include "measure/verdict.h"
 
 #include <math.h>
@@ -126,7 +125,7 @@ bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *deno
                .disturbed = disturbed,
                .count = count,
                .group = group == 0 || count < GROUPS_MIN * group ? 1 : group};
-    double *values = ak_alloc(2 * count + 1, sizeof *values);
+    AK_FREED double *values = ak_alloc(2 * count + 1, sizeof *values);
     ak_stats_of(out, NULL, 0); /* NaN */
     if (values == NULL) {
         return false;
@@ -141,7 +140,6 @@ bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *deno
     if (found > 1) {
         describe(out, values, found);
     }
-    ak_free(values);
     return clean;
 }
 

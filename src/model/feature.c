@@ -1,4 +1,3 @@
-/* feature.c: see feature.h. */
 #include "model/feature.h"
 
 #include <stdlib.h>
@@ -37,7 +36,7 @@ static int compare_numbers(const void *a, const void *b)
 
 static ak_status rank_values(ak_column *column, const ak_parameter *parameter, ak_error *err)
 {
-    numbered *order;
+    AK_FREED numbered *order = NULL;
     AK_DO(AK_NEW(order, parameter->value_count, err));
     for (size_t i = 0; i < parameter->value_count; i++) {
         order[i] = (numbered){number_of(&parameter->values[i]), i};
@@ -49,7 +48,6 @@ static ak_status rank_values(ak_column *column, const ak_parameter *parameter, a
         column->level[order[i].index] = rank;
     }
     column->levels = (size_t)rank + 1;
-    ak_free(order);
     return AK_OK;
 }
 

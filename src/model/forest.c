@@ -303,18 +303,14 @@ static ak_status open_builder(builder *b, ak_error *err)
         forest->ordered[c] = features->column[c].ordered;
         widest = features->column[c].levels > widest ? features->column[c].levels : widest;
     }
-    forest->root = ak_alloc(b->options->trees, sizeof *forest->root);
-    b->order = ak_alloc(b->data->count, sizeof *b->order);
-    b->sum = ak_alloc(widest, sizeof *b->sum);
-    b->hits = ak_alloc(widest, sizeof *b->hits);
-    b->tasks = ak_alloc(AK_FOREST_DEPTH_MAX + 1, sizeof *b->tasks);
-    b->seen = ak_alloc(b->data->count, sizeof *b->seen);
-    b->opinions = ak_alloc(b->data->count, sizeof *b->opinions);
-    b->asked = ak_alloc(b->data->count, sizeof *b->asked);
-    bool complete = b->seen != NULL && b->opinions != NULL && b->asked != NULL &&
-                    forest->root != NULL && b->order != NULL && b->sum != NULL && b->hits != NULL &&
-                    b->tasks != NULL;
-    return ak_stored(complete, err);
+    AK_DO(AK_NEW(forest->root, b->options->trees, err));
+    AK_DO(AK_NEW(b->order, b->data->count, err));
+    AK_DO(AK_NEW(b->sum, widest, err));
+    AK_DO(AK_NEW(b->hits, widest, err));
+    AK_DO(AK_NEW(b->tasks, AK_FOREST_DEPTH_MAX + 1, err));
+    AK_DO(AK_NEW(b->seen, b->data->count, err));
+    AK_DO(AK_NEW(b->opinions, b->data->count, err));
+    return AK_NEW(b->asked, b->data->count, err);
 }
 
 ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,

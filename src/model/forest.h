@@ -69,6 +69,7 @@ typedef struct ak_forest_options {
 ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
                         const ak_forest_options *options, ak_error *err);
 void ak_forest_free(ak_forest *forest);
+AK_END_AT(ak_forest_free, ak_forest)
 
 /* Returns the share of the variance of y that the forest explains, where a row is predicted only
    by the trees that have not seen it (Breiman's out-of-bag estimate): 1 is all of it, 0 or less is

@@ -1,4 +1,3 @@
-/* headers.c: see headers.h. */
 #include "problem/headers.h"
 
 #include <string.h>

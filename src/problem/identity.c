@@ -1,4 +1,3 @@
-/* identity.c: see identity.h. */
 #include "problem/identity.h"
 
 #include <string.h>
@@ -47,7 +46,8 @@ static int by_name(const void *a, const void *b)
 static json_t *copy_object(canon *c, const json_t *object, const char *place, int depth)
 {
     char below[PLACE_MAX];
-    const char *key, **keys = ak_alloc(json_object_size(object) + 1, sizeof *keys);
+    const char *key;
+    AK_FREED const char **keys = ak_alloc(json_object_size(object) + 1, sizeof *keys);
     json_t *out = json_object(), *value;
     size_t count = 0;
     c->lost = c->lost || keys == NULL || out == NULL;
@@ -67,7 +67,6 @@ static json_t *copy_object(canon *c, const json_t *object, const char *place, in
             c->lost = !ak_json_set(out, keys[i], item) || c->lost;
         }
     }
-    ak_free(keys);
     return out;
 }
 

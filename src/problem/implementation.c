@@ -310,21 +310,20 @@ ak_status ak_implementation_check_option(const ak_implementation_spec *implement
                                          const char *option, ak_error *err)
 {
     const ak_backend_rules *rules = ak_backend_rules_find(implementation->backend);
-    const bool allowed =
-        rules == NULL || rules->allows_option == NULL || rules->allows_option(option);
-    if (!allowed && strcmp(implementation->backend, "host") == 0 &&
+    if (rules == NULL || rules->allows_option == NULL || rules->allows_option(option)) {
+        return AK_OK;
+    }
+    if (strcmp(implementation->backend, "host") == 0 &&
         strncmp(option, "-fopenmp", strlen("-fopenmp")) == 0) {
         return ak_fail(err, AK_INVALID,
                        "%s: the compiler option \"%.80s\" is refused: a kernel is compiled with "
                        "OpenMP if \"Threads\" of its space file is \"openmp\"",
                        implementation->where, option);
     }
-    return allowed
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "%s: the compiler option \"%.80s\" is refused: a space file may choose "
-                         "how code is generated, not programs, files or libraries",
-                         implementation->where, option);
+    return ak_fail(err, AK_INVALID,
+                   "%s: the compiler option \"%.80s\" is refused: a space file may choose how code "
+                   "is generated, not programs, files or libraries",
+                   implementation->where, option);
 }
 
 /* Reads "KernelSpecification". For a T1 file by itself (`files` is NULL) it reads only what a

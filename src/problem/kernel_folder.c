@@ -58,8 +58,9 @@ static ak_status read_builtin_spaces(ak_problem *problem, const ak_kernel_files 
 static ak_status holds_space(bool *out, ak_error *damage, const ak_kernel_files *files,
                              const char *name, ak_error *err)
 {
-    char path[AK_PATH_MAX], *text = NULL;
-    json_t *document = NULL;
+    char path[AK_PATH_MAX];
+    AK_FREED char *text = NULL;
+    json_auto_t *document = NULL;
     *out = false;
     ak_status status = ak_fs_join(path, files->folder, name, err);
     if (status != AK_OK || !ak_fs_is_file(path)) {
@@ -84,8 +85,6 @@ static ak_status holds_space(bool *out, ak_error *damage, const ak_kernel_files 
     } else {
         (void)ak_fail_memory(err);
     }
-    json_decref(document);
-    ak_free(text);
     return status;
 }
 

@@ -1,4 +1,3 @@
-/* modules.c: see modules.h. */
 #include "problem/modules.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* objective.c: see objective.h. */
 #include "problem/objective.h"
 
 #include <math.h>
@@ -240,26 +239,22 @@ ak_status ak_objective_cost(double *out, const ak_objective *o, const ak_scope *
                             const ak_objective_facts *facts, ak_error *err)
 {
     ak_value value;
-    ak_arena *arena = ak_arena_new();
-    ak_scope *scope = ak_scope_new(outer);
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(scope != NULL && arena != NULL, err));
-    AK_TRY(set_measured(scope, facts, err));
-    AK_TRY(find_missing(o, scope, err));
-    AK_TRY(ak_expr_eval(&value, o->expr, scope, arena, err));
+    AK_AT_END(ak_arena_free_at) ak_arena *arena = ak_arena_new();
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(outer);
+    AK_DO(ak_stored(scope != NULL && arena != NULL, err));
+    AK_DO(set_measured(scope, facts, err));
+    AK_DO(find_missing(o, scope, err));
+    AK_DO(ak_expr_eval(&value, o->expr, scope, arena, err));
     double number = value.type == AK_VALUE_INT    ? (double)value.as.integer
                     : value.type == AK_VALUE_REAL ? value.as.real
                                                   : 0;
     if (!(number > 0) || !isfinite(number)) {
-        AK_TRY(ak_fail(err, AK_INVALID,
+        return ak_fail(err, AK_INVALID,
                        "objective %.100s: is %.6g; an objective must be a number above 0", o->text,
-                       number));
+                       number);
     }
     *out = o->maximise ? 1 / number : number;
-out:
-    ak_arena_free(arena);
-    ak_scope_free(scope);
-    return status;
+    return AK_OK;
 }
 
 const char *ak_choices_objective(char out[AK_OBJECTIVE_NAME_BYTES], const char *choices)

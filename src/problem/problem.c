@@ -138,20 +138,16 @@ bool ak_dtype_parse(ak_dtype *out, const char *text)
 ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope, const char *where,
                           ak_error *err)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     ak_value value;
-    ak_arena *arena = ak_arena_new();
-    ak_status status = AK_OK;
-    AK_TRY(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
-    AK_TRY(ak_expr_eval(&value, expr, scope, arena, err));
+    AK_AT_END(ak_arena_free_at) ak_arena *arena = ak_arena_new();
+    AK_DO(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
+    AK_DO(ak_expr_eval(&value, expr, scope, arena, err));
     if (value.type != AK_VALUE_STRING || !ak_dtype_parse(out, value.as.string)) {
-        status =
-            ak_fail(err, AK_INVALID, "%s: \"%.160s\" must give the name of a dtype", where, text);
+        return ak_fail(err, AK_INVALID, "%s: \"%.160s\" must give the name of a dtype", where,
+                       text);
     }
-out:
-    ak_expr_free(expr);
-    ak_arena_free(arena);
-    return status;
+    return AK_OK;
 }
 
 /* ---- closing --------------------------------------------------------------------------------- */
@@ -159,9 +155,7 @@ out:
 void ak_problem_close(ak_problem *problem)
 {
     if (problem != NULL) {
-        for (size_t i = 0; i < problem->document_count; i++) {
-            json_decref(problem->documents[i]);
-        }
+        AK_END_EACH(json_decref, problem->documents, problem->document_count);
         AK_FREE_ALL(problem->documents, problem->files);
         ak_arena_free(problem->arena);
         ak_free(problem);

@@ -60,15 +60,14 @@ static ak_status unknown_kernel(const char *name, ak_error *err)
             }
         }
     }
-    ak_status status =
-        *near != 0
-            ? ak_fail(err, AK_NOT_FOUND, "unknown kernel \"%.100s\"; did you mean \"%s\"?", name,
-                      near)
-            : ak_fail(err, AK_NOT_FOUND,
-                      "unknown kernel \"%.100s\": it is neither built in (%s) nor a folder with a "
-                      "problem.json nor a T1 file",
-                      name, list.data);
-    return status;
+    return *near != 0
+               ? ak_fail(err, AK_NOT_FOUND, "unknown kernel \"%.100s\"; did you mean \"%s\"?", name,
+                         near)
+               : ak_fail(
+                     err, AK_NOT_FOUND,
+                     "unknown kernel \"%.100s\": it is neither built in (%s) nor a folder with a "
+                     "problem.json nor a T1 file",
+                     name, list.data);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -84,12 +83,11 @@ static bool same_identity(const json_t *a, const json_t *b,
 
 ak_status ak_problem_is_as_builtin(bool *same, const ak_problem *problem, ak_error *err)
 {
-    ak_problem *builtin;
+    AK_AT_END(ak_problem_close_at) ak_problem *builtin = NULL;
     AK_DO(ak_problem_open(&builtin, problem->name, err));
     *same = same_identity(problem->documents[0], builtin->documents[0], ak_problem_identity) &&
             ak_text_same(problem->reference_source, builtin->reference_source) &&
             ak_text_same(problem->device_reference, builtin->device_reference);
-    ak_problem_close(builtin);
     return AK_OK;
 }
 
@@ -185,7 +183,7 @@ static ak_status refuse_space(const char *name, ak_error *err)
     char folder[AK_PATH_MAX], beside[AK_PATH_MAX], stem[AK_KERNEL_NAME_MAX + 1];
     const char *base = ak_fs_base(name);
     const ak_implementation_spec *found = NULL;
-    ak_problem *problem = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     if (!ak_fs_has_suffix(name, ".json") || strlen(base) >= sizeof stem + strlen(".json")) {
         return AK_OK;
     }
@@ -200,7 +198,6 @@ static ak_status refuse_space(const char *name, ak_error *err)
         return AK_OK;
     }
     bool is_space = ak_problem_find(&found, problem, stem, NULL) == AK_OK;
-    ak_problem_close(problem);
     return is_space ? ak_fail(err, AK_INVALID,
                               "%.200s: this is a space of the kernel folder %.200s: name the "
                               "folder, as in 'autokernel tune %.200s --impl %s'",
@@ -314,13 +311,12 @@ ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error
 {
     for (size_t i = 0; i < ak_asset_count; i++) {
         char name[AK_KERNEL_NAME_MAX + 1];
-        ak_problem *problem;
+        AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
         if (!builtin_name(name, &ak_assets[i])) {
             continue;
         }
         AK_DO(ak_problem_open(&problem, name, err));
         visit(context, problem->name, problem->description);
-        ak_problem_close(problem);
     }
     return AK_OK;
 }

@@ -97,7 +97,8 @@ static bool add_values(json_t *list, const char *name, int64_t value, bool truth
 
 static json_t *make_launch(const ak_scan *s, const char *block, const char *shape)
 {
-    json_t *passed = json_array(), *launch = NULL;
+    json_auto_t *passed = json_array();
+    json_t *launch = NULL;
     bool good = passed != NULL;
     for (size_t i = 0; good && i < s->argument_count; i++) {
         const ak_scan_argument *a = &s->arguments[i];
@@ -113,7 +114,6 @@ static json_t *make_launch(const ak_scan *s, const char *block, const char *shap
         launch =
             json_pack("{s:[s], s:[s], s:O}", "Block", block, "Grid", grid, "Arguments", passed);
     }
-    json_decref(passed);
     return good ? launch : NULL;
 }
 

@@ -1,4 +1,3 @@
-/* source_text.c: see source_text.h. */
 #include "problem/source_text.h"
 
 #include <string.h>

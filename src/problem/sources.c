@@ -1,4 +1,3 @@
-/* sources.c: see sources.h. */
 #include "problem/sources.h"
 
 #include <string.h>
@@ -56,15 +55,13 @@ static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err
     (void)snprintf(folder, sizeof folder, "%.*s",
                    (int)(ak_fs_base(problem->where) - problem->where), problem->where);
     for (; *at != 0; at += strcspn(at, "\n") + 1) {
-        char *data = NULL;
+        AK_FREED char *data = NULL;
         size_t length = 0;
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
         AK_DO(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
         AK_DO(ak_fs_read(&data, &length, path, AK_DATA_BYTES_MAX, err));
-        ak_status status = ak_kernel_path(path, problem->name, name, err);
-        status = status == AK_OK ? ak_pack_add(out, path, data, length, err) : status;
-        ak_free(data);
-        AK_DO(status);
+        AK_DO(ak_kernel_path(path, problem->name, name, err));
+        AK_DO(ak_pack_add(out, path, data, length, err));
     }
     return AK_OK;
 }

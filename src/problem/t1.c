@@ -54,16 +54,13 @@ ak_status ak_t1_backend(const char **out, const json_t *document, const char *wh
 static ak_status take(json_t **out, ak_problem *problem, const char *name, json_t *document,
                       ak_error *err)
 {
-    char *text = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_text(&text, document, err));
-    AK_TRY(ak_kernel_note(problem, name, text, strlen(text), err));
-    AK_TRY(ak_problem_keep(problem, json_incref(document), err));
+    AK_FREED char *text = NULL;
+    json_auto_t *owned = document;
+    AK_DO(ak_json_text(&text, document, err));
+    AK_DO(ak_kernel_note(problem, name, text, strlen(text), err));
+    AK_DO(ak_problem_keep(problem, json_incref(document), err));
     *out = document;
-out:
-    json_decref(document);
-    ak_free(text);
-    return status;
+    return AK_OK;
 }
 
 /* Sets files->folder to the folder of the T1 file. If the kernel's file is in the folder above,
@@ -107,11 +104,11 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
             ak_buf_print(&text, "%s%s", text.length == 0 ? "" : ", ", in_kernel[i]);
         }
     }
-    ak_status status = ak_buf_status(&text, err);
-    if (status == AK_OK && text.length > 0) {
-        status = ak_problem_text(&problem->unread, problem, text.data, err);
+    AK_DO(ak_buf_status(&text, err));
+    if (text.length > 0) {
+        return ak_problem_text(&problem->unread, problem, text.data, err);
     }
-    return status;
+    return AK_OK;
 }
 
 /* Reads the T1 file as a problem that can be run. Returns an error if the file cannot be read so;
@@ -123,47 +120,43 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     json_t *kernel = json_object_get(document, "KernelSpecification");
     char name[AK_KERNEL_NAME_MAX + 4], file[AK_KERNEL_NAME_MAX];
     const char *backend;
-    ak_kernel_files *files = ak_alloc(1, sizeof *files);
-    ak_status status = ak_made(files, err);
-    AK_TRY(status);
+    AK_FREED ak_kernel_files *files = NULL;
+    AK_DO(AK_NEW(files, 1, err));
     const json_t *own = exported_host(document);
-    AK_TRY(own == NULL ? AK_OK
-                       : ak_fail(err, AK_INVALID,
-                                 "%s: this is the space of the kernel %.60s, written for other "
-                                 "tuners; tune the kernel itself",
-                                 path, ak_json_text_at(own, "kernel")));
-    AK_TRY(ak_t1_backend(&backend, document, path, err));
-    AK_TRY(json_object_get(kernel, "Arguments") != NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "%s: it has no \"Arguments\", so it is a space without a problem: "
-                         "add them, or make a kernel folder with a problem.json",
-                         path));
+    AK_DO(own == NULL ? AK_OK
+                      : ak_fail(err, AK_INVALID,
+                                "%s: this is the space of the kernel %.60s, written for other "
+                                "tuners; tune the kernel itself",
+                                path, ak_json_text_at(own, "kernel")));
+    AK_DO(ak_t1_backend(&backend, document, path, err));
+    AK_DO(json_object_get(kernel, "Arguments") != NULL
+              ? AK_OK
+              : ak_fail(err, AK_INVALID,
+                        "%s: it has no \"Arguments\", so it is a space without a problem: "
+                        "add them, or make a kernel folder with a problem.json",
+                        path));
     const char *file_name = NULL;
-    AK_TRY(ak_json_string(&file_name, kernel, "KernelFile", path, err));
-    AK_TRY(find_file(files, kernel, path, err));
+    AK_DO(ak_json_string(&file_name, kernel, "KernelFile", path, err));
+    AK_DO(find_file(files, kernel, path, err));
     (void)snprintf(name, sizeof name, "%s%.*s", ak_problem_is_builtin(stem) ? "t1_" : "",
                    AK_KERNEL_NAME_MAX - 3, stem);
     for (char *p = name; *p != 0; p++) {
         *p = strchr("-+ .,", *p) != NULL ? '_' : *p;
     }
-    AK_TRY(ak_t1_convert(&made, &space, document, name, backend, path, err));
-    status = take(&made, problem, AK_PROBLEM_FILE, made, err);
+    AK_DO(ak_t1_convert(&made, &space, document, name, path, err));
+    const ak_status status = take(&made, problem, AK_PROBLEM_FILE, made, err);
     if (status != AK_OK) {
         json_decref(space);
-        goto out;
+        return status;
     }
     (void)snprintf(file, sizeof file, "%s.json", backend);
-    AK_TRY(take(&space, problem, file, space, err));
-    AK_TRY(ak_problem_text(&problem->where, problem, path, err));
-    AK_TRY(note_unread(problem, document, err));
-    AK_TRY(AK_ARENA_NEW(problem->implementations, problem->arena, 1, err));
-    AK_TRY(ak_problem_read(problem, files, made, err));
+    AK_DO(take(&space, problem, file, space, err));
+    AK_DO(ak_problem_text(&problem->where, problem, path, err));
+    AK_DO(note_unread(problem, document, err));
+    AK_DO(AK_ARENA_NEW(problem->implementations, problem->arena, 1, err));
+    AK_DO(ak_problem_read(problem, files, made, err));
     const ak_space_file made_file = {backend, backend, space, problem->where};
-    status = ak_implementation_read(problem, files, &made_file, err);
-out:
-    ak_free(files);
-    return status;
+    return ak_implementation_read(problem, files, &made_file, err);
 }
 
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
@@ -185,9 +178,7 @@ ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
     }
     /* Only the arena of the attempt is kept, because it owns the memory that was allocated. */
     struct ak_arena *arena = problem->arena;
-    for (size_t i = 0; i < problem->document_count; i++) {
-        json_decref(problem->documents[i]);
-    }
+    AK_END_EACH(json_decref, problem->documents, problem->document_count);
     AK_FREE_ALL(problem->documents, problem->files);
     *problem = (ak_problem){.arena = arena};
     AK_DO(ak_problem_keep(problem, document, err));

@@ -389,15 +389,14 @@ static ak_status grid_extent(char out[8 * TEXT_BYTES], size_t axis, const char *
 
 static ak_status make_launch(json_t **out, converter *c)
 {
-    json_t *launch = json_object(), *block = json_array(), *grid = json_array();
+    json_auto_t *launch = json_object(), *block = json_array(), *grid = json_array();
     const json_t *shared = json_object_get(c->kernel, "SharedMemory");
     char text[TEXT_BYTES], cells[8 * TEXT_BYTES];
-    ak_status status = AK_OK;
     bool good = launch != NULL && block != NULL && grid != NULL;
     bool device = strcmp(c->backend, "host") != 0;
     for (size_t i = 0; good && device && i < AXES; i++) {
-        AK_TRY(block_extent(text, i, c));
-        AK_TRY(grid_extent(cells, i, text, c));
+        AK_DO(block_extent(text, i, c));
+        AK_DO(grid_extent(cells, i, text, c));
         good = ak_json_append(block, json_string(text)) && ak_json_append(grid, json_string(cells));
     }
     if (good && device) {
@@ -406,20 +405,16 @@ static ak_status make_launch(json_t **out, converter *c)
     }
     if (good && device && shared != NULL && !json_is_null(shared) &&
         !(json_is_integer(shared) && json_integer_value(shared) == 0)) {
-        AK_TRY(expression(text, shared, "SharedMemory", c));
+        AK_DO(expression(text, shared, "SharedMemory", c));
         good = ak_json_set_text(launch, "SharedMemory", text);
     }
     good = good && json_object_set(launch, "Arguments", c->passed) == 0;
     good = good && (json_array_size(c->constants) == 0 ||
                     json_object_set(launch, "Constants", c->constants) == 0);
-    AK_TRY(ak_stored(good, c->err));
+    AK_DO(ak_stored(good, c->err));
     *out = launch;
     launch = NULL;
-out:
-    json_decref(block);
-    json_decref(grid);
-    json_decref(launch);
-    return status;
+    return AK_OK;
 }
 
 /* ---- the documents --------------------------------------------------------------------------- */
@@ -427,11 +422,10 @@ out:
 static ak_status make_space(json_t **out, const json_t *document, converter *c)
 {
     static const char *const kept[] = {"CompilerOptions", "KernelName", NULL};
-    json_t *launch = NULL, *kernel = json_object(), *needs = json_array();
+    json_auto_t *launch = NULL, *kernel = json_object(), *needs = json_array();
     const char *file = ak_json_text_or_null(c->kernel, "KernelFile");
     const char *language = ak_json_text_or_null(c->kernel, "Language");
-    ak_status status = AK_OK;
-    AK_TRY(make_launch(&launch, c));
+    AK_DO(make_launch(&launch, c));
     bool good = ak_json_set_text(kernel, "Language", language) &&
                 ak_json_set_text(kernel, "KernelFile", file) &&
                 ak_json_set(kernel, "Launch", json_incref(launch));
@@ -454,12 +448,7 @@ static ak_status make_space(json_t **out, const json_t *document, converter *c)
     json_t *space =
         json_pack("{s:O, s:O}", "ConfigurationSpace",
                   json_object_get(document, "ConfigurationSpace"), "KernelSpecification", kernel);
-    status = ak_json_give(out, space, good, c->err);
-out:
-    json_decref(launch);
-    json_decref(needs);
-    json_decref(kernel);
-    return status;
+    return ak_json_give(out, space, good, c->err);
 }
 
 static ak_status make_problem(json_t **out, const char *name, converter *c)
@@ -479,8 +468,10 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
 }
 
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
-                        const char *backend, const char *where, ak_error *err)
+                        const char *where, ak_error *err)
 {
+    const char *backend;
+    AK_DO(ak_t1_backend(&backend, document, where, err));
     /* The members that T1 files may have. Some are not read here, but Kernel Tuner or BAT read or
        write them. */
     static const char *const known[] = {

@@ -13,6 +13,6 @@ ak_status ak_t1_backend(const char **out, const json_t *document, const char *wh
    "default". Returns AK_INVALID, with the member at fault, if the file needs what is not
    supported. */
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
-                        const char *backend, const char *where, ak_error *err);
+                        const char *where, ak_error *err);
 
 #endif

@@ -57,7 +57,7 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
                       const ak_scope *facts, ak_error *err)
 {
     const ak_problem *problem = task->problem;
-    ak_buf list = AK_BUF(100);
+    AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(100);
     bool found = problem->dtype_count == 0;
     for (size_t i = 0; i < problem->dtype_count; i++) {
         ak_dtype dtype = problem->dtypes[i];
@@ -70,12 +70,10 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
             found = true;
         }
     }
-    ak_status status =
-        found ? AK_OK
-              : ak_fail(err, AK_INVALID, "%s: implementation %s has no dtype %s; it has %s",
-                        problem->name, implementation->name, ak_dtype_text(task->dtype), list.data);
-    ak_buf_free(&list);
-    AK_DO(status);
+    AK_DO(found ? AK_OK
+                : ak_fail(err, AK_INVALID, "%s: implementation %s has no dtype %s; it has %s",
+                          problem->name, implementation->name, ak_dtype_text(task->dtype),
+                          list.data));
     ak_scope_free(task->constants);
     task->constants = NULL;
     AK_DO(ak_task_constants(task, facts, err));

@@ -98,19 +98,19 @@ static bool is_whole(const ak_task *task)
 
 ak_status ak_task_find_unused(ak_task *task, ak_error *err)
 {
-    ak_buf names = AK_BUF(TEXT_MAX), text = AK_BUF(TEXT_MAX);
-    char *plain = NULL, *specification = NULL;
+    AK_AT_END(ak_buf_free) ak_buf names = AK_BUF(TEXT_MAX), text = AK_BUF(TEXT_MAX);
+    AK_FREED char *plain = NULL;
+    AK_AT_END(ak_text_free_at) char *specification = NULL;
     size_t count = 0;
-    ak_status status = AK_OK;
     if (!is_whole(task)) {
         return AK_OK;
     }
     const char *source = task->implementation->source; /* code in texts counts */
     plain = strstr(source, "_Pragma") == NULL ? ak_source_plain(source) : ak_strdup(source);
-    AK_TRY(ak_made(plain, err));
-    AK_TRY(ak_json_text(&specification,
-                        json_object_get(task->implementation->definition, "KernelSpecification"),
-                        err));
+    AK_DO(ak_made(plain, err));
+    AK_DO(ak_json_text(&specification,
+                       json_object_get(task->implementation->definition, "KernelSpecification"),
+                       err));
     for (size_t i = 0; i < ak_space_parameter_count(task->space); i++) {
         const ak_parameter *one = ak_space_parameter(task->space, i);
         if (one->use == AK_USE_DEFINE && ak_space_occurring(task->space, i) > 1 &&
@@ -118,21 +118,16 @@ ak_status ak_task_find_unused(ak_task *task, ak_error *err)
             ak_buf_print(&names, "%s%s", count++ == 0 ? "" : ", ", one->name);
         }
     }
-    AK_TRY(ak_buf_status(&names, err));
+    AK_DO(ak_buf_status(&names, err));
     if (count > 0) {
         const char *these = count == 1 ? "it" : "them";
         ak_buf_print(&text,
                      "the source of the kernel does not use the parameter%s %s: all values make "
                      "the same code; use %s there, or take %s out of the space file",
                      ak_plural(count), names.data, these, these);
-        AK_TRY(ak_buf_take(&task->unused, &text, err));
+        AK_DO(ak_buf_take(&task->unused, &text, err));
     }
-out:
-    ak_free(plain);
-    ak_text_free(specification);
-    ak_buf_free(&names);
-    ak_buf_free(&text);
-    return status;
+    return AK_OK;
 }
 
 const char *ak_task_unused(const ak_task *task)
@@ -199,7 +194,7 @@ static ak_status check_expression(bool *constant, const char *key, const char *t
                                   const ak_task *task, ak_error *err)
 {
     char place[WHERE_MAX];
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     size_t parameter, count;
     (void)snprintf(place, sizeof place, "%.200s: %s", task->implementation->where, key);
@@ -208,7 +203,6 @@ static ak_status check_expression(bool *constant, const char *key, const char *t
     for (size_t i = 0; i < count; i++) {
         *constant = *constant && !ak_space_parameter_find(&parameter, task->space, names[i]);
     }
-    ak_expr_free(expr);
     return AK_OK;
 }
 
@@ -307,7 +301,7 @@ ak_status ak_task_broken_condition(const char **out, const ak_task *task, const 
 static bool reads_alike(const char *text, const ak_task *task, const ak_config *a,
                         const ak_config *b)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     bool alike = true;
     if (ak_expr_parse(&expr, text, task->implementation->where, NULL) != AK_OK) {
@@ -319,7 +313,6 @@ static bool reads_alike(const char *text, const ak_task *task, const ak_config *
         alike = alike && (!ak_space_parameter_find(&parameter, task->space, names[i]) ||
                           a->at[parameter] == b->at[parameter]);
     }
-    ak_expr_free(expr);
     return alike;
 }
 

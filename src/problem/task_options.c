@@ -1,4 +1,3 @@
-/* task_options.c: see task_options.h. */
 #include "problem/task_options.h"
 
 #include "problem/backend_rules.h"

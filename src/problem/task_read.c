@@ -120,13 +120,11 @@ ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_er
         }
     }
     const char *meant = found ? NULL : ak_text_meant(text, names);
-    ak_status status = found ? AK_OK
-                       : meant != NULL
-                           ? ak_fail(err, AK_INVALID, "%s has no dtype \"%.40s\"; did you mean %s?",
+    return found           ? AK_OK
+           : meant != NULL ? ak_fail(err, AK_INVALID, "%s has no dtype \"%.40s\"; did you mean %s?",
                                      problem->name, text, meant)
                            : ak_fail(err, AK_INVALID, "%s has no dtype \"%.40s\"; it has %s",
                                      problem->name, text, list.data);
-    return status;
 }
 
 static ak_status read_number(double *out, const ak_choice_spec *choice, const char *text,

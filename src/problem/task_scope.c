@@ -102,7 +102,7 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
 
 bool ak_task_knows(const ak_task *task, const char *expression)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
     if (ak_expr_parse(&expr, expression, "", NULL) != AK_OK) {
         return false;
@@ -114,6 +114,5 @@ bool ak_task_knows(const ak_task *task, const char *expression)
         known += ak_space_parameter_find(&parameter, task->space, names[i]) ||
                  ak_scope_get(&value, task->constants, names[i]);
     }
-    ak_expr_free(expr);
     return known == count;
 }

@@ -224,27 +224,23 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
         }
         shape.size[i] = size[i];
     }
-    ak_scope *scope = ak_scope_new(task->constants);
-    ak_status status = AK_OK;
-    AK_TRY(scope == NULL ? ak_fail_memory(err) : ak_task_set_sizes(scope, problem, size, err));
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(task->constants);
+    AK_DO(scope == NULL ? ak_fail_memory(err) : ak_task_set_sizes(scope, problem, size, err));
     double total = 0.0, memory = ak_task_memory();
     for (size_t i = 0; i < problem->argument_count; i++) {
-        AK_TRY(measure_argument(&shape, i, task, scope, where, err));
+        AK_DO(measure_argument(&shape, i, task, scope, where, err));
         /* A check holds each argument three times: as the candidate sees it, unchanged, and in
            double for the reference. */
         total += 2.0 * (double)shape.bytes[i] + 8.0 * (double)shape.elements[i];
     }
     if (total > memory && !task->recorded && !task->sheet) {
-        status =
-            ak_fail(err, AK_LIMIT,
-                    "%s: the arguments and their reference need %.1f GB and this machine has %.1f "
-                    "GB; choose a smaller size",
-                    where, total / 1e9, memory / 1e9);
-        goto out;
+        return ak_fail(
+            err, AK_LIMIT,
+            "%s: the arguments and their reference need %.1f GB and this machine has %.1f "
+            "GB; choose a smaller size",
+            where, total / 1e9, memory / 1e9);
     }
-    AK_TRY(measure_work(&shape, task, scope, where, err));
+    AK_DO(measure_work(&shape, task, scope, where, err));
     *out = shape;
-out:
-    ak_scope_free(scope);
-    return status;
+    return AK_OK;
 }

@@ -1,4 +1,3 @@
-/* apart.c: see apart.h. */
 #include "report/apart.h"
 
 #include <math.h>

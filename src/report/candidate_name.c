@@ -1,4 +1,3 @@
-/* candidate_name.c: see candidate_name.h. */
 #include "report/candidate_name.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* gather.c: see gather.h. */
 #include "report/gather.h"
 
 #include <stdio.h>
@@ -80,12 +79,8 @@ ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filt
 
 void ak_gathered_clear(ak_gathered *gathered)
 {
-    for (size_t i = 0; i < gathered->count; i++) {
-        ak_trial_clear(&gathered->trials[i]);
-    }
-    for (size_t i = 0; i < gathered->parent_count; i++) {
-        ak_trial_clear(&gathered->parents[i]);
-    }
+    AK_CLEAR_EACH(ak_trial_clear, gathered->trials, gathered->count);
+    AK_CLEAR_EACH(ak_trial_clear, gathered->parents, gathered->parent_count);
     AK_FREE_ALL(gathered->trials, gathered->parents, gathered->by_id);
     ak_map_free(gathered->configs);
     *gathered = (ak_gathered){0};

@@ -213,26 +213,20 @@ ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_tri
                               ak_error *err)
 {
     char objective[AK_OBJECTIVE_NAME_BYTES];
-    json_t *object = json_object(), *result = NULL;
-    ak_buf words = AK_BUF(SENTENCE_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(object, err));
-    AK_TRY(ak_format_set_evidence(object, archive, trial, err));
-    AK_TRY(ak_format_result(&result, archive, trial, err));
+    json_auto_t *object = json_object(), *result = NULL;
+    AK_AT_END(ak_buf_free) ak_buf words = AK_BUF(SENTENCE_MAX);
+    AK_DO(ak_made(object, err));
+    AK_DO(ak_format_set_evidence(object, archive, trial, err));
+    AK_DO(ak_format_result(&result, archive, trial, err));
     const json_t *best = ak_format_best_entry(result, trial->config);
     if (best != NULL) {
         say_doubts(&words, result, best, ak_choices_objective(objective, trial->choices));
         ak_buf_puts(&words, words.length == 0 ? "" : ".");
     }
-    AK_TRY(ak_buf_status(&words, err));
-    AK_TRY(ak_stored(ak_json_set_text(object, "undecided", words.length == 0 ? NULL : words.data),
-                     err));
-    AK_TRY(ak_json_text(out_text, object, err));
-out:
-    ak_buf_free(&words);
-    json_decref(result);
-    json_decref(object);
-    return status;
+    AK_DO(ak_buf_status(&words, err));
+    AK_DO(ak_stored(ak_json_set_text(object, "undecided", words.length == 0 ? NULL : words.data),
+                    err));
+    return ak_json_text(out_text, object, err);
 }
 
 /* ---- the other sentences --------------------------------------------------------------------- */
@@ -483,8 +477,6 @@ ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_erro
 
 void ak_headline_clear(ak_headline *headline)
 {
-    for (size_t i = 0; i < headline->count; i++) {
-        ak_free(headline->text[i]);
-    }
+    AK_END_EACH(ak_free, headline->text, headline->count);
     *headline = (ak_headline){0};
 }

@@ -1,4 +1,3 @@
-/* headline_sizes.c: see headline_sizes.h. */
 #include "report/headline_sizes.h"
 
 #include <math.h>

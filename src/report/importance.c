@@ -143,12 +143,8 @@ static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error
     ak_buf_print(&key, "%s\n%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(t->kernel),
                  ak_or_empty(t->implementation), ak_or_empty(t->device), ak_or_empty(t->size),
                  ak_or_empty(t->dtype), ak_or_empty(t->choices), ak_or_empty(t->environment));
-    ak_status status = ak_buf_status(&key, err);
-    if (status == AK_OK && !ak_map_get(out, tasks, key.data)) {
-        *out = ak_map_count(tasks);
-        status = ak_map_put(tasks, key.data, *out, err);
-    }
-    return status;
+    AK_DO(ak_buf_status(&key, err));
+    return ak_map_number(out, tasks, key.data, err);
 }
 
 /* Computes the logarithm of each trial's time, or cost under another objective, less the mean of
@@ -216,10 +212,9 @@ static void thin(table *t)
 static ak_status make_table(table *out, const reader *r, ak_error *err)
 {
     const size_t count = r->matrix.count, parameters = r->importance->parameter_count;
-    out->trials = ak_alloc(count, sizeof *out->trials);
-    out->rows = ak_alloc(count * parameters, sizeof *out->rows);
-    out->y = ak_alloc(count, sizeof *out->y);
-    AK_DO(ak_stored(out->trials != NULL && out->rows != NULL && out->y != NULL, err));
+    AK_DO(AK_NEW(out->trials, count, err));
+    AK_DO(AK_NEW(out->rows, count * parameters, err));
+    AK_DO(AK_NEW(out->y, count, err));
     for (size_t c = 0; c < parameters; c++) {
         const ak_importance_parameter *p = &r->importance->parameters[c];
         if (p->value_count > 1) {
@@ -344,7 +339,7 @@ static ak_status find_regions(ak_importance *importance, const table *t, ak_erro
 
 static ak_status model(ak_importance *importance, const table *t, ak_error *err)
 {
-    ak_forest *forest = NULL;
+    AK_AT_END(ak_forest_free_at) ak_forest *forest = NULL;
     if (t->count < AK_IMPORTANCE_TRIALS_MIN) {
         importance->why = "not enough trials to tell";
         return AK_OK;
@@ -353,19 +348,15 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
         importance->why = "no parameter had two values";
         return AK_OK;
     }
-    ak_status status = AK_OK;
-    AK_TRY(learn(&forest, t, err));
+    AK_DO(learn(&forest, t, err));
     importance->r2 = ak_forest_out_of_bag(forest);
     if (!(importance->r2 >= AK_IMPORTANCE_R2_MIN)) {
         importance->why = "not enough trials to tell: a model of them predicts nothing";
-        goto out;
+        return AK_OK;
     }
-    AK_TRY(weigh(importance, t, forest, err));
-    AK_TRY(find_regions(importance, t, err));
-    AK_TRY(sort_parameters(importance, err));
-out:
-    ak_forest_free(forest);
-    return status;
+    AK_DO(weigh(importance, t, forest, err));
+    AK_DO(find_regions(importance, t, err));
+    return sort_parameters(importance, err);
 }
 
 ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t count, ak_error *err)

@@ -66,7 +66,8 @@ static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *
 /* Adds the pairs of a configuration; adds none if it cannot be parsed. */
 static ak_status read_config(reader *r, const char *config, ak_error *err)
 {
-    json_t *object = NULL, *value;
+    json_auto_t *object = NULL;
+    json_t *value;
     const char *name;
     ak_status status = ak_config_text_to_json(&object, config, "trial", err);
     if (status != AK_OK) {
@@ -74,17 +75,15 @@ static ak_status read_config(reader *r, const char *config, ak_error *err)
     }
     json_object_foreach(object, name, value) {
         size_t column, at = AK_MATRIX_NONE;
-        AK_TRY(find_column(&column, r, name, err));
+        AK_DO(find_column(&column, r, name, err));
         if (column == AK_MATRIX_NONE || r->matrix->columns == NULL) {
             continue;
         }
-        AK_TRY(find_value(&at, r, column, value, err));
-        AK_TRY(AK_GROW(r->pairs, &r->pair_capacity, r->pair_count + 1, err));
+        AK_DO(find_value(&at, r, column, value, err));
+        AK_DO(AK_GROW(r->pairs, &r->pair_capacity, r->pair_count + 1, err));
         r->pairs[r->pair_count++] = (pair){(uint16_t)column, (uint16_t)at};
     }
-out:
-    json_decref(object);
-    return status;
+    return AK_OK;
 }
 
 /* Makes the rows from the pairs. `ends[i]` is where the pairs of trial i end. */
@@ -129,9 +128,7 @@ out:
 void ak_matrix_clear(ak_matrix *matrix)
 {
     for (size_t c = 0; c < matrix->column_count; c++) {
-        for (size_t v = 0; v < matrix->columns[c].count; v++) {
-            ak_free(matrix->columns[c].values[v]);
-        }
+        AK_END_EACH(ak_free, matrix->columns[c].values, matrix->columns[c].count);
         AK_FREE_ALL((void *)matrix->columns[c].values, matrix->columns[c].name);
     }
     AK_FREE_ALL(matrix->columns, matrix->rows);

@@ -1,4 +1,3 @@
-/* outcome.c: see outcome.h. */
 #include "report/outcome.h"
 
 #include "archive/config_text.h"

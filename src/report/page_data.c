@@ -1,4 +1,3 @@
-/* page_data.c: see page.h. */
 #include "report/page.h"
 
 #include <string.h>
@@ -47,10 +46,9 @@ json_t *ak_page_sections(const ak_sections *sections)
 
 static ak_status sections_json(json_t **out, const ak_report_model *model, ak_error *err)
 {
-    ak_sections sections;
+    AK_AT_END(ak_sections_clear) ak_sections sections = {0};
     AK_DO(ak_sections_build(&sections, model, err));
     *out = ak_page_sections(&sections);
-    ak_sections_clear(&sections);
     return ak_made(*out, err);
 }
 
@@ -58,14 +56,13 @@ static ak_status sections_json(json_t **out, const ak_report_model *model, ak_er
 
 static ak_status headline_json(json_t **out, const ak_report_model *model, ak_error *err)
 {
-    ak_headline headline;
+    AK_AT_END(ak_headline_clear) ak_headline headline = {0};
     AK_DO(ak_headline_of(&headline, model, err));
     json_t *list = json_array();
     for (size_t i = 0; i < headline.count; i++) {
         ak_json_add(&list,
                     json_pack("{s:s, s:s}", "topic", headline.topic[i], "text", headline.text[i]));
     }
-    ak_headline_clear(&headline);
     return ak_json_give(out, list, true, err);
 }
 
@@ -128,7 +125,8 @@ static json_t *talk_json(const json_t *conversation)
 {
     static const char *const keys[] = {"reply", "state", "system", "brief"};
     size_t bytes = 0, i;
-    json_t *talk = json_deep_copy(conversation), *texts = json_array(), *call;
+    json_t *talk = json_deep_copy(conversation), *call;
+    json_auto_t *texts = json_array();
     AK_AT_END(ak_map_free_at) ak_map *at = ak_map_new();
     bool good = talk != NULL && texts != NULL && at != NULL;
     for (size_t k = 0; good && k < AK_COUNT(keys); k++) {
@@ -138,7 +136,6 @@ static json_t *talk_json(const json_t *conversation)
         }
     }
     good = good && ak_json_set(talk, "texts", json_incref(texts));
-    json_decref(texts);
     return ak_json_whole(talk, good);
 }
 

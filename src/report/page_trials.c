@@ -40,10 +40,10 @@ static size_t mark_fast(bool *fast, const ak_report_model *model)
 
 static ak_status choose(choice *out, const ak_report_model *model)
 {
-    bool *fast = ak_alloc(model->count, sizeof *fast);
+    AK_FREED bool *fast = ak_alloc(model->count, sizeof *fast);
     *out = (choice){.model = model, .at = ak_alloc(model->count, sizeof *out->at)};
     if (out->at == NULL || fast == NULL) {
-        AK_FREE_ALL(fast, out->at);
+        ak_free(out->at);
         return AK_NO_MEMORY;
     }
     const size_t marked = mark_fast(fast, model), room = AK_PAGE_TRIALS_MAX - marked;
@@ -54,7 +54,6 @@ static ak_status choose(choice *out, const ak_report_model *model)
             out->at[out->count++] = i;
         }
     }
-    ak_free(fast);
     return AK_OK;
 }
 
@@ -243,8 +242,7 @@ static json_t *reason_json(const char *text)
     AK_AT_END(ak_buf_free) ak_buf cut = AK_BUF(AK_PAGE_REASON_BYTES_MAX + 32);
     ak_buf_append(&cut, text, length);
     ak_buf_puts(&cut, " ... (cut)");
-    json_t *value = cut.failed == AK_OK ? json_string(cut.data) : NULL;
-    return value;
+    return cut.failed == AK_OK ? json_string(cut.data) : NULL;
 }
 
 /* Finds the index of a text in `names`, adding a new one; -1 if `names` has `most` texts already.

@@ -1,4 +1,3 @@
-/* picture.c: see picture.h. */
 #include "report/picture.h"
 
 #include <math.h>

@@ -253,11 +253,10 @@ json_t *ak_report_object(const ak_report_model *model)
 static ak_status render(ak_buf *out, const ak_report_model *model, size_t width, ak_error *err)
 {
     (void)width;
-    json_t *report = ak_report_object(model);
+    json_auto_t *report = ak_report_object(model);
     AK_DO(ak_made(report, err));
     ak_json_print(out, report, true);
     ak_buf_putc(out, '\n');
-    json_decref(report);
     return ak_buf_status(out, err);
 }
 

@@ -184,12 +184,8 @@ static ak_status find_group(size_t *index, ak_map *groups, const char *a, const 
 {
     AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(1 << 20);
     ak_buf_print(&key, "%s\n%s", a, b);
-    ak_status status = ak_buf_status(&key, err);
-    if (status == AK_OK && !ak_map_get(index, groups, key.data)) {
-        *index = ak_map_count(groups);
-        status = ak_map_put(groups, key.data, *index, err);
-    }
-    return status;
+    AK_DO(ak_buf_status(&key, err));
+    return ak_map_number(index, groups, key.data, err);
 }
 
 static int by_count(const void *a, const void *b)
@@ -497,23 +493,19 @@ static bool stop(void *any, const ak_call *call)
 static ak_status read_calls(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     bool any = false;
-    char *text_read = NULL;
+    AK_FREED char *conversation = NULL, *worth = NULL;
     ak_archive_filter filter = {.run = model->run.id};
-    ak_status status = ak_archive_each_call(archive, model->run.id, stop, &any, err);
-    if (status != AK_OK || !any) {
-        return status;
+    AK_DO(ak_archive_each_call(archive, model->run.id, stop, &any, err));
+    if (!any) {
+        return AK_OK;
     }
-    AK_TRY(ak_llm_conversation(&text_read, archive, model->run.id, err));
-    AK_TRY(ak_json_parse_text(&model->conversation, text_read, "conversation", err));
-    ak_free(text_read);
-    text_read = NULL;
-    AK_TRY(ak_llm_worth(&text_read, archive, &filter, err));
-    if (strcmp(text_read, "null") != 0) { /* it is null if limits refused every question */
-        AK_TRY(ak_json_parse_text(&model->worth, text_read, "worth", err));
+    AK_DO(ak_llm_conversation(&conversation, archive, model->run.id, err));
+    AK_DO(ak_json_parse_text(&model->conversation, conversation, "conversation", err));
+    AK_DO(ak_llm_worth(&worth, archive, &filter, err));
+    if (strcmp(worth, "null") != 0) { /* it is null if limits refused every question */
+        return ak_json_parse_text(&model->worth, worth, "worth", err);
     }
-out:
-    ak_free(text_read);
-    return status;
+    return AK_OK;
 }
 
 static ak_status look_for_changes(ak_report_model *model, ak_archive *archive, ak_error *err)
@@ -557,9 +549,7 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
 
 void ak_report_model_clear(ak_report_model *model)
 {
-    for (size_t i = 0; i < model->count; i++) {
-        ak_trial_clear(&model->trials[i]);
-    }
+    AK_CLEAR_EACH(ak_trial_clear, model->trials, model->count);
     ak_importance_clear(&model->importance);
     ak_matrix_clear(&model->matrix);
     ak_free(model->changes);

@@ -49,12 +49,11 @@ static ak_status need_format(const ak_report_ops **out, size_t *width, const cha
 static ak_status print_run(ak_buf *out, const ak_report_ops *ops, const ak_report_model *model,
                            size_t width, ak_error *err)
 {
-    ak_sections sections;
+    AK_AT_END(ak_sections_clear) ak_sections sections = {0};
     AK_DO(ak_sections_build(&sections, model, err));
     /* The title is the kernel's name. The first section has it in its second pair, without control
        characters. */
     ops->print(out, sections.items[0].cells[3], &sections, width);
-    ak_sections_clear(&sections);
     return ak_buf_status(out, err);
 }
 

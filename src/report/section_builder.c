@@ -1,4 +1,3 @@
-/* section_builder.c: see section_builder.h. */
 #include "report/section_builder.h"
 
 #include <assert.h>

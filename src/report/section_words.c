@@ -6,7 +6,7 @@
 
 void ak_sections_add_words(ak_section_builder *b, const ak_report_model *model)
 {
-    ak_headline headline;
+    AK_AT_END(ak_headline_clear) ak_headline headline = {0};
     if (b->status != AK_OK) {
         return;
     }
@@ -18,7 +18,6 @@ void ak_sections_add_words(ak_section_builder *b, const ak_report_model *model)
     for (size_t i = 0; i < headline.count; i++) {
         ak_section_pair(b, headline.topic[i], headline.text[i]);
     }
-    ak_headline_clear(&headline);
 }
 
 void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model)

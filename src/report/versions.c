@@ -1,4 +1,3 @@
-/* versions.c: see versions.h. */
 #include "report/versions.h"
 
 #include <stdio.h>

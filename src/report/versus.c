@@ -1,4 +1,3 @@
-/* versus.c: see versus.h. */
 #include "report/versus.h"
 
 #include <math.h>
@@ -267,7 +266,8 @@ static void differing(ak_section_builder *b, const char *label, const json_t *of
    run may have values that no trial of the run has. */
 static void add_configuration(ak_section_builder *b, const ak_versus *v)
 {
-    json_t *x = NULL, *y = NULL, *value;
+    json_auto_t *x = NULL, *y = NULL;
+    json_t *value;
     const char *name;
     if (!v->a.best.found || !v->b.best.found || b->status != AK_OK) {
         return;
@@ -290,8 +290,6 @@ static void add_configuration(ak_section_builder *b, const ak_versus *v)
             row(b, "(nothing)", "the same", "the same");
         }
     }
-    json_decref(x);
-    json_decref(y);
 }
 
 /* Adds the members that differ, nested ones as "a.b". The parser bounds the depth. */

@@ -7,7 +7,6 @@
  * judged if the interval of the measured speed is wider than WIDEST.
  */
 #include <math.h>
-#include <string.h>
 
 #include "archive/archive.h"
 #include "base/alloc.h"

@@ -1,4 +1,3 @@
-/* gate.c: see gate.h. */
 #include "serve/gate.h"
 
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* guests.c: see guests.h. */
 #include "serve/guests.h"
 
 #include <errno.h>

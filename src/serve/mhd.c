@@ -1,4 +1,3 @@
-/* mhd.c: see mhd.h. */
 #include "serve/mhd.h"
 
 #include <string.h>

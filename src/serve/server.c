@@ -1,4 +1,3 @@
-/* server.c: see server.h. */
 #include "serve/server.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,3 @@
-/* shown.c: see shown.h. */
 #include "serve/shown.h"
 
 #include "base/alloc.h"
@@ -35,10 +34,8 @@ json_t *ak_shown_subject(const json_t *result, bool simulated)
         ak_buf_print(&text, " and %zu more", more);
     }
     /* %.1000s may cut a name within a character. */
-    char *clean = text.failed == AK_OK ? ak_utf8_clean(text.data) : NULL;
-    json_t *subject = clean == NULL ? NULL : json_string(clean);
-    ak_free(clean);
-    return subject;
+    AK_FREED char *clean = text.failed == AK_OK ? ak_utf8_clean(text.data) : NULL;
+    return clean == NULL ? NULL : json_string(clean);
 }
 
 json_t *ak_shown_workers(const json_t *said)

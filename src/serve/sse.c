@@ -1,4 +1,3 @@
-/* sse.c: see sse.h. */
 #include "serve/sse.h"
 
 /* Writes one field. Blanks replace CR and LF, each of which would end the line. */

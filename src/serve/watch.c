@@ -344,8 +344,7 @@ static ak_status open_archive(ak_watch *w, ak_error *err)
 ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
 {
     bool changed;
-    ak_status status = AK_OK;
-    ak_watch *w;
+    AK_AT_END(ak_watch_close_at) ak_watch *w = NULL;
     AK_DO(AK_NEW(w, 1, err));
     w->version = -1;
     w->by_id = ak_map_new();
@@ -353,16 +352,14 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->studies = json_array();
     w->fleets = json_array();
     w->killed = json_array();
-    AK_TRY(ak_stored(w->by_id != NULL && w->studies != NULL && w->fleets != NULL &&
-                         w->killed != NULL && (path == NULL || w->path != NULL),
-                     err));
-    AK_TRY(open_archive(w, err));
-    AK_TRY(ak_watch_poll(&changed, w, err));
+    AK_DO(ak_stored(w->by_id != NULL && w->studies != NULL && w->fleets != NULL &&
+                        w->killed != NULL && (path == NULL || w->path != NULL),
+                    err));
+    AK_DO(open_archive(w, err));
+    AK_DO(ak_watch_poll(&changed, w, err));
     *out = w;
     w = NULL;
-out:
-    ak_watch_close(w);
-    return status;
+    return AK_OK;
 }
 
 void ak_watch_close(ak_watch *w)

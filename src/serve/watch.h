@@ -22,6 +22,7 @@ typedef struct ak_watch ak_watch;
 /* Opens the archive, which need not exist yet. `path` is as for ak_archive_open. */
 ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err);
 void ak_watch_close(ak_watch *watch);
+AK_END_AT(ak_watch_close, ak_watch)
 /* *changed is true if runs, trials or studies were added, if a run ended or was killed, or if the
    state of a fleet changed. */
 ak_status ak_watch_poll(bool *changed, ak_watch *watch, ak_error *err);

@@ -142,17 +142,16 @@ static ak_status size_text(char **out, const json_t *entry, ak_error *err)
 static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entry,
                             const ak_run *run, ak_error *err)
 {
-    char *size = NULL, *config = NULL;
+    AK_FREED char *size = NULL, *config = NULL;
     bool found = false;
     ak_bundle_case *one;
     const json_t *configs = json_object_get(file, "configs");
     const json_t *chosen =
         json_array_get(configs, (size_t)json_integer_value(json_object_get(entry, "config")));
-    ak_status status = AK_OK;
-    AK_TRY(chosen == NULL ? ak_fail(err, AK_CORRUPT, "dispatch table: no configuration") : AK_OK);
-    AK_TRY(size_text(&size, entry, err));
-    AK_TRY(ak_config_text_from_json(&config, chosen, NULL, "dispatch table: config", err));
-    AK_TRY(new_case(&one, b, err));
+    AK_DO(chosen == NULL ? ak_fail(err, AK_CORRUPT, "dispatch table: no configuration") : AK_OK);
+    AK_DO(size_text(&size, entry, err));
+    AK_DO(ak_config_text_from_json(&config, chosen, NULL, "dispatch table: config", err));
+    AK_DO(new_case(&one, b, err));
     const ak_archive_filter filter = {.kernel = ak_json_text_at(file, "kernel"),
                                       .implementation = ak_json_text_at(file, "implementation"),
                                       .device = ak_json_text_at(file, "device"),
@@ -164,13 +163,11 @@ static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entr
                                       .ok_only = true,
                                       .best_first = true};
     one->table = json_incref(entry);
-    AK_TRY(ak_archive_first(&found, &one->trial, b->archive, &filter, err));
-    AK_TRY(found ? AK_OK : trial_of_table(&one->trial, &filter, run, err));
+    AK_DO(ak_archive_first(&found, &one->trial, b->archive, &filter, err));
+    AK_DO(found ? AK_OK : trial_of_table(&one->trial, &filter, run, err));
     forget_former_hash(one);
     take_time(&one->trial, filter.choices, entry);
-out:
-    AK_FREE_ALL(size, config);
-    return status;
+    return AK_OK;
 }
 
 static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
@@ -207,29 +204,26 @@ static ak_status open_kept(ak_task **out, ak_bundle_build *b, const ak_task_spec
                            const ak_trial *trial, ak_error *err)
 {
     char path[AK_PATH_MAX];
-    ak_pack sources = {0};
+    AK_AT_END(ak_pack_clear) ak_pack sources = {0};
     ak_task_spec then = *spec;
     const char *hash = ak_json_text_or_null(b->environment, "source");
-    ak_status status = AK_OK;
-    AK_TRY(hash == NULL ? AK_NOT_FOUND : ak_archive_get_sources(&sources, b->archive, hash, err));
-    AK_TRY(b->kept.path[0] == 0 ? ak_fs_owned_open(&b->kept, err) : AK_OK);
-    AK_TRY(ak_pack_write(&sources, b->kept.path, err));
-    AK_TRY(ak_fs_join(path, b->kept.path, trial->kernel, err));
+    AK_DO(hash == NULL ? AK_NOT_FOUND : ak_archive_get_sources(&sources, b->archive, hash, err));
+    AK_DO(b->kept.path[0] == 0 ? ak_fs_owned_open(&b->kept, err) : AK_OK);
+    AK_DO(ak_pack_write(&sources, b->kept.path, err));
+    AK_DO(ak_fs_join(path, b->kept.path, trial->kernel, err));
     then.kernel = path;
     then.kept = true;
-    AK_TRY(ak_task_open(out, &then, err));
+    AK_DO(ak_task_open(out, &then, err));
     if (!is_same(b, *out, trial)) {
         ak_task_close(*out);
         *out = NULL;
-        status = ak_fail(err, AK_CORRUPT,
-                         "%.200s: what the archive kept of %.100s is not what was measured: it was "
-                         "exchanged, or files outside of the kernel's folder have changed; tune "
-                         "the kernel again",
-                         ak_archive_path(b->archive), trial->kernel);
+        return ak_fail(err, AK_CORRUPT,
+                       "%.200s: what the archive kept of %.100s is not what was measured: it was "
+                       "exchanged, or files outside of the kernel's folder have changed; tune "
+                       "the kernel again",
+                       ak_archive_path(b->archive), trial->kernel);
     }
-out:
-    ak_pack_clear(&sources);
-    return status;
+    return AK_OK;
 }
 
 static ak_status open_task(ak_bundle_case *one, ak_bundle_build *b, const ak_task_spec *spec,
@@ -288,7 +282,7 @@ static ak_status take_fix(ak_bundle_build *b, ak_error *err)
 {
     const char *id = b->cases[0].trial.run;
     json_auto_t *options = NULL;
-    ak_run run = {0};
+    AK_AT_END(ak_run_clear) ak_run run = {0};
     ak_status status = id == NULL ? AK_NOT_FOUND : ak_archive_get_run(&run, b->archive, id, NULL);
     if (status != AK_OK) {
         return status == AK_NOT_FOUND ? AK_OK
@@ -297,7 +291,6 @@ static ak_status take_fix(ak_bundle_build *b, ak_error *err)
     if (ak_json_parse_text(&options, run.options_json, "options", NULL) == AK_OK) {
         status = ak_trial_set_text(&b->fix, ak_json_text_or_null(options, "fix"), err);
     }
-    ak_run_clear(&run);
     return status;
 }
 

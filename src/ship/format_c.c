@@ -461,7 +461,6 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
     akr_plan plan;
     const ak_pack_file *reference = find_reference(w);
     const char *why = why_opened_only(&plan, w, reference);
-    ak_status status = AK_OK;
     ak_buf_print(out,
                  "/* test_%s.c: %s.\n"
                  " * Written by autokernel " AK_VERSION ".\n"
@@ -472,7 +471,7 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
                              : "opens the kernel, and compares nothing",
                  info->name, info->name, info->name);
     if (why != NULL) {
-        AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
+        AK_DO(print_asset(out, "runtime/amalgam_test.c", err));
         ak_buf_print(out,
                      "int main(void)\n{\n    size_t bytes = 0;\n"
                      "    int status = ak_%s_workspace(&bytes",
@@ -486,13 +485,11 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
                      info->name, info->name, info->name, why);
         return ak_buf_status(out, err);
     }
-    AK_TRY(print_asset(out, "src/backend/host/ak_host.h", err));
+    AK_DO(print_asset(out, "src/backend/host/ak_host.h", err));
     ak_buf_append(out, reference->data, reference->length);
-    AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
+    AK_DO(print_asset(out, "runtime/amalgam_test.c", err));
     print_test(out, w, &plan);
-    status = ak_buf_status(out, err);
-out:
-    return status;
+    return ak_buf_status(out, err);
 }
 
 /* ---- the files ------------------------------------------------------------------------------- */
@@ -511,9 +508,8 @@ static ak_status add(ak_pack *out, const c_file *file, const writer *w, ak_error
     char path[AK_BUNDLE_NAME_MAX + 16];
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SOURCE_MAX);
     (void)snprintf(path, sizeof path, "%s%s%s", file->before, w->info->name, file->after);
-    ak_status status = file->write(&text, w, err);
-    status = status == AK_OK ? ak_pack_add(out, path, text.data, text.length, err) : status;
-    return status;
+    AK_DO(file->write(&text, w, err));
+    return ak_pack_add(out, path, text.data, text.length, err);
 }
 
 static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,

@@ -64,21 +64,21 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
     static const char *const access[] = {
         [AK_ACCESS_IN] = "in", [AK_ACCESS_OUT] = "out", [AK_ACCESS_INOUT] = "inout"};
     const ak_argument_spec *a = &at->task->problem->arguments[index];
-    json_t *object = json_object(), *shape = json_array(), *texts = json_array(), *pitch = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(object != NULL && shape != NULL && texts != NULL, err));
+    json_auto_t *object = json_object(), *shape = json_array(), *texts = json_array(),
+                *pitch = NULL;
+    AK_DO(ak_stored(object != NULL && shape != NULL && texts != NULL, err));
     for (size_t d = 0; d < a->rank; d++) {
         json_t *extent = NULL;
-        AK_TRY(program(&extent, a->shape[d], at, err));
+        AK_DO(program(&extent, a->shape[d], at, err));
         bool good =
             ak_json_append(shape, extent) && ak_json_append(texts, json_string(a->shape[d]));
-        AK_TRY(ak_stored(good, err));
+        AK_DO(ak_stored(good, err));
     }
-    AK_TRY(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
+    AK_DO(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
     bool good =
-        ak_json_set_text(object, "name", a->name) &&
-        ak_json_set_text(object, "dtype", ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
-        ak_json_set_text(object, "access", access[a->access]) &&
+        ak_json_set_texts(object, "name", a->name, "dtype",
+                          ak_dtype_text(ak_task_argument_dtype(at->task, index)), "access",
+                          access[a->access]) &&
         ak_json_set(object, "shape", json_incref(shape)) &&
         ak_json_set(object, "extents", json_incref(texts)) &&
         ak_json_set(object, "pitch", pitch == NULL ? json_null() : json_incref(pitch)) &&
@@ -90,14 +90,9 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
         ak_json_set(object, "fill",
                     json_pack("{s:s, s:f, s:f}", "kind", ak_fill_text(a->fill), "a",
                               at->task->shape.fill[index][0], "b", at->task->shape.fill[index][1]));
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     *out = json_incref(object);
-out:
-    json_decref(object);
-    json_decref(shape);
-    json_decref(texts);
-    json_decref(pitch);
-    return status;
+    return AK_OK;
 }
 
 static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
@@ -122,8 +117,7 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 static json_t *compiler_of(const ak_bundle_variant *v)
 {
     json_t *object = json_object();
-    bool good = ak_json_set_text(object, "name", v->compiler) &&
-                ak_json_set_text(object, "version", v->version) &&
+    bool good = ak_json_set_texts(object, "name", v->compiler, "version", v->version) &&
                 ak_json_set(object, "options",
                             ak_json_texts((const char *const *)v->options.argv, v->options.count));
     return ak_json_whole(object, good);
@@ -150,8 +144,8 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         status = ak_config_text_to_json(&config, v->config, "configuration", err);
         bool good =
             status == AK_OK && ak_json_set(one, "config", config) &&
-            ak_json_set_text(one, "file", v->file) &&
-            ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
+            ak_json_set_texts(one, "file", v->file, "entry",
+                              v->first->task->implementation->kernel_name) &&
             ak_json_set(one, "when", program_or_null(v->when)) &&
             ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
             ak_json_set(one, "threads", program_or_null(v->threads)) &&
@@ -163,9 +157,8 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         good = ak_json_append(list, ak_json_whole(one, good));
         status = status != AK_OK || good ? status : ak_fail_memory(err);
     }
-    status = status == AK_OK && json_object_set(file, "variants", list) != 0 ? ak_fail_memory(err)
-                                                                             : status;
-    return status;
+    return status == AK_OK && json_object_set(file, "variants", list) != 0 ? ak_fail_memory(err)
+                                                                           : status;
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */
@@ -210,7 +203,7 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set_known(one, "efficiency", t->efficiency) &&
            ak_json_set_text(one, "bound", t->bound) &&
            ak_json_set(one, "trial", t->id > 0 ? json_integer(t->id) : json_null()) &&
-           ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
+           ak_json_set_texts(one, "run", t->run, "date", t->timestamp) &&
            ak_json_set(one, "conditions", ak_bundle_conditions(t)) &&
            ak_json_set(one, "finish", finish_of(t)) && ak_json_set(one, "search", search_of(t)) &&
            ak_format_set_evidence(one, b->archive, t, NULL) == AK_OK &&
@@ -269,14 +262,13 @@ ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
 {
     const ak_problem *problem = task->problem;
     json_auto_t *object = json_object();
-    bool good = object != NULL && ak_json_set_text(object, "kernel", problem->name) &&
-                ak_json_set_text(object, "description", problem->description) &&
-                ak_json_set_text(object, "implementation", task->implementation->name) &&
-                ak_json_set_text(object, "backend", task->backend) &&
-                ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
-                ak_json_set_text(object, "options", task->choices_text) &&
-                ak_json_set(object, "option_values", options_of(task)) &&
-                ak_json_set(object, "sizes", sizes_of(problem));
+    bool good =
+        object != NULL &&
+        ak_json_set_texts(object, "kernel", problem->name, "description", problem->description,
+                          "implementation", task->implementation->name, "backend", task->backend,
+                          "dtype", ak_dtype_text(task->dtype), "options", task->choices_text) &&
+        ak_json_set(object, "option_values", options_of(task)) &&
+        ak_json_set(object, "sizes", sizes_of(problem));
     AK_DO(ak_stored(good, err));
     AK_DO(set_arguments(object, task, err));
     *out = json_incref(object);
@@ -286,32 +278,24 @@ ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = b->cases[0].task;
-    json_t *file = json_object(), *files = json_array(), *interface = NULL;
-    ak_status status = AK_OK;
+    json_auto_t *file = json_object(), *files = json_array(), *interface = NULL;
     bool good = file != NULL && files != NULL &&
                 ak_json_set(file, "schema", json_integer(AK_BUNDLE_SCHEMA)) &&
-                ak_json_set_text(file, "kind", AK_BUNDLE_KIND) &&
-                ak_json_set_text(file, "name", b->name);
-    AK_TRY(ak_stored(good, err));
-    AK_TRY(ak_bundle_interface(&interface, task, err));
-    AK_TRY(ak_stored(json_object_update(file, interface) == 0, err));
-    AK_TRY(set_variants(file, b, err));
+                ak_json_set_texts(file, "kind", AK_BUNDLE_KIND, "name", b->name);
+    AK_DO(ak_stored(good, err));
+    AK_DO(ak_bundle_interface(&interface, task, err));
+    AK_DO(ak_stored(json_object_update(file, interface) == 0, err));
+    AK_DO(set_variants(file, b, err));
     good = ak_json_set(file, "measured", measured_of(b)) &&
            (b->warnings == NULL || ak_json_set(file, "warnings", json_incref(b->warnings))) &&
            ak_json_set(file, "requires", json_incref(b->needs)) &&
            ak_json_set(file, "environment", json_incref(b->environment)) &&
            ak_json_set_text(file, "fix", b->fix) && add_files(files, &b->code) &&
            add_files(files, &b->sources) && ak_json_set(file, "files", json_incref(files)) &&
-           ak_json_set_text(file, "licence", task->problem->builtin ? "MIT" : NULL) &&
-           ak_json_set_text(file, "created", b->created) &&
-           ak_json_set_text(file, "autokernel", AK_VERSION);
-    AK_TRY(ak_stored(good, err));
+           ak_json_set_texts(file, "licence", task->problem->builtin ? "MIT" : NULL, "created",
+                             b->created, "autokernel", AK_VERSION);
+    AK_DO(ak_stored(good, err));
     ak_json_print(out, file, true);
     ak_buf_putc(out, '\n');
-    status = ak_buf_status(out, err);
-out:
-    json_decref(file);
-    json_decref(files);
-    json_decref(interface);
-    return status;
+    return ak_buf_status(out, err);
 }

@@ -121,27 +121,22 @@ static void tell_notes(const ak_bundle_build *b, const ak_bundle_request *reques
 ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
                          const ak_bundle_request *request, ak_error *err)
 {
-    ak_bundle_build b = {.archive = archive, .kernel = request->kernel};
-    ak_pack pack = {0}, sources = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_bundle_cases(&b, request, err));
+    AK_AT_END(build_clear) ak_bundle_build b = {.archive = archive, .kernel = request->kernel};
+    AK_AT_END(ak_pack_clear) ak_pack pack = {0}, sources = {0};
+    AK_DO(ak_bundle_cases(&b, request, err));
     name_bundle(&b);
-    AK_TRY(ak_bundle_variants(&b, err));
+    AK_DO(ak_bundle_variants(&b, err));
     tell_notes(&b, request);
-    AK_TRY(add_all(&sources, "source/", &b.sources, err));
+    AK_DO(add_all(&sources, "source/", &b.sources, err));
     ak_pack_clear(&b.sources);
     b.sources = sources;
     sources = (ak_pack){0};
-    AK_TRY(add_manifest(&pack, &b, err));
-    AK_TRY(add_all(&pack, "", &b.code, err));
-    AK_TRY(add_all(&pack, "", &b.sources, err));
-    AK_TRY(ak_copy_text(name, b.name, err));
+    AK_DO(add_manifest(&pack, &b, err));
+    AK_DO(add_all(&pack, "", &b.code, err));
+    AK_DO(add_all(&pack, "", &b.sources, err));
+    AK_DO(ak_copy_text(name, b.name, err));
     AK_GIVE(out, pack);
-out:
-    ak_pack_clear(&pack);
-    ak_pack_clear(&sources);
-    build_clear(&b);
-    return status;
+    return AK_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -171,23 +166,23 @@ static ak_status write_folder(const ak_pack *pack, const char *path,
 ak_status ak_bundle_export(char **out_path, ak_archive *archive, const ak_bundle_request *request,
                            const char *format, const char *path, ak_error *err)
 {
-    const ak_format_ops *ops;
-    ak_pack pack = {0};
-    char *name = NULL;
-    ak_buf target = AK_BUF(AK_PATH_MAX - 1);
     ak_status status = AK_OK;
-    AK_TRY(ak_format_find(&ops, format, err));
+    const ak_format_ops *ops;
+    AK_AT_END(ak_pack_clear) ak_pack pack = {0};
+    AK_FREED char *name = NULL;
+    AK_AT_END(ak_buf_free) ak_buf target = AK_BUF(AK_PATH_MAX - 1);
+    AK_DO(ak_format_find(&ops, format, err));
     if (ops->build == NULL) {
         return ak_fail(err, AK_INVALID, "format %s is not a bundle: ak_archive_export writes it",
                        format);
     }
-    AK_TRY(ops->build(&pack, &name, archive, request, err));
+    AK_DO(ops->build(&pack, &name, archive, request, err));
     if (path != NULL) {
         ak_buf_puts(&target, path);
     } else {
         ak_buf_print(&target, "%s%s", name, ops->one_file ? ".akb" : "");
     }
-    AK_TRY(ak_buf_status(&target, err));
+    AK_DO(ak_buf_status(&target, err));
     size_t length = target.length;
     bool folder = !ops->one_file || ak_fs_is_folder(target.data) ||
                   (length > 0 && target.data[length - 1] == '/');
@@ -198,13 +193,8 @@ ak_status ak_bundle_export(char **out_path, ak_archive *archive, const ak_bundle
         status = folder ? write_folder(&pack, target.data, request, err)
                         : write_tar(&pack, target.data, request, err);
     }
-    AK_TRY(status);
-    AK_TRY(ak_buf_take(out_path, &target, err));
-out:
-    ak_free(name);
-    ak_buf_free(&target);
-    ak_pack_clear(&pack);
-    return status;
+    AK_DO(status);
+    return ak_buf_take(out_path, &target, err);
 }
 
 const ak_format_ops ak_format_bundle = {

@@ -14,9 +14,10 @@
 #include "problem/task_options.h"
 #include "space/portable.h"
 
+/* The compiler has compiled this configuration in a trial already, so only a compiler that hangs
+   reaches the limits of time and memory. */
 #define COMPILE_NS  (300 * AK_SECOND_NS)
 #define MEMORY_MAX  ((size_t)4 << 30)
-#define CODE_MAX    (256u << 20)
 #define CONFIG_MAX  4096
 #define PLACE_BYTES 300
 
@@ -93,18 +94,17 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
     const ak_task *task = v->first->task;
     const char *sizes[AK_SIZES_MAX];
     char place[PLACE_BYTES];
-    ak_scope *scope = NULL;
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
     size_t count = task->problem->size_count;
-    ak_status status = AK_OK;
-    AK_TRY(ak_task_scope(&scope, task, &task->shape, &v->first->config, err));
+    AK_DO(ak_task_scope(&scope, task, &task->shape, &v->first->config, err));
     for (size_t i = 0; i < count; i++) {
         sizes[i] = task->problem->sizes[i].name;
     }
     (void)snprintf(place, sizeof place, "%.200s", task->implementation->where);
     ak_program_names names = {scope, sizes, count, place, false};
     v->when = always();
-    AK_TRY(ak_made(v->when, err));
-    status = write_when(v->when, task, &names, err);
+    AK_DO(ak_made(v->when, err));
+    ak_status status = write_when(v->when, task, &names, err);
     names.whole = true;
     status = status == AK_OK
                  ? ak_program_of(&v->workspace, task->implementation->workspace, &names, err)
@@ -118,8 +118,6 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
     if (status == AK_INVALID) {
         status = serve_measured(v, err);
     }
-out:
-    ak_scope_free(scope);
     return status;
 }
 
@@ -256,12 +254,11 @@ static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, cons
 static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
 {
     char config[CONFIG_MAX];
-    ak_options options = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_options_clear) ak_options options = {0};
     if (ak_config_format(config, sizeof config, one->task->space, &one->config) >= sizeof config) {
         return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_MAX);
     }
-    AK_TRY(ak_task_options(&options, one->task, &one->config, err));
+    AK_DO(ak_task_options(&options, one->task, &one->config, err));
     for (one->variant = 0; one->variant < b->variant_count; one->variant++) {
         const ak_bundle_variant *v = &b->variants[one->variant];
         if (!v->for_one && strcmp(v->config, config) == 0 && same_options(&v->options, &options)) {
@@ -269,11 +266,9 @@ static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
         }
     }
     if (one->variant == b->variant_count) {
-        status = new_variant(b, one, config, &options, err);
+        return new_variant(b, one, config, &options, err);
     }
-out:
-    ak_options_clear(&options);
-    return status;
+    return AK_OK;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -372,7 +367,7 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
     AK_DO(backend->compile(&result, &job, err));
     AK_DO(judge(&result, v, err));
     AK_DO(compare(b, v, result.artifact_hash, err));
-    AK_DO(ak_fs_read(&code, &length, artifact, CODE_MAX, err));
+    AK_DO(ak_fs_read(&code, &length, artifact, AK_ARTIFACT_MAX, err));
     AK_DO(ak_pack_add(&b->code, v->file, code, length, err));
     return merge_needs(b, needs, err);
 }

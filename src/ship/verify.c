@@ -78,22 +78,18 @@ typedef struct verifying {
 /* Unpacks a bundle; a path that is a folder is an unpacked bundle already. */
 static ak_status unpack(verifying *v, const char *path, ak_error *err)
 {
-    char *bytes = NULL;
+    AK_FREED char *bytes = NULL;
     size_t length = 0;
-    ak_pack pack = {0};
-    ak_status status = AK_OK;
+    AK_AT_END(ak_pack_clear) ak_pack pack = {0};
     if (ak_fs_is_folder(path)) {
         v->folder = path;
         return AK_OK;
     }
-    AK_TRY(ak_fs_owned_open(&v->unpacked, err));
-    AK_TRY(ak_fs_read(&bytes, &length, path, AK_BUNDLE_BYTES_MAX, err));
-    AK_TRY(ak_pack_untar(&pack, bytes, length, path, err));
-    status = ak_pack_write(&pack, v->unpacked.path, err);
+    AK_DO(ak_fs_owned_open(&v->unpacked, err));
+    AK_DO(ak_fs_read(&bytes, &length, path, AK_BUNDLE_BYTES_MAX, err));
+    AK_DO(ak_pack_untar(&pack, bytes, length, path, err));
+    ak_status status = ak_pack_write(&pack, v->unpacked.path, err);
     v->folder = v->unpacked.path;
-out:
-    ak_pack_clear(&pack);
-    ak_free(bytes);
     return status;
 }
 
@@ -229,12 +225,12 @@ static void name_difference(ak_buf *out, const char *key, const json_t *have, co
 static ak_status own_interface(const verifying *v, const ak_task *task, const json_t *measured,
                                ak_error *err)
 {
-    json_t *interface = NULL, *tolerances = NULL, *value;
+    json_auto_t *interface = NULL, *tolerances = NULL;
+    json_t *value;
     const char *key, *other = NULL;
-    ak_buf what = AK_BUF(160);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf what = AK_BUF(160);
     if (json_array_size(v->rows) == 0) {
-        AK_TRY(ak_bundle_interface(&interface, task, err));
+        AK_DO(ak_bundle_interface(&interface, task, err));
     }
     json_object_foreach(interface, key, value) {
         if (other == NULL && !json_equal(json_object_get(v->file, key), value)) {
@@ -243,22 +239,18 @@ static ak_status own_interface(const verifying *v, const ak_task *task, const js
         }
     }
     tolerances = ak_bundle_tolerances(task);
-    AK_TRY(ak_made(tolerances, err));
+    AK_DO(ak_made(tolerances, err));
     if (other == NULL && !json_equal(json_object_get(measured, "tolerances"), tolerances)) {
         other = "tolerances";
         ak_buf_puts(&what, other);
     }
     if (other != NULL) {
-        status = ak_fail(err, AK_INVALID,
-                         "%.200s: bundle.json differs from the problem in the bundle (%.150s), so "
-                         "programs would call something else than what is checked: export it again",
-                         v->path, what.data);
+        return ak_fail(err, AK_INVALID,
+                       "%.200s: bundle.json differs from the problem in the bundle (%.150s), so "
+                       "programs would call something else than what is checked: export it again",
+                       v->path, what.data);
     }
-out:
-    ak_buf_free(&what);
-    json_decref(tolerances);
-    json_decref(interface);
-    return status;
+    return AK_OK;
 }
 
 /* Returns whether the size is the first that the bundle measured with its variant. */
@@ -342,16 +334,13 @@ static ak_status run_job(ak_result *out, sizing *s, const ak_job *job, ak_error 
 /* Runs a job that gives a trial, which replaces the one before. */
 static ak_status run_trial(sizing *s, ak_job_kind kind, ak_error *err)
 {
-    ak_result result = {0};
+    AK_AT_END(ak_result_clear) ak_result result = {0};
     const ak_job job = {.kind = kind, .config = s->config};
-    ak_status status = run_job(&result, s, &job, err);
-    if (status == AK_OK) {
-        ak_trial_clear(&s->trial);
-        s->trial = result.trial;
-        result.trial = (ak_trial){0};
-    }
-    ak_result_clear(&result);
-    return status;
+    AK_DO(run_job(&result, s, &job, err));
+    ak_trial_clear(&s->trial);
+    s->trial = result.trial;
+    result.trial = (ak_trial){0};
+    return AK_OK;
 }
 
 /* Sets the trial's times from the comparison, or its status and reason if there are none. */
@@ -377,7 +366,7 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
    place of the other candidates. */
 static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
 {
-    ak_result result = {0};
+    AK_AT_END(ak_result_clear) ak_result result = {0};
     ak_comparison_candidate candidates[AK_JUDGED_MAX];
     double count = ak_json_number_at(finish, "candidates");
     double seconds = ak_json_number_at(finish, "seconds");
@@ -394,10 +383,8 @@ static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
                         .plan = {.seconds = seconds,
                                  .extra = seconds,
                                  .protocol = ak_session_protocol(&s->session)}};
-    ak_status status = run_job(&result, s, &job, err);
-    status = status == AK_OK ? take_times(&s->trial, &result, err) : status;
-    ak_result_clear(&result);
-    return status;
+    AK_DO(run_job(&result, s, &job, err));
+    return take_times(&s->trial, &result, err);
 }
 
 /* Returns whether the words of a throttle say that power, heat or a slowdown held the clock
@@ -477,8 +464,8 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
     bool good =
         ak_json_set_text(row, "size", size) &&
         ak_json_set(row, "variant", json_incref(json_object_get(s->measured, "variant"))) &&
-        ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
-        ak_json_set_text(row, "reason", trial->reason) &&
+        ak_json_set_texts(row, "status", ak_trial_status_text(trial->status), "reason",
+                          trial->reason) &&
         ak_json_set_real(row, "max_error", trial->max_error) &&
         ak_json_set_text(row, "as", s->searched ? "search" : "finish") &&
         ak_json_set_known(row, "then_ms", then) &&
@@ -490,8 +477,7 @@ static bool add_row(verifying *v, const char *size, const char *note, const sizi
                     timed && then > 0 ? json_real(trial->median_ms / then - 1) : json_null()) &&
         ak_json_set(row, "slower", json_boolean(s->slower)) &&
         ak_json_set(row, "conditions", ak_bundle_conditions(trial)) &&
-        ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks) &&
-        ak_json_set_text(row, "note", note);
+        ak_json_set_texts(row, "clocks", clocks[0] == 0 ? NULL : clocks, "note", note);
     v->good = v->good && ok && !s->slower;
     return ak_json_append(v->rows, ak_json_whole(row, good));
 }
@@ -546,8 +532,7 @@ static ak_status report(char **out, const verifying *v, const char *path, ak_err
                        "of the time, so slower times say little; verify again when it is idle",
                        (int)(100 * pressure + 0.5));
     }
-    bool good = ak_json_set_text(object, "path", path) &&
-                ak_json_set_text(object, "name", ak_json_text_at(v->file, "name")) &&
+    bool good = ak_json_set_texts(object, "path", path, "name", ak_json_text_at(v->file, "name")) &&
                 ak_json_set_real(object, "max_slowdown", v->max_slowdown) &&
                 ak_json_set(object, "measured", json_incref(v->rows)) &&
                 ak_json_set(object, "pressure", pressure < 0 ? json_null() : json_real(pressure)) &&

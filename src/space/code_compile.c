@@ -1,4 +1,3 @@
-/* code_compile.c: see code_compile.h. */
 #include "space/code_compile.h"
 
 typedef struct compiler {

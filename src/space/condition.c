@@ -1,4 +1,3 @@
-/* condition.c: see condition.h. */
 #include "space/condition.h"
 
 #include <string.h>

@@ -51,12 +51,11 @@ static ak_status unknown_parameter(const ak_space *space, const char *name, ak_e
         ak_buf_print(&list, "%s%s", p == 0 ? "" : ", ", names[p]);
     }
     const char *near = ak_text_nearest(name, names);
-    ak_status status =
-        near != NULL ? ak_fail(err, AK_INVALID,
-                               "there is no parameter \"%.60s\"; did you mean \"%s\"?", name, near)
-                     : ak_fail(err, AK_INVALID, "there is no parameter \"%.60s\"; there are %.300s",
-                               name, list.data);
-    return status;
+    return near != NULL
+               ? ak_fail(err, AK_INVALID, "there is no parameter \"%.60s\"; did you mean \"%s\"?",
+                         name, near)
+               : ak_fail(err, AK_INVALID, "there is no parameter \"%.60s\"; there are %.300s", name,
+                         list.data);
 }
 
 static ak_status unknown_value(const ak_space *space, size_t p, const char *text, ak_error *err)
@@ -73,9 +72,8 @@ static ak_status unknown_value(const ak_space *space, size_t p, const char *text
     const char *absent = AK_HAS_TEXT(body->absent, body->absent_count, text)
                              ? ", because this compiler was not found"
                              : "";
-    ak_status status = ak_fail(err, AK_INVALID, "%s has no value \"%.60s\"%s; it can be %.300s",
-                               space->parameters[p].name, text, absent, list.data);
-    return status;
+    return ak_fail(err, AK_INVALID, "%s has no value \"%.60s\"%s; it can be %.300s",
+                   space->parameters[p].name, text, absent, list.data);
 }
 
 bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text)
@@ -204,9 +202,7 @@ ak_status ak_options_add(ak_options *options, const char *text, ak_error *err)
 
 void ak_options_clear(ak_options *options)
 {
-    for (size_t i = 0; i < options->count; i++) {
-        ak_free(options->argv[i]);
-    }
+    AK_END_EACH(ak_free, options->argv, options->count);
     ak_free(options->argv);
     *options = (ak_options){0};
 }

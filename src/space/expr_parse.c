@@ -438,14 +438,12 @@ ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_e
         return ak_fail(err, AK_LIMIT, "%s: the expression is longer than %d bytes", where,
                        AK_EXPR_TEXT_MAX);
     }
-    ak_expr *expr;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     AK_DO(AK_NEW(expr, 1, err));
-    ak_status status;
     expr->arena = ak_arena_new();
     if (expr->arena == NULL || (expr->text = ak_arena_strndup(expr->arena, text, length)) == NULL ||
         (expr->where = ak_arena_strndup(expr->arena, where, strlen(where))) == NULL) {
-        status = ak_fail_memory(err);
-        goto out;
+        return ak_fail_memory(err);
     }
     ak_parser p = {.expr = expr, .text = expr->text, .cursor = expr->text, .err = err};
     if (ak_lex_advance(&p)) {
@@ -454,16 +452,9 @@ ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_e
             ak_lex_fault(&p, p.now.at, "an operator or the end is expected here");
         }
     }
-    status = p.status;
-    if (status == AK_OK) {
-        status = resolve(expr, expr->root, NULL, err);
-    }
-out:
-    if (status != AK_OK) {
-        ak_expr_free(expr);
-        return status;
-    }
-    *out = expr;
+    AK_DO(p.status);
+    AK_DO(resolve(expr, expr->root, NULL, err));
+    AK_GIVE(out, expr);
     return AK_OK;
 }
 

@@ -199,18 +199,17 @@ typedef enum wanted { WANT_INT, WANT_REAL, WANT_BOOL } wanted;
 static ak_status eval_text(ak_value *out, const char *text, const ak_scope *scope,
                            const char *where, wanted kind, ak_error *err)
 {
-    ak_expr *expr = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     ak_value value;
-    ak_arena *arena = ak_arena_new();
-    ak_status status = AK_OK;
-    AK_TRY(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
-    AK_TRY(ak_expr_eval(&value, expr, scope, arena, err));
+    AK_AT_END(ak_arena_free_at) ak_arena *arena = ak_arena_new();
+    AK_DO(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
+    AK_DO(ak_expr_eval(&value, expr, scope, arena, err));
     ak_number x;
     int64_t whole;
     if (kind == WANT_BOOL) {
         (void)ak_give_bool(out, ak_value_truth(&value));
     } else if (!ak_number_of(&x, &value)) {
-        status = ak_fail(err, AK_INVALID, "%s: \"%.160s\" must be a number", where, text);
+        return ak_fail(err, AK_INVALID, "%s: \"%.160s\" must be a number", where, text);
     } else if (kind == WANT_REAL) {
         *out = (ak_value){.type = AK_VALUE_REAL, .as.real = x.r};
     } else if (!x.real) {
@@ -218,12 +217,9 @@ static ak_status eval_text(ak_value *out, const char *text, const ak_scope *scop
     } else if (x.r == trunc(x.r) && ak_real_to_int(&whole, x.r)) {
         (void)ak_give_int(out, whole);
     } else {
-        status = ak_fail(err, AK_INVALID, "%s: \"%.160s\" must be a whole number", where, text);
+        return ak_fail(err, AK_INVALID, "%s: \"%.160s\" must be a whole number", where, text);
     }
-out:
-    ak_expr_free(expr);
-    ak_arena_free(arena);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_expr_int(int64_t *out, const char *text, const ak_scope *scope, const char *where,

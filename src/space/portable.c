@@ -1,4 +1,3 @@
-/* portable.c: see portable.h. */
 #include "space/portable.h"
 
 #include <string.h>
@@ -326,8 +325,7 @@ static ak_status write_program(writer *w, const ak_program_names *known)
     }
     w->values = values;
     w->open = stays;
-    status = status == AK_OK ? write(w, w->expr->root) : status;
-    return status;
+    return status == AK_OK ? write(w, w->expr->root) : status;
 }
 
 ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *names,

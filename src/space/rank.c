@@ -56,22 +56,16 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
     if (text == NULL) {
         return AK_OK;
     }
-    ak_status status = AK_OK;
     char place[320];
-    ak_rank *rank;
+    AK_AT_END(ak_rank_close_at) ak_rank *rank = NULL;
     AK_DO(AK_NEW(rank, 1, err));
     rank->space = space;
     rank->arena = ak_arena_new();
-    AK_TRY(ak_made(rank->arena, err));
+    AK_DO(ak_made(rank->arena, err));
     (void)snprintf(place, sizeof place, "%.300s: \"Rank\"", where);
-    AK_TRY(ak_expr_parse(&rank->expr, text, place, err));
-    AK_TRY(bind_names(rank, constants, where, err));
-out:
-    if (status != AK_OK) {
-        ak_rank_close(rank);
-        return status;
-    }
-    *out = rank;
+    AK_DO(ak_expr_parse(&rank->expr, text, place, err));
+    AK_DO(bind_names(rank, constants, where, err));
+    AK_GIVE(out, rank);
     return AK_OK;
 }
 

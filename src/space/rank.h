@@ -19,6 +19,7 @@ typedef struct ak_rank ak_rank;
 ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *constants,
                        const char *text, const char *where, ak_error *err);
 void ak_rank_close(ak_rank *rank);
+AK_END_AT(ak_rank_close, ak_rank)
 /* Returns the logarithm of the expected time; 0 if `rank` is NULL. It is HUGE_VAL if the expression
    fails (a division by zero) or does not give a positive number. */
 double ak_rank_log(ak_rank *rank, const ak_config *config);

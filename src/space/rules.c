@@ -170,17 +170,17 @@ static double combinations(const ak_rules *r, const ak_atom *atom)
 
 ak_status ak_rules_build(ak_rules *r)
 {
-    size_t atoms = r->atoms->count, n = r->symbols->count;
     ak_status status = AK_OK;
-    size_t *order = ak_alloc(atoms + 1, sizeof *order);
+    size_t atoms = r->atoms->count, n = r->symbols->count;
+    AK_FREED size_t *order = ak_alloc(atoms + 1, sizeof *order);
     r->root = ak_alloc(atoms + 1, sizeof *r->root);
-    AK_TRY(ak_stored(order != NULL && r->root != NULL, r->err));
+    AK_DO(ak_stored(order != NULL && r->root != NULL, r->err));
     /* Nodes 0 and 1 are the ends, AK_RULE_NEVER and AK_RULE_ALWAYS. */
-    AK_TRY(AK_GROW(r->nodes, &r->node_capacity, 2, r->err));
+    AK_DO(AK_GROW(r->nodes, &r->node_capacity, 2, r->err));
     r->node_count = 2;
     for (size_t p = 0; p < n; p++) {
         ak_binding_free(&r->binding, r->symbols, p);
-        AK_TRY(AK_NEW(r->row[p], r->symbols->parameters[p].value_count, r->err));
+        AK_DO(AK_NEW(r->row[p], r->symbols->parameters[p].value_count, r->err));
     }
     /* Small rules are built first, because they guide the large ones. */
     for (size_t i = 0; i < atoms; i++) {
@@ -203,15 +203,11 @@ ak_status ak_rules_build(ak_rules *r)
         }
         status = rule_build(&r->root[order[i]], r, 0, guide);
     }
-out:
-    ak_free(order);
     return status;
 }
 
 void ak_rules_clear(ak_rules *r)
 {
-    for (size_t p = 0; p < AK_PARAMETERS_MAX; p++) {
-        ak_free(r->row[p]);
-    }
+    AK_END_EACH(ak_free, r->row, AK_PARAMETERS_MAX);
     AK_FREE_ALL(r->root, r->nodes, r->children, r->unique.slots);
 }

@@ -50,6 +50,7 @@ typedef struct ak_space_spec {
 /* Builds a space. The caller frees it with ak_space_free. */
 ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *err);
 void ak_space_free(ak_space *space);
+AK_END_AT(ak_space_free, ak_space)
 
 /* Makes another valid configuration the default. */
 void ak_space_set_default(ak_space *space, const ak_config *config);

@@ -197,9 +197,7 @@ ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *er
 void ak_space_free(ak_space *space)
 {
     if (space != NULL) {
-        for (size_t i = 0; i < space->condition_count; i++) {
-            ak_expr_free(space->conditions[i]);
-        }
+        AK_END_EACH(ak_expr_free, space->conditions, space->condition_count);
         ak_graph_clear(&space->graph);
         ak_atoms_clear(&space->atoms);
         ak_symbols_clear(&space->symbols);

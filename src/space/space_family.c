@@ -3,7 +3,6 @@
 #include "space/space_family.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 

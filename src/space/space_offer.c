@@ -59,10 +59,8 @@ static ak_status refuse_fix(const ak_parameter *parameter, const ak_parameter_bo
         ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", body->text[v]);
     }
     ak_buf_puts(&list, parameter->value_count > SHOWN ? ", ..." : "");
-    ak_status status =
-        ak_fail(r->err, AK_INVALID, "%s has no value \"%.*s\" to be fixed at; it has %s", r->where,
-                (int)(bytes < 60 ? bytes : 60), text, list.data);
-    return status;
+    return ak_fail(r->err, AK_INVALID, "%s has no value \"%.*s\" to be fixed at; it has %s",
+                   r->where, (int)(bytes < 60 ? bytes : 60), text, list.data);
 }
 
 ak_status ak_space_check_fix(const ak_parameter *parameter, const ak_parameter_body *body,

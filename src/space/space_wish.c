@@ -1,6 +1,5 @@
 /* space_wish.c: reads a configuration of another space in this one (ak_space_wish in space.h). */
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "space/space_body.h"

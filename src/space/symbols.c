@@ -1,18 +1,13 @@
-/* symbols.c: see symbols.h. */
 #include "space/symbols.h"
 
 #include "base/map.h"
 
 static ak_status intern(int64_t *out, ak_symbols *symbols, const char *text, ak_error *err)
 {
-    size_t number;
-    ak_status status = AK_OK;
-    if (!ak_map_get(&number, symbols->texts, text)) {
-        number = ak_map_count(symbols->texts);
-        status = ak_map_put(symbols->texts, text, number, err);
-    }
+    size_t number = 0;
+    AK_DO(ak_map_number(&number, symbols->texts, text, err));
     *out = (int64_t)number;
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_symbols_cell(ak_cell *out, ak_cell_type *type, ak_symbols *symbols,

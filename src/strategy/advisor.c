@@ -519,7 +519,7 @@ ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
     if (a->state != AK_ADVICE_ASKED || !a->options->model->done(a->call)) {
         return AK_OK;
     }
-    ak_llm_answer answer = {0};
+    AK_AT_END(ak_llm_answer_clear) ak_llm_answer answer = {0};
     ak_error why = AK_ERROR_INIT;
     ak_llm_call *call = a->call;
     a->call = NULL;
@@ -534,7 +534,6 @@ ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
             fail(a, why.text);
         }
     }
-    ak_llm_answer_clear(&answer);
     return status;
 }
 
@@ -583,7 +582,7 @@ static void report_abandoned(ak_advisor *a, ak_llm_answer *answer, const char *l
 static void abandon(ak_advisor *a)
 {
     char lost[AK_LLM_LOST_BYTES] = "";
-    ak_llm_answer answer = {0};
+    AK_AT_END(ak_llm_answer_clear) ak_llm_answer answer = {0};
     ak_error why = AK_ERROR_INIT;
     ak_status status = a->options->model->abandon(&answer, lost, a->call, &why);
     a->call = NULL;
@@ -603,7 +602,6 @@ static void abandon(ak_advisor *a)
     } else {
         report_abandoned(a, &answer, lost);
     }
-    ak_llm_answer_clear(&answer);
 }
 
 void ak_advisor_close(ak_advisor *a)

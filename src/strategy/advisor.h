@@ -88,9 +88,9 @@ typedef struct ak_advice_plan {
    them a study can compare the strategy with and without history or facts, as in
    "llm:history=0". */
 #define AK_ADVICE_HYPERS(X)                                                                        \
-    X(HISTORY, "history", 1, 0, 1, true, "tell the model what was tried (0: nothing of it)",       \
+    X(history, 1, 0, 1, true, "tell the model what was tried (0: nothing of it)",                  \
       "the model proposes better when it sees results")                                            \
-    X(FACTS, "facts", 1, 0, 1, true,                                                               \
+    X(facts, 1, 0, 1, true,                                                                        \
       "tell the model about device, shape and source (0: parameters, conditions and times only)",  \
       "the harness computes what models are bad at")
 

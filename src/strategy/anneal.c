@@ -12,24 +12,22 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(STARTS, "starts", 10, 1, 1000, true,                                                         \
-      "random configurations from the best of which a walk starts",                                \
+    X(starts, 10, 1, 1000, true, "random configurations from the best of which a walk starts",     \
       "a walk from a good start needs half as many steps")                                         \
-    X(HOT, "hot", 0.02, 0, 10, false, "temperature of the start, in logarithms of time",           \
+    X(hot, 0.02, 0, 10, false, "temperature of the start, in logarithms of time",                  \
       "steps to a time 2 % longer are often taken at first, steps to one 20 % longer never")       \
-    X(COLD, "cold", 0.0003, 1e-9, 1, false, "temperature at which the walk starts again",          \
+    X(cold, 0.0003, 1e-9, 1, false, "temperature at which the walk starts again",                  \
       "differences that small cannot be measured")                                                 \
-    X(COOLING, "cooling", 0.98, 0.01, 0.9999, false, "factor of the temperature at each trial",    \
+    X(cooling, 0.98, 0.01, 0.9999, false, "factor of the temperature at each trial",               \
       "the walk cools from hot to cold in 200 trials")                                             \
-    X(NEAR, "near", 0.7, 0, 1, false, "share of steps that are to the next value up or down",      \
+    X(near, 0.7, 0, 1, false, "share of steps that are to the next value up or down",              \
       "times mostly differ little between neighbouring values")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 typedef struct anneal {
     ak_frame frame;
-    size_t starts;
-    double hot, cold, cooling, near;
+    HYPERS(AK_HYPER_MEMBER)
     size_t starts_left;
     size_t current; /* index of the walk's position in frame.known; SIZE_MAX if none */
     double temperature;
@@ -100,11 +98,7 @@ static ak_status open_anneal(ak_strategy **out, const ak_strategy_context *conte
     AK_DO(AK_NEW(self, 1, err));
     ak_status status = AK_OK;
     AK_TRY(ak_frame_open(&self->frame, &ak_strategy_anneal, next_anneal, context, err));
-    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
-    self->hot = ak_strategy_hyper(context, hypers, HYPER_HOT);
-    self->cold = ak_strategy_hyper(context, hypers, HYPER_COLD);
-    self->cooling = ak_strategy_hyper(context, hypers, HYPER_COOLING);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    HYPERS(AK_HYPER_READ)
     restart(self);
 out:
     return ak_strategy_opened(out, &self->frame.base, status);

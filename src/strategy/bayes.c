@@ -5,43 +5,32 @@
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
-    X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
+    X(start, 12, 2, 1000, true, "configurations tried before the model is asked",                  \
       "fewer mislead the model, and the model would choose better trials than more random ones "   \
       "are")                                                                                       \
-    X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
+    X(pool, 1024, 16, 8192, true, "candidates that the model predicts",                            \
       "more candidates cost more time and find nothing better")                                    \
-    X(FRESH, "fresh", 24, 1, 8192, true, "candidates replaced with each proposal",                 \
+    X(fresh, 24, 1, 8192, true, "candidates replaced with each proposal",                          \
       "one in forty is replaced, so that forty trials renew the whole pool")                       \
-    X(ROWS, "rows", 500, 16, 900, true, "most trials that the model learns from",                  \
+    X(rows, 500, 16, 900, true, "most trials that the model learns from",                          \
       "the cost grows with the square; of more trials it keeps the best half and a random "        \
       "quarter")                                                                                   \
-    X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best above which it counts less",     \
+    X(knee, 0.4, 0.01, 10, false, "log time over the best above which it counts less",             \
       "exact times do not matter of configurations that take 1.5 times as long as the best")       \
-    X(SHARE, "share", 0.25, 0, 1, false, "weight of log time above the knee",                      \
+    X(share, 0.25, 0, 1, false, "weight of log time above the knee",                               \
       "slower ones still count as worse")                                                          \
-    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time; failures have it",              \
+    X(ceiling, 1.4, 0.02, 20, false, "largest log time; failures have it",                         \
       "a failure counts as a configuration that takes e^4.4 times as long as the best")            \
-    X(STEEPNESS, "steepness", 5, 0.1, 100, false,                                                  \
-      "dissimilarity of configurations before learning",                                           \
+    X(steepness, 5, 0.1, 100, false, "dissimilarity of configurations before learning",            \
       "a random pair then has a similarity of about e^-2")                                         \
-    X(NOISE, "noise", 0.003, 1e-6, 1, false, "variance of measurements before learning",           \
+    X(noise, 0.003, 1e-6, 1, false, "variance of measurements before learning",                    \
       "repeated runs vary by a few per cent of the differences")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 static ak_status open_bayes(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    ak_guided_options options = {
-        .start = (size_t)ak_strategy_hyper(context, hypers, HYPER_START),
-        .pool = (size_t)ak_strategy_hyper(context, hypers, HYPER_POOL),
-        .fresh = (size_t)ak_strategy_hyper(context, hypers, HYPER_FRESH),
-        .rows = (size_t)ak_strategy_hyper(context, hypers, HYPER_ROWS),
-        .knee = ak_strategy_hyper(context, hypers, HYPER_KNEE),
-        .share = ak_strategy_hyper(context, hypers, HYPER_SHARE),
-        .ceiling = ak_strategy_hyper(context, hypers, HYPER_CEILING),
-        .steepness = ak_strategy_hyper(context, hypers, HYPER_STEEPNESS),
-        .noise = ak_strategy_hyper(context, hypers, HYPER_NOISE),
-    };
+    const ak_guided_options options = {HYPERS(AK_HYPER_VALUE)};
     return ak_guided_open(out, &ak_strategy_bayes, context, &options, err);
 }
 

@@ -13,7 +13,7 @@
 #include "strategy/advisor.h"
 
 #define HYPERS(X)                                                                                  \
-    X(FILL, "fill", 8, 0, 64, true,                                                                \
+    X(fill, 8, 0, 64, true,                                                                        \
       "random configurations that are tried while the first reply is on its way",                  \
       "a reply takes about as long as eight trials on a GPU")                                      \
     AK_ADVICE_HYPERS(X)
@@ -56,8 +56,8 @@ static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, i
     const ak_advisor_options *options = context->advisor;
     ak_advice_plan plan = {.generations = generations,
                            .batch = options == NULL ? 0 : options->batch,
-                           .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,
-                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_FACTS) < 1};
+                           .no_history = ak_strategy_hyper(context, hypers, HYPER_history) < 1,
+                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_facts) < 1};
     if (options != NULL && options->generations > 0 && generations > 1) {
         plan.generations = options->generations;
     }
@@ -79,7 +79,7 @@ static ak_status open_loop(ak_strategy **out, const ak_strategy_context *context
     self->context = *context;
     self->context.hyper = NULL; /* the fallback has hyper-parameters of its own */
     self->rechecks = context->advisor != NULL && context->advisor->rechecks;
-    self->fill = (size_t)ak_strategy_hyper(context, hypers, HYPER_FILL);
+    self->fill = (size_t)ak_strategy_hyper(context, hypers, HYPER_fill);
     size_t all = context->evaluations == 0 ? EVALUATIONS : context->evaluations;
     self->fill = self->fill < all / FILL_SHARE ? self->fill : all / FILL_SHARE;
     ak_advice_plan plan = plan_of(context, self->fill, generations);

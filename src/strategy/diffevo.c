@@ -11,16 +11,16 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(POPULATION, "population", 15, 4, 1000, true, "members that evolve",                          \
+    X(population, 15, 4, 1000, true, "members that evolve",                                        \
       "fewer than the usual ten for each parameter, because budgets are small")                    \
-    X(DIFFERENCE, "difference", 0.7, 0, 2, false, "share of the difference of two members",        \
+    X(difference, 0.7, 0, 2, false, "share of the difference of two members",                      \
       "the paper recommends 0.5 to 1")                                                             \
-    X(LEAD, "lead", 1, 0, 2, false, "share of the way to an elite",                                \
+    X(lead, 1, 0, 2, false, "share of the way to an elite",                                        \
       "members go the whole way, because budgets are small")                                       \
-    X(ELITES, "elites", 0.2, 0, 1, false, "share of the members that lead",                        \
+    X(elites, 0.2, 0, 1, false, "share of the members that lead",                                  \
       "with fewer the members become alike too soon; more would include members that are not "     \
       "good")                                                                                      \
-    X(CROSSOVER, "crossover", 0.2, 0, 1, false, "probability that a coordinate moves",             \
+    X(crossover, 0.2, 0, 1, false, "probability that a coordinate moves",                          \
       "a move of all coordinates leaves the narrow regions of good configurations")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -30,8 +30,7 @@ enum { TRIES = 20 };
 
 typedef struct diffevo {
     ak_frame frame;
-    size_t population;
-    double difference, lead, elites, crossover;
+    HYPERS(AK_HYPER_MEMBER)
     size_t *member; /* indices into frame.known; SIZE_MAX if empty */
     size_t *order;  /* the members' indices into frame.known, fastest first */
     size_t order_count;
@@ -136,11 +135,7 @@ static ak_status open_diffevo(ak_strategy **out, const ak_strategy_context *cont
     AK_DO(AK_NEW(self, 1, err));
     ak_status status = AK_OK;
     AK_TRY(ak_frame_open(&self->frame, &ak_strategy_diffevo, next_diffevo, context, err));
-    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
-    self->difference = ak_strategy_hyper(context, hypers, HYPER_DIFFERENCE);
-    self->lead = ak_strategy_hyper(context, hypers, HYPER_LEAD);
-    self->elites = ak_strategy_hyper(context, hypers, HYPER_ELITES);
-    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
+    HYPERS(AK_HYPER_READ)
     AK_TRY(ak_frame_list((void **)&self->member, &self->frame, self->population,
                          sizeof *self->member, err));
     AK_TRY(ak_frame_list((void **)&self->order, &self->frame, self->population, sizeof *self->order,

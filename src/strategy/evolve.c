@@ -15,24 +15,23 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(STARTS, "starts", 10, 2, 1000, true, "random configurations before the first children",      \
+    X(starts, 10, 2, 1000, true, "random configurations before the first children",                \
       "fewer mislead the model; more delay the descent")                                           \
-    X(PARENTS, "parents", 3, 2, 256, true, "the best trials, which have children, at the start",   \
+    X(parents, 3, 2, 256, true, "the best trials, which have children, at the start",              \
       "short runs have to descend at once")                                                        \
-    X(GROWTH, "growth", 1.5, 0, 20, false, "additional parents per square root of the trials",     \
+    X(growth, 1.5, 0, 20, false, "additional parents per square root of the trials",               \
       "this makes 24 parents after 200 trials and 50 after 1000")                                  \
-    X(BIAS, "bias", 2, 1, 10, false, "preference of the better parents: 1 is none",                \
+    X(bias, 2, 1, 10, false, "preference of the better parents: 1 is none",                        \
       "the better half of them has 7 of 10 children")                                              \
-    X(CHILDREN, "children", 3, 1, 100, true, "children of which the model chooses one",            \
+    X(children, 3, 1, 100, true, "children of which the model chooses one",                        \
       "with 1 the model chooses nothing; with 8 variety is lost")                                  \
-    X(CROSSOVER, "crossover", 0.5, 0, 1, false, "share of children that have two parents",         \
+    X(crossover, 0.5, 0, 1, false, "share of children that have two parents",                      \
       "the other half are mutants of one parent")                                                  \
-    X(MUTATION, "mutation", 0.3, 0, 64, false,                                                     \
-      "parameters of a child that are changed, on average",                                        \
+    X(mutation, 0.3, 0, 64, false, "parameters of a child that are changed, on average",           \
       "a child that was tried already is replaced, so that most children have one change")         \
-    X(NEAR, "near", 0.8, 0, 1, false, "share of changes that are to the next value up or down",    \
+    X(near, 0.8, 0, 1, false, "share of changes that are to the next value up or down",            \
       "times mostly differ little between neighbouring values")                                    \
-    X(RANDOM, "random", 0.02, 0, 1, false, "share of proposals that are random",                   \
+    X(random, 0.02, 0, 1, false, "share of proposals that are random",                             \
       "regions that have no parents are tried now and then")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -45,8 +44,8 @@ enum {
 typedef struct evolve {
     ak_frame frame;
     ak_effects *effects;
-    size_t starts_left, parents, children;
-    double growth, bias, crossover, mutation, near, random;
+    HYPERS(AK_HYPER_MEMBER)
+    size_t starts_left;
     size_t parent[PARENTS_MAX]; /* indices of the best trials in frame.known, fastest first */
     size_t parent_count;
 } evolve;
@@ -138,15 +137,8 @@ static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *conte
 {
     evolve *self;
     AK_DO(AK_NEW(self, 1, err));
-    self->starts_left = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
-    self->parents = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARENTS);
-    self->growth = ak_strategy_hyper(context, hypers, HYPER_GROWTH);
-    self->bias = ak_strategy_hyper(context, hypers, HYPER_BIAS);
-    self->children = (size_t)ak_strategy_hyper(context, hypers, HYPER_CHILDREN);
-    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
-    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
-    self->random = ak_strategy_hyper(context, hypers, HYPER_RANDOM);
+    HYPERS(AK_HYPER_READ)
+    self->starts_left = self->starts;
     ak_status status = AK_OK;
     AK_TRY(ak_frame_open(&self->frame, &ak_strategy_evolve, next_evolve, context, err));
     AK_TRY(ak_effects_new(&self->effects, context->space, err));

@@ -7,20 +7,20 @@
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
-    X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
+    X(start, 12, 2, 1000, true, "configurations tried before the model is asked",                  \
       "fewer mislead the model, and the model would choose better trials than more random ones "   \
       "are")                                                                                       \
-    X(TREES, "trees", 32, 2, 1000, true, "number of trees of the forest",                          \
+    X(trees, 32, 2, 1000, true, "number of trees of the forest",                                   \
       "this is enough to estimate a variance; the cost grows in proportion")                       \
-    X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
+    X(pool, 1024, 16, 8192, true, "candidates that the model predicts",                            \
       "more candidates cost more time and find nothing better")                                    \
-    X(FRESH, "fresh", 64, 1, 8192, true, "candidates replaced with each proposal",                 \
+    X(fresh, 64, 1, 8192, true, "candidates replaced with each proposal",                          \
       "predicting new candidates is cheap")                                                        \
-    X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best above which it counts less",     \
+    X(knee, 0.4, 0.01, 10, false, "log time over the best above which it counts less",             \
       "exact times do not matter of configurations that take 1.5 times as long as the best")       \
-    X(SHARE, "share", 0.25, 0, 1, false, "weight of log time above the knee",                      \
+    X(share, 0.25, 0, 1, false, "weight of log time above the knee",                               \
       "slower ones still count as worse")                                                          \
-    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time; failures have it",              \
+    X(ceiling, 1.4, 0.02, 20, false, "largest log time; failures have it",                         \
       "a failure counts as a configuration that takes e^4.4 times as long as the best")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -29,18 +29,11 @@ enum { ROWS = 900 /* most trials used for a fit; 3 % more trials cause a new fit
 
 static ak_status open_forest(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    ak_guided_options options = {
-        .start = (size_t)ak_strategy_hyper(context, hypers, HYPER_START),
-        .trees = (size_t)ak_strategy_hyper(context, hypers, HYPER_TREES),
-        .pool = (size_t)ak_strategy_hyper(context, hypers, HYPER_POOL),
-        .fresh = (size_t)ak_strategy_hyper(context, hypers, HYPER_FRESH),
+    const ak_guided_options options = {
         .rows = ROWS,
-        .knee = ak_strategy_hyper(context, hypers, HYPER_KNEE),
-        .share = ak_strategy_hyper(context, hypers, HYPER_SHARE),
-        .ceiling = ak_strategy_hyper(context, hypers, HYPER_CEILING),
         .steepness = 1.0, /* of the Gaussian process, which only computes coordinates here */
         .noise = 1.0,
-    };
+        HYPERS(AK_HYPER_VALUE)};
     return ak_guided_open(out, &ak_strategy_forest, context, &options, err);
 }
 

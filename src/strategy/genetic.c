@@ -9,17 +9,16 @@
 #include "strategy/frame.h"
 
 #define HYPERS(X)                                                                                  \
-    X(POPULATION, "population", 20, 2, 1000, true, "configurations that may be parents",           \
+    X(population, 20, 2, 1000, true, "configurations that may be parents",                         \
       "fewer lose variety; more delay the descent")                                                \
-    X(TOURNAMENT, "tournament", 4, 1, 100, true,                                                   \
+    X(tournament, 4, 1, 100, true,                                                                 \
       "configurations drawn for each parent, of which the best is taken",                          \
       "more than the usual 2, because budgets are small")                                          \
-    X(CROSSOVER, "crossover", 1, 0, 1, false, "share of children that have two parents",           \
+    X(crossover, 1, 0, 1, false, "share of children that have two parents",                        \
       "parents are often alike, and then the child is a mutant anyway")                            \
-    X(MUTATION, "mutation", 0.3, 0, 64, false,                                                     \
-      "parameters of a child that are changed, on average",                                        \
+    X(mutation, 0.3, 0, 64, false, "parameters of a child that are changed, on average",           \
       "a child that was tried already is replaced, so that most children have one change")         \
-    X(NEAR, "near", 0.9, 0, 1, false, "share of changes that are to the next value up or down",    \
+    X(near, 0.9, 0, 1, false, "share of changes that are to the next value up or down",            \
       "times mostly differ little between neighbouring values")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -28,8 +27,7 @@ enum { TRIES = 20 }; /* attempts at an unseen child before a random one is drawn
 
 typedef struct genetic {
     ak_frame frame;
-    size_t population, tournament;
-    double crossover, mutation, near;
+    HYPERS(AK_HYPER_MEMBER)
     size_t *member; /* indices of the best trials in frame.known, fastest first */
     size_t member_count;
     size_t initial; /* random configurations left to propose */
@@ -89,11 +87,7 @@ static ak_status open_genetic(ak_strategy **out, const ak_strategy_context *cont
     AK_DO(AK_NEW(self, 1, err));
     ak_status status = AK_OK;
     AK_TRY(ak_frame_open(&self->frame, &ak_strategy_genetic, next_genetic, context, err));
-    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
-    self->tournament = (size_t)ak_strategy_hyper(context, hypers, HYPER_TOURNAMENT);
-    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
-    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    HYPERS(AK_HYPER_READ)
     self->initial = self->population;
     AK_TRY(ak_frame_list((void **)&self->member, &self->frame, self->population,
                          sizeof *self->member, err));

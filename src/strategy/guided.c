@@ -545,7 +545,7 @@ static void spread_ranked(guided *self, candidate *sample)
 /* Fills the design with some of the best-ranked configurations of a sample. */
 static ak_status plan_ranked(guided *self, ak_error *err)
 {
-    candidate *sample;
+    AK_FREED candidate *sample = NULL;
     AK_DO(AK_NEW(sample, SAMPLE, err));
     for (size_t i = 0; i < SAMPLE; i++) {
         ak_space_sample(&sample[i].config, self->walk.space, &self->rng);
@@ -557,7 +557,6 @@ static ak_status plan_ranked(guided *self, ak_error *err)
         locate(&sample[i].point, self, &sample[i].config);
     }
     spread_ranked(self, sample);
-    ak_free(sample);
     return AK_OK;
 }
 
@@ -631,14 +630,11 @@ void ak_guided_close(ak_strategy *strategy)
 static ak_status open_arrays(guided *self, ak_error *err)
 {
     size_t rows = self->options.rows + PRETEND_MAX;
-    self->row = ak_alloc(self->options.rows, sizeof *self->row);
-    self->y = ak_alloc(rows, sizeof *self->y);
-    self->levels = ak_alloc(rows * AK_PARAMETERS_MAX, sizeof *self->levels);
-    self->pool = ak_alloc(self->options.pool, sizeof *self->pool);
-    self->neighbours = ak_alloc(NEIGHBOURS_MAX, sizeof *self->neighbours);
-    bool complete = self->row != NULL && self->y != NULL && self->levels != NULL &&
-                    self->pool != NULL && self->neighbours != NULL;
-    return ak_stored(complete, err);
+    AK_DO(AK_NEW(self->row, self->options.rows, err));
+    AK_DO(AK_NEW(self->y, rows, err));
+    AK_DO(AK_NEW(self->levels, rows * AK_PARAMETERS_MAX, err));
+    AK_DO(AK_NEW(self->pool, self->options.pool, err));
+    return AK_NEW(self->neighbours, NEIGHBOURS_MAX, err);
 }
 
 ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,

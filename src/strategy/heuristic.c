@@ -9,9 +9,9 @@
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
-    X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
+    X(start, 12, 2, 1000, true, "configurations tried before the model is asked",                  \
       "with a rank and a known budget, one trial in six is used instead")                          \
-    X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
+    X(pool, 1024, 16, 8192, true, "candidates that the model predicts",                            \
       "more candidates cost more time and find nothing better")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -20,8 +20,8 @@ static ak_status open_heuristic(ak_strategy **out, const ak_strategy_context *co
                                 ak_error *err)
 {
     ak_guided_options options = AK_GUIDED_DEFAULT;
-    options.start = (size_t)ak_strategy_hyper(context, hypers, HYPER_START);
-    options.pool = (size_t)ak_strategy_hyper(context, hypers, HYPER_POOL);
+    options.start = (size_t)ak_strategy_hyper(context, hypers, HYPER_start);
+    options.pool = (size_t)ak_strategy_hyper(context, hypers, HYPER_pool);
     options.expert = true;
     return ak_guided_open(out, &ak_strategy_heuristic, context, &options, err);
 }

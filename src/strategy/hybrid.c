@@ -22,9 +22,9 @@
 #include <string.h>
 
 #define HYPERS(X)                                                                                  \
-    X(SHARE, "share", 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",    \
+    X(share, 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",             \
       "the model gains early, and the search needs the rest to finish")                            \
-    X(APART, "apart", 0, 0, 1, true,                                                               \
+    X(apart, 0, 0, 1, true,                                                                        \
       "1: the search is not told of the trials of the model before the last question",             \
       "eighteen runs with it were not better than runs without it")                                \
     AK_ADVICE_HYPERS(X)
@@ -78,13 +78,13 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
 {
     const ak_advisor_options *options = context->advisor;
     double all = (double)(context->evaluations == 0 ? EVALUATIONS : context->evaluations);
-    double share = ak_strategy_hyper(context, hypers, HYPER_SHARE);
+    double share = ak_strategy_hyper(context, hypers, HYPER_share);
     ak_advice_plan plan = {.generations = GENERATIONS,
                            .batch = options == NULL ? 0 : options->batch,
                            .searched = true,
                            .apart = self->apart,
-                           .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,
-                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_FACTS) < 1};
+                           .no_history = ak_strategy_hyper(context, hypers, HYPER_history) < 1,
+                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_facts) < 1};
     if (options != NULL && options->generations > 0) {
         plan.generations = options->generations;
     }
@@ -108,7 +108,7 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     self->base.ops = &ak_strategy_hybrid;
     self->evaluations = context->evaluations;
     self->patient = context->advisor != NULL && context->advisor->patient;
-    self->apart = ak_strategy_hyper(context, hypers, HYPER_APART) > 0;
+    self->apart = ak_strategy_hyper(context, hypers, HYPER_apart) > 0;
     ak_advice_plan plan = plan_of(self, context);
     ak_strategy_context search = *context;
     search.hyper = NULL;

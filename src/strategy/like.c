@@ -1,4 +1,3 @@
-/* like.c: see like.h. */
 #include "strategy/like.h"
 
 #include <math.h>
@@ -203,7 +202,7 @@ static bool next_of_place(ak_like *like, size_t *at, size_t end)
 /* Chooses candidates: the best of each place in turn. */
 static ak_status choose_candidates(ak_like *like, const size_t *first, ak_error *err)
 {
-    size_t *at = ak_alloc(like->place_count + 1, sizeof *at);
+    AK_FREED size_t *at = ak_alloc(like->place_count + 1, sizeof *at);
     bool any = true;
     AK_DO(ak_made(at, err));
     memcpy(at, first, like->place_count * sizeof *at);
@@ -219,7 +218,6 @@ static ak_status choose_candidates(ak_like *like, const size_t *first, ak_error 
                   any;
         }
     }
-    ak_free(at);
     return AK_OK;
 }
 

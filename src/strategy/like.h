@@ -31,6 +31,7 @@ typedef struct ak_like ak_like;
    equal space. Returns NULL without memory. */
 ak_like *ak_like_new(const ak_space *space);
 void ak_like_free(ak_like *like);
+AK_END_AT(ak_like_free, ak_like)
 
 /* Begins a new place. Only configurations of the same place are compared with each other. The
    caller begins with the place most similar to this task. */

@@ -20,13 +20,11 @@ ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak
     AK_DO(ak_like_begin(like, recording->path, err));
     for (size_t i = 0; i < recording->count; i++) {
         const ak_record *record = &recording->records[i];
-        json_t *values = NULL;
+        json_auto_t *values = NULL;
         double time =
             record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : HUGE_VAL;
         AK_DO(values_of(&values, recording, &recording->configs[i], err));
-        ak_status status = ak_like_add(like, values, time, err);
-        json_decref(values);
-        AK_DO(status);
+        AK_DO(ak_like_add(like, values, time, err));
     }
     return AK_OK;
 }
@@ -35,21 +33,15 @@ ak_status ak_like_open(ak_like **out, const ak_recording *own,
                        const ak_recording *const *recordings, size_t count, uint64_t seed,
                        ak_error *err)
 {
-    ak_like *like = ak_like_new(own->space);
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(like, err));
+    AK_AT_END(ak_like_free_at) ak_like *like = ak_like_new(own->space);
+    AK_DO(ak_made(like, err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(strcmp(recordings[i]->path, own->path) == 0
-                   ? AK_OK
-                   : ak_like_add_recording(like, recordings[i], err));
+        AK_DO(strcmp(recordings[i]->path, own->path) == 0
+                  ? AK_OK
+                  : ak_like_add_recording(like, recordings[i], err));
     }
-    AK_TRY(ak_like_finish(like, seed, err));
-out:
-    if (status != AK_OK) {
-        ak_like_free(like);
-        return status;
-    }
-    *out = like;
+    AK_DO(ak_like_finish(like, seed, err));
+    AK_GIVE(out, like);
     return AK_OK;
 }
 

@@ -11,15 +11,14 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(STARTS, "starts", 5, 1, 1000, true,                                                          \
+    X(starts, 5, 1, 1000, true,                                                                    \
       "configurations tried before a descent, which leaves from the best of them",                 \
       "with 1 all depends on the default; 10 delay the descent")                                   \
-    X(JUMP, "jump", 0.8, 0, 1, false, "share of restarts that are mutants of the best",            \
+    X(jump, 0.8, 0, 1, false, "share of restarts that are mutants of the best",                    \
       "good configurations are often near each other, but not always")                             \
-    X(STRENGTH, "strength", 2, 1, 64, false, "parameters that such a mutant changes, on average",  \
+    X(strength, 2, 1, 64, false, "parameters that such a mutant changes, on average",              \
       "the descent undoes 1 change; 5 are as good as a random configuration")                      \
-    X(WIDE, "wide", 1, 0, 1, false,                                                                \
-      "probability that a descent goes on to values that are not adjacent",                        \
+    X(wide, 1, 0, 1, false, "probability that a descent goes on to values that are not adjacent",  \
       "values that are names have no order")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -30,8 +29,7 @@ enum { NEIGHBOURS_MAX = 1024 };
 
 typedef struct local {
     ak_frame frame;
-    size_t starts;
-    double jump, strength, wide;
+    HYPERS(AK_HYPER_MEMBER)
     size_t starts_left; /* starts of this descent that are not proposed yet */
     bool started;       /* the default was proposed */
     bool jumping;       /* the starts of this descent are mutants of the best */
@@ -145,10 +143,7 @@ static ak_status open_local(ak_strategy **out, const ak_strategy_context *contex
     AK_DO(AK_NEW(self, 1, err));
     ak_status status = AK_OK;
     AK_TRY(ak_frame_open(&self->frame, &ak_strategy_local, next_local, context, err));
-    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
-    self->jump = ak_strategy_hyper(context, hypers, HYPER_JUMP);
-    self->strength = ak_strategy_hyper(context, hypers, HYPER_STRENGTH);
-    self->wide = ak_strategy_hyper(context, hypers, HYPER_WIDE);
+    HYPERS(AK_HYPER_READ)
     self->starts_left = self->starts;
     self->centre = SIZE_MAX;
     AK_TRY(ak_frame_list((void **)&self->neighbours, &self->frame, NEIGHBOURS_MAX,

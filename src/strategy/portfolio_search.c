@@ -16,11 +16,11 @@
 #include "strategy/walk.h"
 
 #define HYPERS(X)                                                                                  \
-    X(ALONE, "alone", 60, 0, 100000, true, "trials that the first member has for itself",          \
+    X(alone, 60, 0, 100000, true, "trials that the first member has for itself",                   \
       "the model alone is best in short runs; only in long ones it may be stuck")                  \
-    X(WINDOW, "window", 50, 5, 10000, true, "trials that credit is given for",                     \
+    X(window, 50, 5, 10000, true, "trials that credit is given for",                               \
       "early gains are easy and say little about later ones")                                      \
-    X(EXPLORE, "explore", 0.05, 0, 10, false, "weight of the bonus for being asked rarely",        \
+    X(explore, 0.05, 0, 10, false, "weight of the bonus for being asked rarely",                   \
       "the members differ so much that few trials show which is better")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -43,8 +43,7 @@ typedef struct portfolio {
     /* The first is the model's search, which has the first `alone` trials for itself and wins
        ties. */
     ak_strategy *member[MEMBERS];
-    size_t alone, window;
-    double explore;
+    HYPERS(AK_HYPER_MEMBER)
     double best_ms;    /* infinite until a trial is ok */
     outcome *outcomes; /* all proposals in their order */
     size_t count, capacity;
@@ -80,9 +79,7 @@ static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *co
     portfolio *self;
     AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_portfolio;
-    self->alone = (size_t)ak_strategy_hyper(context, hypers, HYPER_ALONE);
-    self->window = (size_t)ak_strategy_hyper(context, hypers, HYPER_WINDOW);
-    self->explore = ak_strategy_hyper(context, hypers, HYPER_EXPLORE);
+    HYPERS(AK_HYPER_READ)
     self->best_ms = HUGE_VAL;
     ak_rng rng;
     ak_rng_seed(&rng, context->seed);

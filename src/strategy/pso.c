@@ -14,24 +14,23 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(PARTICLES, "particles", 10, 1, 1000, true, "number of particles",                            \
+    X(particles, 10, 1, 1000, true, "number of particles",                                         \
       "fewer than the 20 to 40 of the literature, because budgets are small")                      \
-    X(KEEP, "keep", 0.5, 0, 1, false, "probability that a coordinate stays", "as in the paper")    \
-    X(WIDTH, "width", 1, 0, 10, false,                                                             \
-      "deviation, as a share of the distance to the best of the swarm", "as in the paper")         \
-    X(PULL, "pull", 0.5, 0, 1, false, "mean, as a share of the way to the best of the swarm",      \
+    X(keep, 0.5, 0, 1, false, "probability that a coordinate stays", "as in the paper")            \
+    X(width, 1, 0, 10, false, "deviation, as a share of the distance to the best of the swarm",    \
       "as in the paper")                                                                           \
-    X(NEAR, "near", 0.5, 0, 1, false, "share of steps that are to the next value up or down",      \
+    X(pull, 0.5, 0, 1, false, "mean, as a share of the way to the best of the swarm",              \
+      "as in the paper")                                                                           \
+    X(near, 0.5, 0, 1, false, "share of steps that are to the next value up or down",              \
       "particles already make small steps when they fly")                                          \
-    X(TRIES, "tries", 3, 1, 100, true, "known places before a particle steps to a neighbour",      \
+    X(tries, 3, 1, 100, true, "known places before a particle steps to a neighbour",               \
       "more tries only repeat what is known")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 typedef struct pso {
     ak_frame frame;
-    size_t count, tries;
-    double keep, width, pull, near;
+    HYPERS(AK_HYPER_MEMBER)
     size_t *best;    /* best trial of each particle, an index into frame.known; SIZE_MAX if none */
     size_t launched; /* particles that have started at a random position */
     size_t next;
@@ -57,10 +56,10 @@ static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
 {
     pso *self = (pso *)frame;
     size_t i = self->next;
-    self->next = (self->next + 1) % self->count;
+    self->next = (self->next + 1) % self->particles;
     *tag = i;
-    if (self->launched < self->count || frame->best == SIZE_MAX) {
-        self->launched += self->launched < self->count;
+    if (self->launched < self->particles || frame->best == SIZE_MAX) {
+        self->launched += self->launched < self->particles;
         return ak_frame_random(&out->config, frame);
     }
     /* A particle without a result that worked starts its move at the best position of the
@@ -103,14 +102,10 @@ static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context,
     AK_DO(AK_NEW(self, 1, err));
     ak_status status = AK_OK;
     AK_TRY(ak_frame_open(&self->frame, &ak_strategy_pso, next_pso, context, err));
-    self->count = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARTICLES);
-    self->keep = ak_strategy_hyper(context, hypers, HYPER_KEEP);
-    self->width = ak_strategy_hyper(context, hypers, HYPER_WIDTH);
-    self->pull = ak_strategy_hyper(context, hypers, HYPER_PULL);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
-    self->tries = (size_t)ak_strategy_hyper(context, hypers, HYPER_TRIES);
-    AK_TRY(ak_frame_list((void **)&self->best, &self->frame, self->count, sizeof *self->best, err));
-    for (size_t i = 0; i < self->count; i++) {
+    HYPERS(AK_HYPER_READ)
+    AK_TRY(ak_frame_list((void **)&self->best, &self->frame, self->particles, sizeof *self->best,
+                         err));
+    for (size_t i = 0; i < self->particles; i++) {
         self->best[i] = SIZE_MAX;
     }
 out:

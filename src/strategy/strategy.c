@@ -74,10 +74,8 @@ static ak_status no_such_hyper(const ak_strategy_ops *ops, const char *name, ak_
     for (size_t i = 0; i < count; i++) {
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ops->hypers[i].name);
     }
-    ak_status status =
-        ak_fail(err, AK_NOT_FOUND, "strategy %s has no hyper-parameter \"%.60s\"; it has: %s",
-                ops->name, name, known.data);
-    return status;
+    return ak_fail(err, AK_NOT_FOUND, "strategy %s has no hyper-parameter \"%.60s\"; it has: %s",
+                   ops->name, name, known.data);
 }
 
 /* Reads one "name=value" and modifies `text`. */

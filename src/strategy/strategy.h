@@ -16,15 +16,16 @@
  * table (ak_hyper), from which parsing, checks, help and documentation follow:
  *
  *     #define HYPERS(X) \
- *         X(POPULATION, "population", 20, 2, 1000, true, "what it does", "why this default") \
- *         X(MUTATION, "mutation", 0.1, 0, 1, false, "...", "...")
+ *         X(population, 20, 2, 1000, true, "what it does", "why this default") \
+ *         X(mutation, 0.1, 0, 1, false, "...", "...")
  *     enum { HYPERS(AK_HYPER_INDEX) };
  *     static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
  *     ...
+ *     typedef struct genetic { ...; HYPERS(AK_HYPER_MEMBER) } genetic;
+ *     ...
  *     const ak_strategy_ops ak_strategy_genetic = {..., .hypers = hypers};
  *
- * `open` reads a hyper-parameter with ak_strategy_hyper(context, hypers, HYPER_POPULATION). Callers
- * write:
+ * In `open`, HYPERS(AK_HYPER_READ) sets the members, self->population and so on. Callers write:
  *
  *     ak_strategy_choice choice;
  *     ak_strategy_choose(&choice, "genetic:population=30,mutation=0.2", &err);
@@ -49,9 +50,18 @@ typedef struct ak_hyper {
     const char *reason;        /* reason for the default */
 } ak_hyper;
 
-#define AK_HYPER_INDEX(id, name, initial, low, high, whole, help, reason) HYPER_##id,
-#define AK_HYPER_ROW(id, name, initial, low, high, whole, help, reason)                            \
-    {name, initial, low, high, whole, help, reason},
+#define AK_HYPER_INDEX(id, initial, low, high, whole, help, reason) HYPER_##id,
+#define AK_HYPER_ROW(id, initial, low, high, whole, help, reason)                                  \
+    {#id, initial, low, high, whole, help, reason},
+/* Members of a struct, which have the names of the hyper-parameters; statements that set them in
+   `self`; and their initialisers. */
+#define AK_HYPER_TYPE_true                                           size_t
+#define AK_HYPER_TYPE_false                                          double
+#define AK_HYPER_MEMBER(id, initial, low, high, whole, help, reason) AK_HYPER_TYPE_##whole id;
+#define AK_HYPER_READ(id, initial, low, high, whole, help, reason)                                 \
+    self->id = (AK_HYPER_TYPE_##whole)ak_strategy_hyper(context, hypers, HYPER_##id);
+#define AK_HYPER_VALUE(id, initial, low, high, whole, help, reason)                                \
+    .id = (AK_HYPER_TYPE_##whole)ak_strategy_hyper(context, hypers, HYPER_##id),
 
 typedef struct ak_advisor_options ak_advisor_options; /* strategy/advisor.h */
 typedef struct ak_transfer ak_transfer;               /* strategy/transfer.h */

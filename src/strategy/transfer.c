@@ -1,4 +1,3 @@
-/* transfer.c: see transfer.h. */
 #include "strategy/transfer.h"
 
 #include <math.h>

@@ -35,27 +35,25 @@ static ak_status write_json(const char *folder, const char *name, const json_t *
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(DOCUMENT_BYTES_MAX);
     ak_json_print(&text, document, true);
     ak_buf_puts(&text, "\n");
-    ak_status status = ak_buf_status(&text, err);
-    status = status == AK_OK ? write_text(folder, name, text.data, err) : status;
-    return status;
+    AK_DO(ak_buf_status(&text, err));
+    return write_text(folder, name, text.data, err);
 }
 
 /* Copies a file that a document names into the kernel's folder. The name is relative to the folder
    of `from` or to the folder above it. */
 static ak_status copy_file(const char *folder, const char *from, const char *name, ak_error *err)
 {
-    char path[AK_PATH_MAX], above[AK_PATH_MAX + 4], target[AK_PATH_MAX], *bytes = NULL;
+    char path[AK_PATH_MAX], above[AK_PATH_MAX + 4], target[AK_PATH_MAX];
+    AK_FREED char *bytes = NULL;
     size_t length = 0;
     AK_DO(ak_kernel_beside(path, from, name, err));
     if (!ak_fs_is_file(path)) {
         (void)snprintf(above, sizeof above, "../%.*s", AK_PATH_MAX - 1, name);
         AK_DO(ak_kernel_beside(path, from, above, err));
     }
-    ak_status status = ak_fs_read(&bytes, &length, path, AK_SOURCE_BYTES_MAX, err);
-    status = status == AK_OK ? ak_fs_join(target, folder, ak_fs_base(name), err) : status;
-    status = status == AK_OK ? ak_fs_write(target, bytes, length, err) : status;
-    ak_free(bytes);
-    return status;
+    AK_DO(ak_fs_read(&bytes, &length, path, AK_SOURCE_BYTES_MAX, err));
+    AK_DO(ak_fs_join(target, folder, ak_fs_base(name), err));
+    return ak_fs_write(target, bytes, length, err);
 }
 
 /* Copies the data files of the arguments, which their fills name: "file(a.npy)". */
@@ -101,7 +99,7 @@ static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_
     AK_DO(*source == 0 ? ak_fail(err, AK_INVALID, "%s: it names no \"KernelFile\"", file) : AK_OK);
     AK_DO(copy_file(folder, file, source, err));
     AK_DO(ak_stored(ak_json_set_text(kernel, "KernelFile", ak_fs_base(source)), err));
-    AK_DO(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), backend, file, err));
+    AK_DO(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), file, err));
     if (json_is_string(reference) && strchr(json_string_value(reference), '.') != NULL) {
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(json_string_value(reference), ":"),
                        json_string_value(reference));

@@ -1,5 +1,4 @@
 /* announce.c: sends the events of a run (docs/formats.md lists them). */
-#include <string.h>
 
 #include "archive/archive.h"
 #include "backend/sandbox.h"
@@ -41,8 +40,8 @@ static bool set_objective(json_t *fields, const ak_tuning *r)
 {
     const ak_objective *objective = r->task->objective;
     return objective == NULL ||
-           (ak_json_set_text(fields, "objective", ak_objective_text(objective)) &&
-            ak_json_set_text(fields, "unit", ak_objective_unit(objective)) &&
+           (ak_json_set_texts(fields, "objective", ak_objective_text(objective), "unit",
+                              ak_objective_unit(objective)) &&
             set_value(fields, "best_value", r, r->best_cost));
 }
 
@@ -53,22 +52,18 @@ static void announce_start(const ak_tuning *r)
     json_t *fields = json_object();
     ak_placement limits;
     ak_session_place(&limits, &r->session, 0);
-    (void)(ak_json_set_text(fields, "kernel", task->problem->name) &&
-           ak_json_set_text(fields, "implementation", task->implementation->name) &&
-           ak_json_set_text(fields, "device", task->device) &&
-           ak_json_set_text(fields, "devices", task->devices) &&
-           ak_json_set_text(fields, "reason", task->reason) &&
-           ak_json_set_text(fields, "size", task->size_text) &&
-           ak_json_set_text(fields, "dtype", ak_task_dtype(task)) &&
-           ak_json_set_text(fields, "choices", task->choices_text) && set_objective(fields, r) &&
-           ak_json_set_text(fields, "checked_against", ak_task_reference(task)) &&
-           ak_json_set_text(fields, "strategy", r->asked) &&
+    (void)(ak_json_set_texts(fields, "kernel", task->problem->name, "implementation",
+                             task->implementation->name, "device", task->device, "devices",
+                             task->devices, "reason", task->reason, "size", task->size_text,
+                             "dtype", ak_task_dtype(task), "choices", task->choices_text) &&
+           set_objective(fields, r) &&
+           ak_json_set_texts(fields, "checked_against", ak_task_reference(task), "strategy",
+                             r->asked) &&
            ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
            ak_json_set_text(fields, "model", r->advisor.model.name) &&
            (r->advisor.llm == NULL || ak_llm_replays(r->advisor.llm) ||
-            (ak_json_set_text(fields, "model_share", ak_share_text(r->advisor.options.share)) &&
-             ak_json_set_text(fields, "model_told",
-                              ak_share_told(r->advisor.options.share, task)))) &&
+            (ak_json_set_texts(fields, "model_share", ak_share_text(r->advisor.options.share),
+                               "model_told", ak_share_told(r->advisor.options.share, task)))) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
            ak_json_set_count(fields, "evaluations", r->evaluations) &&
@@ -145,8 +140,7 @@ void ak_tuning_announce(ak_tuning *r)
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library)
 {
     json_t *fields = json_object();
-    (void)(ak_json_set_text(fields, "name", library->name) &&
-           ak_json_set_text(fields, "version", library->version) &&
+    (void)(ak_json_set_texts(fields, "name", library->name, "version", library->version) &&
            ak_json_set_real(fields, "ms", library->median_ms) &&
            set_value(fields, "value", r, library->cost) && set_objective(fields, r) &&
            ak_json_set_real(fields, "tflops", library->tflops) &&

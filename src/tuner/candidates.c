@@ -130,13 +130,12 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
 /* Warns if the check of the fastest of the search could not be judged. */
 static void warn_of_fastest(ak_tuning *r, const ak_seen *one, const ak_trial *checked)
 {
-    ak_warnings list = {0};
+    AK_AT_END(ak_warnings_free) ak_warnings list = {0};
     const ak_compared fastest = {.config = checked->config, .reason = checked->reason};
     if (memcmp(&one->config, &r->history[0].config, sizeof one->config) == 0 &&
         ak_warn_not_judged(&list, &fastest, NULL) == AK_OK && list.count > 0) {
         ak_tuning_keep_warning(r, list.texts[0]);
     }
-    ak_warnings_free(&list);
 }
 
 /* Keeps with a trial of the search, whose code may serve its own size only, the hash of the code

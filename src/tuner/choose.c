@@ -18,7 +18,6 @@
 #include "archive/store.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"
@@ -231,7 +230,7 @@ static ak_status try_defaults(candidate *list, size_t count, ak_session *session
 static ak_status run_defaults(candidate *list, size_t count, const chooser *ch, ak_archive *archive,
                               ak_error *err)
 {
-    ak_session session = {0};
+    AK_AT_END(ak_session_close) ak_session session = {0};
     const ak_task *others[CANDIDATES_MAX];
     for (size_t i = 1; i < count; i++) {
         others[i - 1] = list[i].task;
@@ -244,7 +243,6 @@ static ak_status run_defaults(candidate *list, size_t count, const chooser *ch, 
     for (int i = 0; status == AK_OK && i < 2; i++) {
         status = try_defaults(list, count, &session, ch, archive, err);
     }
-    ak_session_close(&session);
     return status;
 }
 

@@ -62,27 +62,24 @@ static ak_status take_candidates(ak_tune_result *out, const json_t *list, const 
 static ak_status take(ak_tune_result *out, const ak_run *run, json_t *result, const ak_task *task,
                       size_t evaluations, ak_error *err)
 {
-    ak_status status = AK_OK;
     size_t tried = (size_t)json_integer_value(json_object_get(result, "evaluated")) +
                    (size_t)json_integer_value(json_object_get(result, "resumed"));
     const json_t *best = json_object_get(result, "best");
+    AK_AT_END(ak_tune_result_clear)
     ak_tune_result found = {.resumed = tried, .stopped_by = "resumed"};
     if (!json_is_object(best) || (tried < evaluations && !had_no_more(result))) {
         return AK_OK;
     }
-    AK_TRY(ak_config_text_in_result(result, err));
-    AK_TRY(take_config(&found.best.config, best, task, err));
+    AK_DO(ak_config_text_in_result(result, err));
+    AK_DO(take_config(&found.best.config, best, task, err));
     if (found.best.config == NULL) {
         return AK_OK;
     }
     found.found = true;
-    AK_TRY(ak_copy_text(&found.run, run->id, err));
-    AK_TRY(take_candidates(&found, json_object_get(result, "contestants"), task, err));
-    *out = found;
+    AK_DO(ak_copy_text(&found.run, run->id, err));
+    AK_DO(take_candidates(&found, json_object_get(result, "contestants"), task, err));
+    AK_GIVE(out, found);
     return AK_OK;
-out:
-    ak_tune_result_clear(&found);
-    return status;
 }
 
 /* ---- refuted configurations ------------------------------------------------------------------ */

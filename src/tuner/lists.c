@@ -80,13 +80,12 @@ ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_er
    measured, and a warning if it was so high that they are too low. */
 static ak_status add_pressure(json_t *findings, double beside, double during, ak_error *err)
 {
-    ak_warnings list = {0};
+    AK_AT_END(ak_warnings_free) ak_warnings list = {0};
     const double most = fmax(beside, during);
     AK_DO(ak_warn_probe(&list, beside, during, err));
     bool good = ak_json_set(findings, "pressure", most < 0 ? json_null() : json_real(most)) &&
                 ak_json_set(findings, "warnings",
                             list.count == 0 ? json_array() : json_pack("[s]", list.texts[0]));
-    ak_warnings_free(&list);
     return ak_stored(good, err);
 }
 

@@ -1,4 +1,3 @@
-/* near.c: see near.h. */
 #include "tuner/near.h"
 
 #include <math.h>

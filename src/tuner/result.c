@@ -1,4 +1,3 @@
-/* result.c: see result.h. */
 #include "tuner/result.h"
 
 #include "archive/archive.h"
@@ -6,7 +5,6 @@
 #include "base/value_json.h"
 #include "measure/placement.h"
 #include "measure/verdict.h"
-#include "space/space.h"
 #include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 
@@ -111,13 +109,10 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
     json_t *object = json_object();
     const ak_task *own = c->task == NULL ? task : c->task;
     bool good =
-        ak_json_set_text(object, "name", c->name) &&
-        ak_json_set_text(object, "version", c->version) &&
-        ak_json_set_text(object, "implementation",
-                         c->config == NULL ? NULL : own->implementation->name) &&
+        ak_json_set_texts(object, "name", c->name, "version", c->version, "implementation",
+                          c->config == NULL ? NULL : own->implementation->name) &&
         ak_json_set(object, "config", config_json(c->config, own->space)) &&
-        ak_json_set_text(object, "library", c->library) &&
-        ak_json_set_text(object, "reason", c->reason) &&
+        ak_json_set_texts(object, "library", c->library, "reason", c->reason) &&
         ak_json_set_known(object, "ms", c->median_ms) &&
         ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
         ak_json_set_real(object, "tflops", c->tflops) && ak_json_set_real(object, "gbs", c->gbs) &&
@@ -134,8 +129,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
         ak_json_set_known(object, "temperature_celsius", c->temperature_celsius) &&
         ak_json_set_text(object, "throttle", c->throttle) &&
         ak_json_set_known(object, "utilisation", c->utilisation) &&
-        ak_json_set_text(object, "overlap", c->overlap) &&
-        ak_json_set_text(object, "note", c->note) &&
+        ak_json_set_texts(object, "overlap", c->overlap, "note", c->note) &&
         set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
     return ak_json_whole(object, good);
 }
@@ -151,15 +145,11 @@ static json_t *candidates_json(const ak_compared *list, size_t count, const ak_t
 
 static bool set_task(json_t *object, const ak_task *task)
 {
-    return ak_json_set_text(object, "kernel", task->problem->name) &&
-           ak_json_set_text(object, "implementation", task->implementation->name) &&
-           ak_json_set_text(object, "device", task->device) &&
-           ak_json_set_text(object, "devices", task->devices) &&
-           ak_json_set_text(object, "size", task->size_text) &&
-           ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
-           ak_json_set_text(object, "choices", task->choices_text) &&
-           ak_json_set_text(object, "objective", ak_objective_text(task->objective)) &&
-           ak_json_set_text(object, "checked_against", ak_task_reference(task)) &&
+    return ak_json_set_texts(
+               object, "kernel", task->problem->name, "implementation", task->implementation->name,
+               "device", task->device, "devices", task->devices, "size", task->size_text, "dtype",
+               ak_task_dtype(task), "choices", task->choices_text, "objective",
+               ak_objective_text(task->objective), "checked_against", ak_task_reference(task)) &&
            ak_json_set_count(object, "seed", task->seed);
 }
 
@@ -260,7 +250,8 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
 ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, const ak_task *task,
                               ak_error *err)
 {
-    json_t *object = json_object(), *failed = json_object();
+    json_t *object = json_object();
+    json_auto_t *failed = json_object();
     bool good = true;
     for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         if (i != AK_TRIAL_OK) {
@@ -297,7 +288,6 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
          ak_json_set_text(object, "sanitizers", result->sanitizers)) &&
         ak_json_set(object, "llm", ak_llm_use_json(&result->llm)) &&
         ak_json_set_text(object, "run", result->run);
-    json_decref(failed);
     return ak_json_give_text(out_text, object, good, err);
 }
 

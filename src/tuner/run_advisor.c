@@ -1,4 +1,3 @@
-/* run_advisor.c: see run_advisor.h. */
 #include "tuner/run_advisor.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
    another one keeps its status. */
 static ak_status take_finding(ak_trial *trial, const char *found, ak_error *err)
 {
-    char *before = trial->reason;
+    AK_FREED char *before = trial->reason;
     ak_buf text = AK_BUF(REASON_BYTES_MAX);
     if (trial->status != AK_TRIAL_OK && before != NULL) {
         ak_buf_print(&text, "%.3000s; ", before);
@@ -21,9 +21,7 @@ static ak_status take_finding(ak_trial *trial, const char *found, ak_error *err)
     ak_buf_puts(&text, found);
     trial->status = trial->status == AK_TRIAL_OK ? AK_TRIAL_REJECTED : trial->status;
     trial->reason = NULL;
-    ak_status status = ak_buf_take(&trial->reason, &text, err);
-    ak_free(before);
-    return status;
+    return ak_buf_take(&trial->reason, &text, err);
 }
 
 ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_config *config,

@@ -1,4 +1,3 @@
-/* scale.c: see scale.h. */
 #include "tuner/scale.h"
 
 size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most)

@@ -60,42 +60,37 @@ void ak_session_rename(const ak_task *task, ak_archive *archive, const char *has
 
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive)
 {
-    ak_pack sources = {0};
+    AK_AT_END(ak_pack_clear) ak_pack sources = {0};
     if (archive != NULL && !task->recorded && !task->sheet &&
         ak_sources_of(&sources, task->problem, task->implementation, NULL) == AK_OK) {
         (void)ak_archive_keep_sources(archive, task->source_hash, &sources, NULL);
     }
-    ak_pack_clear(&sources);
 }
 
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_options *options,
                           ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_session opened = {.task = task, .next_job = 1};
+    AK_AT_END(ak_session_close) ak_session opened = {.task = task, .next_job = 1};
     ak_pool_options pool = *options;
     pool.launcher = task->launcher;
     pool.workers = task->workers;
     pool.cancel = options->cancel == NULL ? task->cancel : options->cancel;
     *out = (ak_session){0};
     if (task->recorded && task->launcher != NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID,
-                       "--launcher: a recording is searched by this process; leave it out"));
+        return ak_fail(err, AK_INVALID,
+                       "--launcher: a recording is searched by this process; leave it out");
     }
-    AK_TRY(task->recorded ? AK_OK : ak_problem_runnable(task->problem, err));
-    AK_TRY(ak_session_environment(opened.environment, &opened.environment_json, task, err));
+    AK_DO(task->recorded ? AK_OK : ak_problem_runnable(task->problem, err));
+    AK_DO(ak_session_environment(opened.environment, &opened.environment_json, task, err));
     for (size_t i = 0; i < options->other_count; i++) { /* fails if one cannot run here */
         char hash[AK_ENVIRONMENT_BYTES], *facts = NULL;
-        AK_TRY(ak_session_environment(hash, &facts, options->others[i], err));
+        AK_DO(ak_session_environment(hash, &facts, options->others[i], err));
         ak_free(facts);
     }
     pool.environment = opened.environment_json;
-    AK_TRY(ak_pool_open(&opened.pool, task, &pool, err));
-    *out = opened;
+    AK_DO(ak_pool_open(&opened.pool, task, &pool, err));
+    AK_GIVE(out, opened);
     return AK_OK;
-out:
-    ak_session_close(&opened);
-    return status;
 }
 
 const ak_protocol *ak_session_protocol(const ak_session *session)

@@ -109,13 +109,12 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
                            const ak_comparison_candidate *candidate, ak_comparison_entry *entry,
                            ak_error *err)
 {
-    ak_scope *scope = NULL;
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
     ak_stats stats;
     ak_error why = AK_ERROR_INIT;
+    AK_DO(AK_NEW(entry->costs, entry->sample_count, err));
+    AK_DO(ak_task_scope(&scope, task, &task->shape, candidate->config, err));
     ak_status status = AK_OK;
-    entry->costs = ak_alloc(entry->sample_count, sizeof(double));
-    AK_TRY(ak_made(entry->costs, err));
-    AK_TRY(ak_task_scope(&scope, task, &task->shape, candidate->config, err));
     for (size_t i = 0; status == AK_OK && i < entry->sample_count; i++) {
         const ak_objective_facts facts = {
             .ms = entry->samples_ms[i],
@@ -131,10 +130,9 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
         status = ak_objective_cost(&entry->costs[i], task->objective, scope, &facts, &why);
     }
     if (status != AK_OK) {
-        AK_TRY(status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK);
+        AK_DO(status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK);
         c->median_ms = c->ci_low_ms = c->ci_high_ms = 0;
-        AK_TRY(ak_copy_text(&c->reason, why.text, err));
-        goto out;
+        return ak_copy_text(&c->reason, why.text, err);
     }
     ak_stats_of(&stats, entry->costs, entry->sample_count);
     c->cost = stats.median;
@@ -144,9 +142,7 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
         ak_stats_of(&stats, entry->joules, entry->sample_count);
         c->joules = stats.median;
     }
-out:
-    ak_scope_free(scope);
-    return status;
+    return AK_OK;
 }
 
 static ak_status set_conditions(ak_compared *c, const ak_conditions *conditions, ak_error *err)
@@ -210,13 +206,12 @@ static ak_status pair(ak_stats *out, bool *clean, const ak_comparison_entry *the
 {
     size_t rounds =
         mine->sample_count < theirs->sample_count ? mine->sample_count : theirs->sample_count;
-    bool *disturbed;
+    AK_FREED bool *disturbed = NULL;
     AK_DO(AK_NEW(disturbed, rounds + 1, err));
     for (size_t i = 0; i < rounds; i++) {
         disturbed[i] = disturbed_in(mine, i) || disturbed_in(theirs, i);
     }
     *clean = ak_verdict_ratio(out, samples_of(theirs), samples_of(mine), disturbed, rounds, group);
-    ak_free(disturbed);
     return AK_OK;
 }
 

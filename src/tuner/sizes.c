@@ -165,9 +165,7 @@ void ak_sizes_result_clear(ak_sizes_result *result)
         AK_FREE_ALL(result->sizes[i].size, result->sizes[i].run, result->sizes[i].library,
                     result->sizes[i].library_name);
     }
-    for (size_t i = 0; i < result->config_count; i++) {
-        ak_free(result->configs[i]);
-    }
+    AK_END_EACH(ak_free, result->configs, result->config_count);
     AK_FREE_ALL(result->run, result->kernel, result->implementation, result->device, result->dtype,
                 result->choices, result->llm.model, result->sizes, (void *)result->configs,
                 result->ms, result->costs, result->speeds, result->alone);

@@ -194,21 +194,17 @@ static ak_status crown(ak_many *m, size_t size, ak_session *session, ak_error *e
 
 static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_size_result *one = &m->result->sizes[size];
     const ak_task *task = m->tasks[size];
-    ak_session session;
+    AK_AT_END(ak_session_close) ak_session session = {0};
     const ak_pool_options options = {.cancel = m->options->cancel};
     ak_config configs[2];
     ak_many_announce_phase(m, "confirm", size);
-    AK_TRY(ak_session_open(&session, task, &options, err));
-    AK_TRY(ak_config_parse(&configs[0], task->space, m->result->configs[one->winner], err));
-    AK_TRY(ak_config_parse(&configs[1], task->space, m->result->configs[one->config], err));
-    AK_TRY(measure_loss(m, size, &session, configs, err));
-    AK_TRY(crown(m, size, &session, err));
-out:
-    ak_session_close(&session);
-    return status;
+    AK_DO(ak_session_open(&session, task, &options, err));
+    AK_DO(ak_config_parse(&configs[0], task->space, m->result->configs[one->winner], err));
+    AK_DO(ak_config_parse(&configs[1], task->space, m->result->configs[one->config], err));
+    AK_DO(measure_loss(m, size, &session, configs, err));
+    return crown(m, size, &session, err);
 }
 
 /* Computes the loss of the table over the sizes whose verdict is decided. */

@@ -44,7 +44,7 @@ static json_t *size_json(const ak_sizes_result *r, size_t i)
     json_t *object = json_object();
     bool table = r->table_count > 0;
     bool good =
-        ak_json_set_text(object, "size", one->size) && ak_json_set_text(object, "run", one->run) &&
+        ak_json_set_texts(object, "size", one->size, "run", one->run) &&
         ak_json_set_count(object, "evaluated", one->evaluated) &&
         ak_json_set(object, "winner", one->measured ? index_of(one->winner) : json_null()) &&
         ak_json_set_known(object, "ms", one->ms) &&
@@ -161,12 +161,9 @@ static json_t *matrix_json(const ak_sizes_result *r, const double *values)
 json_t *ak_sizes_to_json(const ak_sizes_result *r)
 {
     json_t *object = json_object();
-    bool good = ak_json_set_text(object, "kernel", r->kernel) &&
-                ak_json_set_text(object, "implementation", r->implementation) &&
-                ak_json_set_text(object, "device", r->device) &&
-                ak_json_set_text(object, "dtype", r->dtype) &&
-                ak_json_set_text(object, "choices", r->choices) &&
-                ak_json_set_text(object, "objective", r->objective) &&
+    bool good = ak_json_set_texts(object, "kernel", r->kernel, "implementation", r->implementation,
+                                  "device", r->device, "dtype", r->dtype, "choices", r->choices,
+                                  "objective", r->objective) &&
                 (timed(r) || (ak_json_set_text(object, "unit", r->unit) &&
                               ak_json_set(object, "costs", matrix_json(r, r->costs)))) &&
                 ak_json_set(object, "sizes", list_of(r, r->size_count, size_json)) &&
@@ -182,8 +179,7 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
                 ak_json_set_count(object, "evaluated", r->evaluated) &&
                 ak_json_set(object, "llm", ak_llm_use_json(&r->llm)) &&
                 ak_json_set_real(object, "seconds", r->seconds) &&
-                ak_json_set_text(object, "stopped_by", r->stopped_by) &&
-                ak_json_set_text(object, "run", r->run);
+                ak_json_set_texts(object, "stopped_by", r->stopped_by, "run", r->run);
     return ak_json_whole(object, good);
 }
 

@@ -268,16 +268,13 @@ void ak_many_set_winner(ak_many *m, size_t size, size_t config)
 static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_config *config,
                                    ak_error *err)
 {
-    ak_result result = {0};
+    AK_AT_END(ak_result_clear) ak_result result = {0};
     const ak_job job = {.kind = AK_JOB_TRIAL, .id = session->next_job++, .config = *config};
     AK_DO(ak_pool_submit(session->pool, &job, err));
-    ak_status status = ak_session_wait(&result, session, job.id, 1, err);
-    if (status == AK_OK) {
-        *out = result.trial;
-        result.trial = (ak_trial){0};
-    }
-    ak_result_clear(&result);
-    return status;
+    AK_DO(ak_session_wait(&result, session, job.id, 1, err));
+    *out = result.trial;
+    result.trial = (ak_trial){0};
+    return AK_OK;
 }
 
 /* Archives a size's winner unless it is the configuration that the size's own run found best. Such

@@ -32,16 +32,13 @@ void ak_many_announce_phase(const ak_many *m, const char *name, size_t size)
 static ak_status keep_warning(ak_many *m, size_t size, const char *warning, ak_error *err)
 {
     ak_sizes_result *result = m->result;
-    ak_buf text = AK_BUF(4096);
-    ak_status status = AK_OK;
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
     ak_event_send(&m->events, "warning", json_pack("{s:s}", "text", warning));
     ak_buf_print(&text, "%s: %s", result->sizes[size].size, warning);
-    AK_TRY(ak_buf_status(&text, err));
-    status = ak_warn_text(&m->warnings, text.data, err);
+    AK_DO(ak_buf_status(&text, err));
+    ak_status status = ak_warn_text(&m->warnings, text.data, err);
     result->warnings = m->warnings.texts;
     result->warning_count = m->warnings.count;
-out:
-    ak_buf_free(&text);
     return status;
 }
 

@@ -1,4 +1,3 @@
-/* summary.c: see summary.h. */
 #include "tuner/summary.h"
 
 #include <string.h>
@@ -124,9 +123,9 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
     if (objective != NULL && text.length > 0) {
         ak_buf_print(&text, "; by %s", ak_objective_text(objective));
     }
-    ak_status status = ak_buf_status(&text, err);
-    if (status == AK_OK && text.length > 0) {
-        status = ak_buf_take(out, &text, err);
+    AK_DO(ak_buf_status(&text, err));
+    if (text.length > 0) {
+        return ak_buf_take(out, &text, err);
     }
-    return status;
+    return AK_OK;
 }

@@ -1,7 +1,6 @@
 /* tester.c: runs or checks one configuration at a time, and compares configurations with
    libraries. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "archive/store.h"
@@ -32,21 +31,17 @@ struct ak_tester {
 
 ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_pool_options options = {.compile_workers = 1};
-    ak_tester *tester;
+    AK_AT_END(ak_tester_close_at) ak_tester *tester = NULL;
     AK_DO(AK_NEW(tester, 1, err));
     tester->noise = (ak_noise){.pressure_before = -1, .pressure = -1, .pressure_after = -1};
     tester->late = -1;
-    AK_TRY(ak_session_open(&tester->session, task, &options, err));
+    AK_DO(ak_session_open(&tester->session, task, &options, err));
     if (task->cancel != NULL && *task->cancel != 0) {
-        AK_TRY(ak_fail(err, AK_CANCELLED, "cancelled"));
+        return ak_fail(err, AK_CANCELLED, "cancelled");
     }
-    *out = tester;
+    AK_GIVE(out, tester);
     return AK_OK;
-out:
-    ak_tester_close(tester);
-    return status;
 }
 
 void ak_tester_close(ak_tester *tester)
@@ -149,13 +144,12 @@ ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *confi
 
 double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester)
 {
-    ak_warnings list = {0};
+    AK_AT_END(ak_warnings_free) ak_warnings list = {0};
     double beside = fmax(tester->noise.pressure_before, tester->noise.pressure_after);
     ak_status status = ak_warn_trials(&list, &tester->noise, NULL);
     status = status == AK_OK ? ak_warn_timed_out(&list, tester->late, NULL) : status;
     bool warned = status == AK_OK && list.count > 0;
     (void)snprintf(warning, bytes, "%s", warned ? list.texts[0] : "");
-    ak_warnings_free(&list);
     return fmax(fmax(beside, tester->noise.pressure), tester->late);
 }
 
@@ -201,25 +195,22 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
 {
     ak_comparison_result comparison;
     AK_DO(ak_session_comparison(&comparison, session, spec, err));
-    ak_status status = AK_OK;
+    AK_AT_END(ak_comparison_clear)
     ak_comparison found = {.candidates = comparison.list,
                            .count = spec->count,
                            .reference = comparison.reference,
                            .noise = comparison.noise};
     ak_session_place(&found.placement, session, 0);
-    AK_TRY(warn(&found, err));
+    AK_DO(warn(&found, err));
     size_t last = spec->count - 1;
     if (spec->candidates[last].config != NULL && comparison.list[last].median_ms > 0) {
         /* The first configuration serves as the default. If it is the only one, nothing was
            searched, and the summary leaves the default out. */
         comparison.fallback = last == spec->fallback ? spec->count : spec->fallback;
-        AK_TRY(ak_summary(&found.summary, &comparison, last, session->task->objective, err));
+        AK_DO(ak_summary(&found.summary, &comparison, last, session->task->objective, err));
     }
-    *out = found;
+    AK_GIVE(out, found);
     return AK_OK;
-out:
-    ak_comparison_clear(&found);
-    return status;
 }
 
 /* The candidates of the comparison: the libraries, then `count` configurations. */
@@ -327,10 +318,9 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
                                      .extra = options->seconds > 0 ? 0 : seconds};
     bool more = true;
     for (size_t i = 0; more && i < times; i++) {
-        ak_comparison comparison;
+        AK_AT_END(ak_comparison_clear) ak_comparison comparison = {0};
         AK_TRY(take_comparison(&comparison, &session, &spec, err));
         more = visit(context, &comparison);
-        ak_comparison_clear(&comparison);
     }
 out:
     clear_lineup(&l);

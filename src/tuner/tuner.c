@@ -7,7 +7,6 @@
  *     finish: measure the best next to the libraries and take the best candidate (finish.c)
  *     close the strategy, record the result
  */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "tuner/elsewhere.h"

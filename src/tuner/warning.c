@@ -1,4 +1,3 @@
-/* warning.c: see warning.h. */
 #include "tuner/warning.h"
 
 #include <math.h>
@@ -22,9 +21,7 @@
 
 void ak_warnings_free(ak_warnings *warnings)
 {
-    for (size_t i = 0; i < warnings->count; i++) {
-        ak_free(warnings->texts[i]);
-    }
+    AK_END_EACH(ak_free, warnings->texts, warnings->count);
     ak_free(warnings->texts);
     *warnings = (ak_warnings){0};
 }

@@ -1,4 +1,3 @@
-/* environment.c: see environment.h. */
 #include "worker/environment.h"
 
 #include <string.h>

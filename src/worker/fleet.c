@@ -124,12 +124,11 @@ static void listen_to(visit *v, look *l)
         (void)ak_line_reader_feed(&v->worker.reader, chunk, (size_t)got, &err);
     }
     while (v->state != VISIT_OVER && err.status == AK_OK) {
-        json_t *message = NULL;
+        json_auto_t *message = NULL;
         if (ak_line_reader_next(&message, &v->worker.reader, &err) != AK_OK || message == NULL) {
             break;
         }
         take(v, l, message);
-        json_decref(message);
     }
     if (v->state != VISIT_OVER && (got == 0 || err.status != AK_OK)) {
         over(v, l, "failed", err.status != AK_OK ? err.text : "its relay was killed");
@@ -263,10 +262,9 @@ ak_status ak_fleet_status(char **out_json, const char *launcher, const char *wor
 ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers, const char *device,
                         ak_error *err)
 {
-    ak_launcher l;
+    AK_AT_END(ak_launcher_close) ak_launcher l = {0};
     ak_status status =
         ak_launcher_open(&l, launcher, workers, device == NULL ? "auto" : device, err);
     *out = status == AK_OK ? l.count : 0;
-    ak_launcher_close(&l);
     return status;
 }

@@ -1,4 +1,3 @@
-/* message_part.c: see message_part.h. */
 #include "worker/message_part.h"
 
 #include <float.h>

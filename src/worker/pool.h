@@ -72,6 +72,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
                        ak_error *err);
 /* Kills every child and removes the run's temporary folder. */
 void ak_pool_close(ak_pool *pool);
+AK_END_AT(ak_pool_close, ak_pool)
 
 typedef enum ak_job_kind {
     /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape, and

@@ -96,6 +96,7 @@ static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
             }
         }
     }
+    /* The job of the latest trial still counts as a user of its artifact. */
     if (gone != NULL && gone->users <= (gone == latest ? 1u : 0u)) {
         ak_pool_travel_remove(pool, gone);
         assert(!gone->deleted && pool->artifacts > 0);
@@ -152,9 +153,8 @@ static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *re
     ak_status status = AK_OK;
     AK_TRY(ak_pool_result_begin(&result, pool, j, err));
     AK_TRY(ak_json_array_or_null(&list, reply, "entries", "wire protocol", err));
-    result.entries = ak_alloc(j->count, sizeof *result.entries);
-    result.entry_count = result.entries == NULL ? 0 : j->count;
-    AK_TRY(ak_made(result.entries, err));
+    AK_TRY(AK_NEW(result.entries, j->count, err));
+    result.entry_count = j->count;
     size_t next = 0;
     for (size_t i = 0; i < j->count; i++) {
         if (compiled_well(pool, j, i)) {

@@ -121,7 +121,7 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err)
     char beat[24], count[24];
     const ak_launcher *l = link->launcher;
     ak_launcher run = *l; /* the run is named after its folder, whose name is unique */
-    ak_words words = {.count = 0}, sweep = {.count = 0};
+    AK_AT_END(ak_words_free) ak_words words = {.count = 0}, sweep = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
     (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(link->folder));
     const char *const far[] = {link->program,
@@ -135,9 +135,8 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err)
                                NULL};
     const char *argv[6 + 2 * AK_WORDS_MAX + 1] = {link->program,         "worker", "--link", beat,
                                                   l->queues ? "1" : "0", count};
-    ak_status status = AK_OK;
-    AK_TRY(ak_launcher_command(&words, &run, link->seat, far, err));
-    AK_TRY(l->ops->sweep != NULL ? l->ops->sweep(&sweep, &run, link->seat, err) : AK_OK);
+    AK_DO(ak_launcher_command(&words, &run, link->seat, far, err));
+    AK_DO(l->ops->sweep != NULL ? l->ops->sweep(&sweep, &run, link->seat, err) : AK_OK);
     (void)snprintf(count, sizeof count, "%zu", sweep.count);
     for (size_t i = 0; i < sweep.count; i++) {
         argv[6 + i] = sweep.at[i];
@@ -146,15 +145,12 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err)
         argv[6 + sweep.count + i] = words.at[i];
     }
     const ak_proc_spec spec = {.argv = argv, .any_thread = true, .passes = l->ops->passes};
-    AK_TRY(ak_pool_worker_start(w, &spec, err));
+    AK_DO(ak_pool_worker_start(w, &spec, err));
     w->linked = w->busy = true;
     w->request = 0; /* nothing is asked before the worker has said hello */
     /* a stopped relay reads nothing; no write may block on it */
     (void)fcntl(w->proc.to, F_SETFL, O_NONBLOCK);
-out:
-    ak_words_free(&words);
-    ak_words_free(&sweep);
-    return status;
+    return AK_OK;
 }
 
 /* Has the relay start another device worker. The connection and the files on its machine remain. */

@@ -14,9 +14,7 @@ void ak_result_clear(ak_result *result)
 {
     ak_trial_clear(&result->trial);
     ak_free(result->log);
-    for (size_t i = 0; i < result->entry_count; i++) {
-        ak_comparison_entry_clear(&result->entries[i]);
-    }
+    AK_CLEAR_EACH(ak_comparison_entry_clear, result->entries, result->entry_count);
     ak_free(result->entries);
     *result = (ak_result){0};
 }

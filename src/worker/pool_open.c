@@ -90,33 +90,29 @@ static void set_options(ak_pool *pool, const ak_pool_options *options)
 ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
                        ak_error *err)
 {
-    ak_pool *pool;
+    AK_AT_END(ak_pool_close_at) ak_pool *pool = NULL;
     AK_DO(AK_NEW(pool, 1, err));
     pool->task = task;
     set_options(pool, options);
     pool->compilers = ak_alloc((size_t)pool->options.compile_workers, sizeof *pool->compilers);
     pool->unit_of = ak_map_new();
     pool->outcome_of = ak_map_new();
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(pool->compilers != NULL && pool->unit_of != NULL && pool->outcome_of != NULL,
-                     err));
-    AK_TRY(ak_backend_find(&pool->backend, task->backend, err));
+    AK_DO(ak_stored(pool->compilers != NULL && pool->unit_of != NULL && pool->outcome_of != NULL,
+                    err));
+    AK_DO(ak_backend_find(&pool->backend, task->backend, err));
     if (pool->backend->recall != NULL) {
-        AK_TRY(pool->backend->open(&pool->recorded, task, err));
+        AK_DO(pool->backend->open(&pool->recorded, task, err));
     } else {
         pool->compiler_count = (size_t)pool->options.compile_workers;
-        AK_TRY(name_devices(pool, err));
-        AK_TRY(ak_program_find(pool->program, err));
-        AK_TRY(ak_fs_owned_open(&pool->folder, err));
-        AK_TRY(write_sources(pool, err));
-        AK_TRY(ak_pool_travel_open(pool, err));
-        AK_TRY(start_workers(pool, err));
+        AK_DO(name_devices(pool, err));
+        AK_DO(ak_program_find(pool->program, err));
+        AK_DO(ak_fs_owned_open(&pool->folder, err));
+        AK_DO(write_sources(pool, err));
+        AK_DO(ak_pool_travel_open(pool, err));
+        AK_DO(start_workers(pool, err));
     }
-    *out = pool;
+    AK_GIVE(out, pool);
     return AK_OK;
-out:
-    ak_pool_close(pool);
-    return status;
 }
 
 void ak_pool_close(ak_pool *pool)
@@ -124,9 +120,7 @@ void ak_pool_close(ak_pool *pool)
     if (pool == NULL) {
         return;
     }
-    for (size_t i = 0; i < pool->compiler_count; i++) {
-        ak_pool_worker_stop(&pool->compilers[i]);
-    }
+    AK_CLEAR_EACH(ak_pool_worker_stop, pool->compilers, pool->compiler_count);
     for (size_t i = 0; i < pool->device_count; i++) {
         if (pool->devices[i].worker.linked) { /* does not wait, so that all end in parallel */
             ak_proc_hang_up(&pool->devices[i].worker.proc);

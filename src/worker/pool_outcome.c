@@ -106,14 +106,11 @@ ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_result *
         return AK_OK;
     }
     AK_DO(AK_GROW(pool->outcomes, &pool->outcome_capacity, pool->outcome_count + 1, err));
-    ak_pool_outcome made = {.waited = result->waited};
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_copy_fields(&made.trial, &result->trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE,
-                                err));
-    AK_TRY(ak_map_put(pool->outcome_of, key, pool->outcome_count, err));
-    pool->outcomes[pool->outcome_count++] = made;
+    AK_AT_END(ak_trial_clear) ak_trial made = {0};
+    AK_DO(ak_trial_copy_fields(&made, &result->trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err));
+    AK_DO(ak_map_put(pool->outcome_of, key, pool->outcome_count, err));
+    ak_pool_outcome *kept = &pool->outcomes[pool->outcome_count++];
+    kept->waited = result->waited;
+    AK_GIVE(&kept->trial, made);
     return AK_OK;
-out:
-    ak_trial_clear(&made.trial);
-    return status;
 }

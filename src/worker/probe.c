@@ -1,4 +1,3 @@
-/* probe.c: see probe.h. */
 #include "worker/probe.h"
 
 #include "backend/sandbox.h"

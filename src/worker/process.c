@@ -1,4 +1,3 @@
-/* process.c: see process.h. */
 #include "worker/process.h"
 
 #include <signal.h>

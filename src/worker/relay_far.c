@@ -153,7 +153,7 @@ static bool core_speak(far *f, child *c, int64_t number, ak_buf *line)
 /* Carries out a line that is for the relay itself. */
 static void obey(far *f, const ak_buf *line)
 {
-    json_t *order = NULL;
+    json_auto_t *order = NULL;
     if (ak_json_parse(&order, line->data, line->length, "order", NULL) != AK_OK) {
         return;
     }
@@ -165,7 +165,6 @@ static void obey(far *f, const ak_buf *line)
     } else if (core >= 1 && core <= AK_CORES_MAX) {
         child_stop(&f->cores[core - 1]);
     }
-    json_decref(order);
 }
 
 /* Handles the lines from the tuner: answers beats, writes files, carries out what is for the relay

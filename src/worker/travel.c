@@ -1,4 +1,3 @@
-/* travel.c: see travel.h. */
 #include "worker/travel.h"
 
 #include <errno.h>

@@ -89,35 +89,30 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
 static ak_status compile(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     ak_compile_job job = {0};
-    const char **argv = NULL;
+    AK_FREED const char **argv = NULL;
     int64_t memory = 0;
     bool again = false;
-    ak_compile_result result = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string(&job.source_path, request, "source", WHERE, err));
-    AK_TRY(ak_json_string_or(&job.compiler, request, "compiler", NULL, WHERE, err));
-    AK_TRY(ak_json_string(&job.folder, request, "folder", WHERE, err));
-    AK_TRY(ak_json_string(&job.artifact, request, "artifact", WHERE, err));
-    AK_TRY(ak_json_int(&job.timeout_ns, request, "timeout_ns", WHERE, err));
-    AK_TRY(ak_json_int(&memory, request, "memory_max", WHERE, err));
-    AK_TRY(ak_json_bool_or(&job.reject_slow, request, "reject_slow", false, WHERE, err));
-    AK_TRY(ak_json_bool_or(&again, request, "again", false, WHERE, err));
-    AK_TRY(ak_message_texts(&argv, &job.argc, request, "options", err));
+    AK_AT_END(ak_compile_result_clear) ak_compile_result result = {0};
+    AK_DO(ak_json_string(&job.source_path, request, "source", WHERE, err));
+    AK_DO(ak_json_string_or(&job.compiler, request, "compiler", NULL, WHERE, err));
+    AK_DO(ak_json_string(&job.folder, request, "folder", WHERE, err));
+    AK_DO(ak_json_string(&job.artifact, request, "artifact", WHERE, err));
+    AK_DO(ak_json_int(&job.timeout_ns, request, "timeout_ns", WHERE, err));
+    AK_DO(ak_json_int(&memory, request, "memory_max", WHERE, err));
+    AK_DO(ak_json_bool_or(&job.reject_slow, request, "reject_slow", false, WHERE, err));
+    AK_DO(ak_json_bool_or(&again, request, "again", false, WHERE, err));
+    AK_DO(ak_message_texts(&argv, &job.argc, request, "options", err));
     job.argv = argv;
     job.memory_max = memory > 0 ? (size_t)memory : 0;
     job.priority = again ? AK_PROC_BATCH : w->backend->is_cpu ? AK_PROC_IDLE : AK_PROC_LOW;
-    status = ak_compile_apart(&result, w->backend, &job, err);
+    ak_status status = ak_compile_apart(&result, w->backend, &job, err);
     ak_process_end_descendants(
         w->backend->compiler_process == NULL ? 0 : w->backend->compiler_process());
     if (status != AK_OK) {
-        goto out;
+        return status;
     }
     *out = ak_message_from_compile(&result);
-    AK_TRY(ak_made(*out, err));
-out:
-    ak_compile_result_clear(&result);
-    ak_free(argv);
-    return status;
+    return ak_made(*out, err);
 }
 
 /* ---- device worker ------------------------------------------------------------------------- */
@@ -127,7 +122,8 @@ out:
 static ak_status same_environment(const worker *w, const json_t *request, ak_error *err)
 {
     char what[320], host[AK_CORES_HOST_BYTES];
-    json_t *wanted = NULL, *found = NULL;
+    json_t *wanted = NULL;
+    json_auto_t *found = NULL;
     ak_status status = ak_json_object_or_null(&wanted, request, "environment", WHERE, err);
     if (status != AK_OK || wanted == NULL) {
         return status; /* the worker runs on the tuner's own machine */
@@ -137,25 +133,20 @@ static ak_status same_environment(const worker *w, const json_t *request, ak_err
         ak_cores_host(host);
         status = ak_fail(err, AK_UNAVAILABLE, "%s is another environment: %s", host, what);
     }
-    json_decref(found);
     return status;
 }
 
 static ak_status bind_task(ak_task **out, const worker *w, const ak_task_spec *spec, ak_error *err)
 {
-    ak_scope *facts = ak_scope_new(NULL);
-    ak_status status = ak_made(facts, err);
-    AK_TRY(status);
-    AK_TRY(w->backend->facts(facts, w->device, spec->threads, err));
+    AK_AT_END(ak_scope_free_at) ak_scope *facts = ak_scope_new(NULL);
+    AK_DO(ak_made(facts, err));
+    AK_DO(w->backend->facts(facts, w->device, spec->threads, err));
     const ak_device_facts device = {.backend = w->backend->name,
                                     .device = w->device,
                                     .facts = facts,
                                     .outline = true,
                                     .available = w->backend->available};
-    AK_TRY(ak_task_bind(out, spec, &device, err));
-out:
-    ak_scope_free(facts);
-    return status;
+    return ak_task_bind(out, spec, &device, err);
 }
 
 /* Finds the task of another implementation, with the same problem, sizes, dtype and options. */
@@ -323,9 +314,7 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
         AK_TRY(ak_stored(good, err));
     }
 out:
-    for (size_t i = 0; i < AK_JUDGED_MAX; i++) {
-        ak_comparison_entry_clear(&entries[i]);
-    }
+    AK_CLEAR_EACH(ak_comparison_entry_clear, entries, AK_JUDGED_MAX);
     return status;
 }
 
@@ -458,9 +447,7 @@ static int serve(worker *w, const operation *operations)
     }
     ak_line_reader_free(&reader);
     ak_evaluator_close(w->evaluator);
-    for (size_t i = 0; i < w->other_count; i++) {
-        ak_task_close(w->others[i]);
-    }
+    AK_END_EACH(ak_task_close, w->others, w->other_count);
     ak_task_close(w->task);
     return code;
 }

@@ -403,6 +403,41 @@ static void test_best_of_implementations(void **state)
     ak_trial_clear(&best);
 }
 
+/* Each task has its own best, in the order in which the tasks first had a time. A task of which
+   nothing holds has none. */
+static void test_best_of_tasks(void **state)
+{
+    static const struct {
+        const char *size, *config;
+        double ms;
+    } made[] = {
+        {"N=7", "MR=4", 0.9}, {"N=5", "MR=4", 0.6}, {"N=7", "MR=6", 0.8}, {"N=9", "MR=4", 1}};
+    fixture *f = fixture_of(state);
+    ak_trials best = {0};
+    assert_ok(ak_archive_best_of_tasks(&best, f->archive, NULL, err));
+    assert_int_equal(best.count, 0);
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        ak_trial trial = literal_trial(made[i].config, made[i].ms);
+        trial.size = (char *)(uintptr_t)made[i].size;
+        (void)add_trial(f->archive, trial);
+    }
+    ak_trial wrong = literal_trial("MR=4", 0);
+    wrong.size = (char *)"N=9";
+    wrong.status = AK_TRIAL_WRONG_RESULT;
+    (void)add_trial(f->archive, wrong);
+    assert_ok(ak_archive_best_of_tasks(&best, f->archive, NULL, err));
+    assert_int_equal(best.count, 2);
+    assert_string_equal(best.list[0].size, "N=7");
+    assert_string_equal(best.list[0].config, "MR=6");
+    assert_string_equal(best.list[1].size, "N=5");
+    ak_trials_clear(&best);
+    ak_archive_filter filter = {.size = "N=5"};
+    assert_ok(ak_archive_best_of_tasks(&best, f->archive, &filter, err));
+    assert_int_equal(best.count, 1);
+    assert_true(best.list[0].median_ms == 0.6);
+    ak_trials_clear(&best);
+}
+
 /* A configuration that failed the check before the finish is not the best, although it passed the
    check of the search. */
 static void test_what_failed_a_later_check_is_not_best(void **state)
@@ -1603,6 +1638,7 @@ int main(void)
         WITH_ARCHIVE(test_best_of_refuted_winners),
         WITH_ARCHIVE(test_best_of_many_sizes),
         WITH_ARCHIVE(test_best_of_many_sizes_by_cost),
+        WITH_ARCHIVE(test_best_of_tasks),
         WITH_ARCHIVE(test_what_failed_a_later_check_is_not_best),
         WITH_FOLDER(test_paths),
         WITH_FOLDER(test_unusable_paths),

@@ -1,4 +1,3 @@
-/* cuda_api.c: see cuda_api.h. */
 #include "backend/cuda/cuda_api.h"
 
 #include <glob.h>

@@ -46,8 +46,8 @@ static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t r
         cuda->graph_edges(graph, NULL, NULL, NULL, &count) != 0) {
         return overlap;
     }
-    void **nodes = ak_alloc(2 * count + 1, sizeof *nodes);
-    ak_cuda_edge *edges = ak_alloc(count + 1, sizeof *edges);
+    AK_FREED void **nodes = ak_alloc(2 * count + 1, sizeof *nodes);
+    AK_FREED ak_cuda_edge *edges = ak_alloc(count + 1, sizeof *edges);
     if (nodes != NULL && edges != NULL &&
         (count == 0 || cuda->graph_edges(graph, nodes, nodes + count, edges, &count) == 0)) {
         for (size_t i = 0; i < count; i++) {
@@ -57,8 +57,6 @@ static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t r
                   : early % runs == 0 ? AK_OVERLAP_WITHIN
                                       : AK_OVERLAP_BETWEEN;
     }
-    ak_free(nodes);
-    ak_free(edges);
     return overlap;
 }
 

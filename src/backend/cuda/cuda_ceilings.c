@@ -30,7 +30,7 @@
 static ak_status write_parts(const char *path, const char *const *parts, size_t count,
                              const char *last, ak_error *err)
 {
-    ak_buf text = AK_BUF(SOURCE_MAX + AK_SOURCE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SOURCE_MAX + AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
     for (size_t i = 0; i < count && status == AK_OK; i++) {
         const ak_asset *asset = ak_asset_find(parts[i]);
@@ -47,24 +47,19 @@ static ak_status write_parts(const char *path, const char *const *parts, size_t 
         ak_buf_puts(&text, last);
         status = status == AK_OK ? ak_buf_status(&text, err) : status;
     }
-    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
-    ak_buf_free(&text);
-    return status;
+    return status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
 }
 
 static ak_status load_cubin(void **module, ak_device *device, const char *path, ak_error *err)
 {
-    char *cubin = NULL, text[160];
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
+    AK_FREED char *cubin = NULL;
+    char text[160];
+    AK_DO(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
     int code = device->cuda->module_load(module, cubin);
     ak_cuda_error_text(text, sizeof text, device->cuda, code);
-    AK_TRY(code == 0 ? AK_OK
+    return code == 0 ? AK_OK
                      : ak_fail(err, AK_CRASHED, "the driver cannot load " HARNESS " (%.160s): %s",
-                               path, text));
-out:
-    ak_free(cubin);
-    return status;
+                               path, text);
 }
 
 ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_parts *source,

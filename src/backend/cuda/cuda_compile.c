@@ -40,23 +40,20 @@ static void say_log(const ak_cuda_nvrtc *nvrtc, void *program)
 {
     size_t bytes = 0;
     if (nvrtc->log_size(program, &bytes) == 0 && bytes > 1) {
-        char *log = ak_alloc(bytes + 1, 1);
+        AK_FREED char *log = ak_alloc(bytes + 1, 1);
         if (log != NULL && nvrtc->log(program, log) == 0) {
             ak_backend_say(log);
         }
-        ak_free(log);
     }
 }
 
 static bool keep_cubin(const ak_cuda_nvrtc *nvrtc, void *program, const char *path)
 {
     size_t bytes = 0;
-    char *cubin = NULL;
-    bool good = nvrtc->cubin_size(program, &bytes) == 0 && bytes > 0 &&
-                (cubin = ak_alloc(bytes, 1)) != NULL && nvrtc->cubin(program, cubin) == 0 &&
-                ak_fs_write(path, cubin, bytes, NULL) == AK_OK;
-    ak_free(cubin);
-    return good;
+    AK_FREED char *cubin = NULL;
+    return nvrtc->cubin_size(program, &bytes) == 0 && bytes > 0 &&
+           (cubin = ak_alloc(bytes, 1)) != NULL && nvrtc->cubin(program, cubin) == 0 &&
+           ak_fs_write(path, cubin, bytes, NULL) == AK_OK;
 }
 
 /* Arguments of autokernel worker --nvrtc SOURCE CUBIN OPTION... */
@@ -66,7 +63,7 @@ int ak_cuda_nvrtc_main(int argc, char **argv)
 {
     const ak_cuda_nvrtc *nvrtc;
     ak_error err = AK_ERROR_INIT;
-    char *source = NULL;
+    AK_FREED char *source = NULL;
     void *program = NULL;
     if (argc < OPTIONS || argc - OPTIONS > NVRTC_OPTIONS_MAX) {
         return EXIT_REFUSED;
@@ -89,7 +86,6 @@ int ak_cuda_nvrtc_main(int argc, char **argv)
         code = 1;
     }
     (void)nvrtc->destroy(&program);
-    ak_free(source);
     return code == 0 ? EXIT_COMPILED : EXIT_REFUSED;
 }
 

@@ -165,31 +165,27 @@ static void open_sampler(ak_device *device)
     }
 }
 
+AK_END_AT(cuda_close, ak_device)
+
 static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
 {
     int64_t ordinal = 0;
     const char *colon = strchr(task->device, ':');
-    ak_device *device;
+    AK_AT_END(cuda_close_at) ak_device *device = NULL;
     AK_DO(AK_NEW(device, 1, err));
     device->task = task;
     device->sm_count = ak_task_fact(task, "sm_count");
     device->l2_bytes = ak_task_fact(task, "l2_bytes");
     device->shared_bytes_max = ak_task_fact(task, "shared_bytes_max");
     ak_rng_seed(&device->rng, task->seed ^ UINT64_C(0x63756461));
-    ak_status status = AK_OK;
-    AK_TRY(ak_cuda_driver_open(&device->cuda, err));
+    AK_DO(ak_cuda_driver_open(&device->cuda, err));
     if (colon == NULL || !ak_text_int(&ordinal, colon + 1) || ordinal < 0 ||
         ordinal >= DEVICE_MAX) {
-        AK_TRY(ak_fail(err, AK_INVALID, "\"%s\" is not a CUDA device", task->device));
+        return ak_fail(err, AK_INVALID, "\"%s\" is not a CUDA device", task->device);
     }
-    AK_TRY(ak_cuda_fail(device, open_context(device, (int)ordinal), "opening the device", err));
-out:
-    if (status != AK_OK) {
-        cuda_close(device);
-        return status;
-    }
+    AK_DO(ak_cuda_fail(device, open_context(device, (int)ordinal), "opening the device", err));
     open_sampler(device);
-    *out = device;
+    AK_GIVE(out, device);
     return AK_OK;
 }
 

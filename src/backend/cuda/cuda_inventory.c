@@ -121,8 +121,7 @@ static bool add_nvrtc(json_t *object)
     }
     (void)nvrtc->version(&version[0], &version[1]);
     (void)snprintf(text, sizeof text, "%d.%d", version[0], version[1]);
-    return ak_json_set_text(object, "nvrtc", text) &&
-           ak_json_set_text(object, "nvrtc_path", nvrtc->path);
+    return ak_json_set_texts(object, "nvrtc", text, "nvrtc_path", nvrtc->path);
 }
 
 static bool add_cublaslt(json_t *object)
@@ -134,8 +133,7 @@ static bool add_cublaslt(json_t *object)
         return ak_json_set_text(object, "cublaslt_missing", err.text);
     }
     (void)snprintf(text, sizeof text, "%zu", lt->version());
-    return ak_json_set_text(object, "cublaslt", text) &&
-           ak_json_set_text(object, "cublaslt_path", lt->path);
+    return ak_json_set_texts(object, "cublaslt", text, "cublaslt_path", lt->path);
 }
 
 static bool add_cudnn(json_t *object)
@@ -154,10 +152,9 @@ int ak_cuda_inventory_main(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     bool good = object != NULL && add_driver(object) && add_nvrtc(object) && add_cublaslt(object) &&
                 add_cudnn(object) && ak_inventory_write(object);
-    json_decref(object);
     return good ? 0 : 1;
 }
 

@@ -40,13 +40,12 @@ struct ak_cuda_kernels {
 ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_error *err)
 {
     ak_device *device = runnable->device;
-    char *cubin = NULL;
+    AK_FREED char *cubin = NULL;
     size_t length = 0;
     ak_cuda_kernels *kernels;
     AK_DO(AK_NEW(kernels, 1, err));
     runnable->kernels = kernels;
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err));
+    AK_DO(ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err));
     if (ak_implementation_is_triton(runnable->task->implementation)) {
         kernels->compiled = cubin; /* prepare loads the variant for its arguments */
         cubin = NULL;
@@ -66,9 +65,7 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
             ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
         }
     }
-out:
-    ak_free(cubin);
-    return status;
+    return AK_OK;
 }
 
 static void kernels_unload(ak_runnable *runnable)

@@ -125,8 +125,8 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
     for (size_t i = 0; i < KERNELS; i++) {
         if (device->cuda->module_function(&code->functions[i], code->module, kernel_names[i]) !=
             0) {
-            AK_DO(ak_fail(err, AK_INVALID, "%s: reference.cu has no kernel %s", task->problem->name,
-                          kernel_names[i]));
+            return ak_fail(err, AK_INVALID, "%s: reference.cu has no kernel %s",
+                           task->problem->name, kernel_names[i]);
         }
     }
     return AK_OK;
@@ -282,6 +282,8 @@ static uint64_t secret(ak_device *device)
     return ak_hash64(parts, sizeof parts);
 }
 
+AK_END_AT(referee_close, ak_referee)
+
 static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shape *shape,
                               const size_t *offset, ak_error *err)
 {
@@ -292,32 +294,26 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     if (!ak_dtype_is_float(device->task->dtype)) {
         return ak_fail(err, AK_UNAVAILABLE, "device references are for floating dtypes");
     }
-    ak_referee *referee;
+    AK_AT_END(referee_close_at) ak_referee *referee = NULL;
     AK_DO(AK_NEW(referee, 1, err));
     referee->device = device;
     referee->shape = *shape;
     memcpy(referee->offset, offset, problem->argument_count * sizeof *offset);
     referee->key = secret(device);
-    ak_status status = AK_OK;
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_dtype dtype = dtype_of(referee, i);
         /* An argument that is both read and written cannot be restored when the reference must be
            computed again. Of the integer dtypes cuda_referee.cu supports i32 only. */
         if (ak_dtype_bytes(dtype) > 4 || (!ak_dtype_is_float(dtype) && dtype != AK_DTYPE_I32) ||
             spec_of(referee, i)->access == AK_ACCESS_INOUT) {
-            AK_TRY(ak_fail(err, AK_UNAVAILABLE,
+            return ak_fail(err, AK_UNAVAILABLE,
                            "device references are for floats up to 4 bytes and i32, and for "
-                           "outputs that are not read"));
+                           "outputs that are not read");
         }
     }
-    AK_TRY(open_code(device, err));
-    AK_TRY(reserve(referee, err));
-out:
-    if (status != AK_OK) {
-        referee_close(referee);
-        return status;
-    }
-    *out = referee;
+    AK_DO(open_code(device, err));
+    AK_DO(reserve(referee, err));
+    AK_GIVE(out, referee);
     return AK_OK;
 }
 

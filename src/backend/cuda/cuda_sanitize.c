@@ -133,21 +133,17 @@ static ak_status open_task(ak_task **out, const json_t *file, const char *path, 
     json_t *object = NULL, *known = NULL, *value;
     const char *name;
     ak_task_spec spec = {0};
-    ak_status status = AK_OK;
-    ak_scope *facts = ak_scope_new(NULL);
-    AK_TRY(ak_made(facts, err));
-    AK_TRY(ak_json_object_or_null(&object, file, "task", path, err));
-    AK_TRY(ak_json_object_or_null(&known, file, "facts", path, err));
-    AK_TRY(ak_task_spec_from_json(&spec, object, err));
+    AK_AT_END(ak_scope_free_at) ak_scope *facts = ak_scope_new(NULL);
+    AK_DO(ak_made(facts, err));
+    AK_DO(ak_json_object_or_null(&object, file, "task", path, err));
+    AK_DO(ak_json_object_or_null(&known, file, "facts", path, err));
+    AK_DO(ak_task_spec_from_json(&spec, object, err));
     json_object_foreach(known, name, value) {
-        AK_TRY(ak_scope_set_int(facts, name, json_integer_value(value), err));
+        AK_DO(ak_scope_set_int(facts, name, json_integer_value(value), err));
     }
     const ak_device_facts device = {
         .backend = ak_cuda_ops.name, .device = spec.device, .facts = facts};
-    AK_TRY(ak_task_bind(out, &spec, &device, err));
-out:
-    ak_scope_free(facts);
-    return status;
+    return ak_task_bind(out, &spec, &device, err);
 }
 
 static ak_status run_all(const char *folder, ak_error *err)
@@ -215,49 +211,41 @@ static bool find_tool(char out[AK_PATH_MAX])
 static ak_status write_task(const char *folder, const ak_task *task, const ak_config *config,
                             ak_error *err)
 {
-    char path[AK_PATH_MAX], *text = NULL;
+    char path[AK_PATH_MAX];
+    AK_FREED char *text = NULL;
     char config_text[CONFIG_MAX];
-    json_t *spec = NULL, *facts = NULL, *file = NULL;
+    json_auto_t *spec = NULL, *facts = NULL, *file = NULL;
     const char *name;
     ak_value value;
-    ak_status status = AK_OK;
-    ak_scope *known = ak_scope_new(NULL);
-    AK_TRY(ak_made(known, err));
-    AK_TRY(ak_fs_join(path, folder, "task.json", err));
-    AK_TRY(ak_task_spec_to_json(&spec, task, err));
-    AK_TRY(ak_cuda_facts(known, task->device, task->threads, err));
-    AK_TRY(ak_made(facts = json_object(), err));
+    AK_AT_END(ak_scope_free_at) ak_scope *known = ak_scope_new(NULL);
+    AK_DO(ak_made(known, err));
+    AK_DO(ak_fs_join(path, folder, "task.json", err));
+    AK_DO(ak_task_spec_to_json(&spec, task, err));
+    AK_DO(ak_cuda_facts(known, task->device, task->threads, err));
+    AK_DO(ak_made(facts = json_object(), err));
     for (size_t i = 0; ak_scope_at(&name, &value, known, i); i++) { /* all are integers */
-        AK_TRY(ak_stored(ak_json_set(facts, name, json_integer(value.as.integer)), err));
+        AK_DO(ak_stored(ak_json_set(facts, name, json_integer(value.as.integer)), err));
     }
     (void)ak_config_format(config_text, sizeof config_text, task->space, config);
     file = json_pack("{s:O, s:O, s:s}", "task", spec, "facts", facts, "config", config_text);
-    AK_TRY(ak_made(file, err));
-    AK_TRY(ak_json_text(&text, file, err));
-    AK_TRY(ak_fs_write(path, text, strlen(text), err));
-out:
-    json_decref(spec);
-    json_decref(facts);
-    json_decref(file);
-    ak_free(text);
-    ak_scope_free(known);
-    return status;
+    AK_DO(ak_made(file, err));
+    AK_DO(ak_json_text(&text, file, err));
+    return ak_fs_write(path, text, strlen(text), err);
 }
 
 static ak_status compile(ak_sanitized *out, const char *folder, const ak_task *task,
                          const ak_config *config, ak_error *err)
 {
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
-    ak_options options = {0};
-    ak_compile_result result = {0};
-    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(source, folder, "kernel.cu", err));
-    AK_TRY(ak_fs_join(artifact, folder, "kernel.cubin", err));
-    AK_TRY(ak_backend_source(&text, task->implementation->source, "kernel.cu", err));
-    AK_TRY(ak_fs_write(source, text.data, text.length, err));
-    AK_TRY(ak_task_options(&options, task, config, err));
-    AK_TRY(ak_options_add(&options, "-lineinfo", err));
+    AK_AT_END(ak_options_clear) ak_options options = {0};
+    AK_AT_END(ak_compile_result_clear) ak_compile_result result = {0};
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    AK_DO(ak_fs_join(source, folder, "kernel.cu", err));
+    AK_DO(ak_fs_join(artifact, folder, "kernel.cubin", err));
+    AK_DO(ak_backend_source(&text, task->implementation->source, "kernel.cu", err));
+    AK_DO(ak_fs_write(source, text.data, text.length, err));
+    AK_DO(ak_task_options(&options, task, config, err));
+    AK_DO(ak_options_add(&options, "-lineinfo", err));
     const ak_compile_job job = {.source_path = source,
                                 .argv = (const char *const *)options.argv,
                                 .argc = options.count,
@@ -265,17 +253,13 @@ static ak_status compile(ak_sanitized *out, const char *folder, const ak_task *t
                                 .artifact = artifact,
                                 .timeout_ns = COMPILE_NS,
                                 .memory_max = COMPILE_MAX};
-    AK_TRY(ak_cuda_compile(&result, &job, err));
+    AK_DO(ak_cuda_compile(&result, &job, err));
     out->ran = result.status == AK_TRIAL_OK;
     if (!out->ran) {
         (void)snprintf(out->found, sizeof out->found,
                        "it cannot be compiled with -lineinfo: %.200s", result.reason);
     }
-out:
-    ak_compile_result_clear(&result);
-    ak_options_clear(&options);
-    ak_buf_free(&text);
-    return status;
+    return AK_OK;
 }
 
 static void one_line(char *out, size_t bytes, const char *text)

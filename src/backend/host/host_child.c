@@ -1,4 +1,3 @@
-/* host_child.c: see host_child.h. */
 #include "backend/host/host_child.h"
 
 #include <dirent.h>

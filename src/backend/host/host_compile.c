@@ -150,7 +150,8 @@ ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_err
 /* Replaces the reason if the undefined function is the one that "KernelName" names. */
 static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
 {
-    char name[64], call[80], *text = NULL;
+    char name[64], call[80];
+    AK_FREED char *text = NULL;
     size_t length;
     const char *launch;
     if (strncmp(why, "it uses ", 8) != 0 ||
@@ -165,7 +166,6 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
             why, bytes, "the source defines no function %.48s, which \"KernelName\" names%s", name,
             strstr(text, AK_FORTRAN_BEGIN "\n") == NULL ? "" : "; Fortran needs bind(c)");
     }
-    ak_free(text);
 }
 
 /* What one compilation needs besides the compiler and the job's own options. */
@@ -485,9 +485,10 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
 static ak_status name_variable(ak_compile_result *result, const char **argv,
                                const ak_compile_job *job, ak_error *err)
 {
-    char why[200], *file = NULL;
+    char why[200];
+    AK_FREED char *file = NULL;
     size_t length = 0;
-    ak_compile_result again = {0};
+    AK_AT_END(ak_compile_result_clear) ak_compile_result again = {0};
     for (const char **argument = argv; *argument != NULL; argument++) {
         *argument = strcmp(*argument, STRIP) == 0 ? "-g0" : *argument;
     }
@@ -498,8 +499,6 @@ static ak_status name_variable(ak_compile_result *result, const char **argv,
         ak_free(result->reason);
         result->reason = ak_strdup(why);
     }
-    ak_free(file);
-    ak_compile_result_clear(&again);
     return status;
 }
 
@@ -564,16 +563,13 @@ out:
 ak_status ak_host_compile_own(ak_compile_job job, const ak_buf *text, const char *who,
                               ak_error *err)
 {
-    ak_compile_result result = {0};
+    AK_AT_END(ak_compile_result_clear) ak_compile_result result = {0};
     job.keeps_state = true;
     job.timeout_ns = OWN_TIMEOUT_NS;
     job.memory_max = OWN_MEMORY_MAX;
     AK_DO(ak_fs_write(job.source_path, text->data, text->length, err));
     AK_DO(ak_compile_apart(&result, &ak_host_ops, &job, err));
-    ak_status status =
-        result.status == AK_TRIAL_OK
-            ? AK_OK
-            : ak_fail(err, AK_INVALID, "%s does not compile: %s", who, result.reason);
-    ak_compile_result_clear(&result);
-    return status;
+    return result.status == AK_TRIAL_OK
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s does not compile: %s", who, result.reason);
 }

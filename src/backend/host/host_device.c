@@ -93,11 +93,11 @@ static void cpu_name(char *out, size_t bytes)
 /* Reads a file that describes cache `index` of the first CPU; "" if there is none. */
 static const char *read_cache(char out[SYS_TEXT_MAX + 1], int index, const char *name)
 {
-    char path[128], *text = NULL;
+    char path[128];
+    AK_FREED char *text = NULL;
     (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
     (void)ak_fs_read(&text, NULL, path, SYS_TEXT_MAX, NULL);
     (void)snprintf(out, SYS_TEXT_MAX + 1, "%s", ak_or_empty(text));
-    ak_free(text);
     return out;
 }
 

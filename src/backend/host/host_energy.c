@@ -25,7 +25,8 @@ static const char *powercap(void)
 static ak_status read_number(double *out, const char *folder, const char *package, const char *file,
                              ak_error *err)
 {
-    char path[AK_PATH_MAX], *text = NULL;
+    char path[AK_PATH_MAX];
+    AK_FREED char *text = NULL;
     (void)snprintf(path, sizeof path, "%s/%s/%s", folder, package, file);
     if (access(path, R_OK) != 0) {
         return errno == EACCES
@@ -38,7 +39,6 @@ static ak_status read_number(double *out, const char *folder, const char *packag
     AK_DO(ak_fs_read(&text, NULL, path, NUMBER_BYTES, err));
     text[strcspn(text, "\n")] = 0;
     bool good = ak_text_real(out, text) && *out >= 0;
-    ak_free(text);
     return good ? AK_OK
                 : ak_fail(err, AK_UNAVAILABLE,
                           "%.200s holds no number, so energy cannot be measured here: use "

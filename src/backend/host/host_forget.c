@@ -1,4 +1,3 @@
-/* host_forget.c: see host_forget.h. */
 #include "backend/host/host_forget.h"
 
 #include <errno.h>

@@ -44,9 +44,11 @@ static void host_close(ak_device *device)
     }
 }
 
+AK_END_AT(host_close, ak_device)
+
 static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
 {
-    ak_device *device;
+    AK_AT_END(host_close_at) ak_device *device = NULL;
     AK_DO(AK_NEW(device, 1, err));
     device->task = task;
     device->threads = task->threads > 0 ? task->threads : ak_host_cpus();
@@ -55,20 +57,14 @@ static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
         device->threads = AK_HOST_THREADS_MAX;
     }
     device->block_fd = ak_host_child_memory("autokernel-arguments");
-    ak_status status = AK_OK;
     /* The seal keeps a candidate from shortening the block, which would crash this process. */
     if (device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-        AK_TRY(ak_fail(err, AK_IO, "no shared memory: %s%s", strerror(errno), ak_fs_advice(errno)));
+        return ak_fail(err, AK_IO, "no shared memory: %s%s", strerror(errno), ak_fs_advice(errno));
     }
-    AK_TRY(ak_host_batch_calibrate(device, err));
-    AK_TRY(ak_host_child_start(&device->spare, device, err));
-out:
-    if (status != AK_OK) {
-        host_close(device);
-        return status;
-    }
+    AK_DO(ak_host_batch_calibrate(device, err));
+    AK_DO(ak_host_child_start(&device->spare, device, err));
     device->watch = true;
-    *out = device;
+    AK_GIVE(out, device);
     return AK_OK;
 }
 

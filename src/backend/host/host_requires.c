@@ -85,14 +85,13 @@ static ak_status ask(ak_proc_result *out, const ak_options *options, const char 
                      ak_error *err)
 {
     const char *const tail[] = {more_option, "-dM", "-E", "-x", "c", "/dev/null"};
-    const char **argv = ak_compile_command(options->compiler, (const char *const *)options->argv,
-                                           options->count, tail, AK_COUNT(tail));
+    AK_FREED const char **argv =
+        ak_compile_command(options->compiler, (const char *const *)options->argv, options->count,
+                           tail, AK_COUNT(tail));
     AK_DO(ak_made(argv, err));
     const ak_proc_spec spec = {
         .argv = argv, .timeout_ns = MACROS_TIMEOUT, .output_max = MACROS_MAX};
-    ak_status status = ak_compile_run(out, spec, NULL, NULL, err);
-    ak_free(argv);
-    return status;
+    return ak_compile_run(out, spec, NULL, NULL, err);
 }
 
 /* Returns whether a macro is defined, by a line such as "#define __AVX2__ 1". */
@@ -180,7 +179,7 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
 {
     ak_status status = AK_OK;
     for (size_t i = 0; i < targets->options.count && status == AK_OK; i++) {
-        ak_proc_result run = {0};
+        AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
         const char *option = targets->options.argv[i];
         status = ask(&run, options, option, err);
         targets->unknown = targets->unknown || run.exit_code != 0;
@@ -188,7 +187,6 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
             status = add_features(list, here, run.output, err);
         }
         status = status == AK_OK ? add_named(list, here, option, err) : status;
-        ak_proc_result_clear(&run);
     }
     for (size_t i = 0; i < AK_COUNT(more) && targets->unknown && status == AK_OK; i++) {
         status = add(list, here, more[i], err);
@@ -201,23 +199,20 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
 static ak_status read_source(ak_host_targets *out, const ak_options *options,
                              const ak_compile_job *job, ak_error *err)
 {
-    char path[AK_PATH_MAX], *text = NULL, *seen = NULL, *begin, *end;
+    char path[AK_PATH_MAX], *begin, *end;
+    AK_FREED char *text = NULL, *seen = NULL;
     size_t length = 0;
-    ak_proc_result run = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
+    AK_DO(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
     if (ak_host_fortran_part(&begin, &end, text)) {
         memset(begin, ' ', (size_t)(end - begin));
     }
-    AK_TRY(ak_fs_join(path, job->folder, "seen.c", err));
-    AK_TRY(ak_fs_write(path, text, length, err));
-    AK_TRY(ak_host_preprocess(&seen, &run, options, path, job->folder, err));
-    status = ak_host_targets_of(out, text, ak_or_empty(seen), err);
+    AK_DO(ak_fs_join(path, job->folder, "seen.c", err));
+    AK_DO(ak_fs_write(path, text, length, err));
+    AK_DO(ak_host_preprocess(&seen, &run, options, path, job->folder, err));
+    ak_status status = ak_host_targets_of(out, text, ak_or_empty(seen), err);
     out->unknown = out->unknown || seen == NULL;
     (void)unlink(path);
-out:
-    ak_proc_result_clear(&run);
-    AK_FREE_ALL(text, seen);
     return status;
 }
 

@@ -316,14 +316,13 @@ static void find_line(char *out, size_t bytes, const build *b, const char *repor
         (void)snprintf(address, sizeof address, "%.*s", (int)strspn(report, "0123456789abcdefx"),
                        report);
         const char *const argv[] = {tools[chosen], "-e", b->library, address, NULL};
-        ak_proc_result run = {0};
+        AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
         if (run_tool(&run, b, argv, NULL) == AK_OK) {
             const char *found = own_line(b, run.output);
             if (found != NULL) {
                 ak_plain_first_line(out, bytes, found);
             }
         }
-        ak_proc_result_clear(&run);
     }
 }
 
@@ -336,6 +335,9 @@ static bool says(const build *b, const char *output, const char *how)
     return length >= own && strcmp(output + length - own, line) == 0;
 }
 
+/* What the program prints before the number of bytes that each call loses. */
+#define LOST "\nlost "
+
 /* Reads from the program's output what the sanitizer found, and where in the candidate's source. */
 static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
@@ -343,7 +345,7 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
     const char *output = ak_or_empty(run->output);
     const char *address = strstr(output, "ERROR: AddressSanitizer: ");
     const char *undefined = strstr(output, ": runtime error: ");
-    const char *lost = strstr(output, "\nlost ");
+    const char *lost = strstr(output, LOST);
     const bool found = address != NULL || undefined != NULL || lost != NULL;
     const bool called = strncmp(output, "@ ", 2) == 0 || strstr(output, "\n@ ") != NULL;
     out->ran = true;
@@ -372,7 +374,7 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
     } else if (lost != NULL) {
         (void)snprintf(out->found, sizeof out->found,
                        "it allocates %.*s bytes in each call that it does not free, %.100s",
-                       (int)strspn(lost + 6, "0123456789"), lost + 6, where);
+                       (int)strspn(lost + strlen(LOST), "0123456789"), lost + strlen(LOST), where);
     } else if (run->timed_out) {
         (void)snprintf(out->found, sizeof out->found, "no end within %d s with sanitizers, %.100s",
                        (int)(RUN_NS / AK_SECOND_NS), where);
@@ -427,29 +429,26 @@ static void let_all_be_seen(char *text)
    time with these targets as options. */
 static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error *err)
 {
-    char *text = NULL, *source = NULL;
+    AK_FREED char *text = NULL, *source = NULL;
     size_t length = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&source, &length, b->source, TEXT_MAX, err));
-    AK_TRY(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
-    AK_TRY(text == NULL ? AK_OK : ak_host_targets_of(&b->targets, source, text, err));
+    AK_DO(ak_fs_read(&source, &length, b->source, TEXT_MAX, err));
+    AK_DO(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
+    AK_DO(text == NULL ? AK_OK : ak_host_targets_of(&b->targets, source, text, err));
     if (text != NULL && b->targets.options.count > 0 &&
         strstr(text, "#pragma GCC target") != NULL) {
         for (size_t i = 0; i < b->targets.options.count; i++) {
-            AK_TRY(ak_options_add(&b->options, b->targets.options.argv[i], err));
+            AK_DO(ak_options_add(&b->options, b->targets.options.argv[i], err));
         }
         ak_free(text);
         ak_proc_result_clear(run);
-        AK_TRY(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
+        AK_DO(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
     }
     *seen = text != NULL;
     if (text != NULL) {
         let_all_be_seen(text);
-        status = ak_fs_write(b->source, text, strlen(text), err);
+        return ak_fs_write(b->source, text, strlen(text), err);
     }
-out:
-    AK_FREE_ALL(text, source);
-    return status;
+    return AK_OK;
 }
 
 /* Returns whether an option of a trial is left out because it would choose the kind of output, the
@@ -474,7 +473,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
     const char *const program[] = {"-o", b->program, b->main_file, "-lm", "-ldl", "-lpthread"};
     const char *const *const tails[] = {object, library, program};
     static const size_t lengths[] = {AK_COUNT(object), AK_COUNT(library), AK_COUNT(program)};
-    const char **argv = ak_alloc(b->options.count + MORE_OPTIONS, sizeof *argv);
+    AK_FREED const char **argv = ak_alloc(b->options.count + MORE_OPTIONS, sizeof *argv);
     size_t n = 0;
     AK_DO(ak_made(argv, err));
     argv[n++] = b->options.compiler;
@@ -488,9 +487,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
         argv[n++] = sanitizers[i];
     }
     memcpy(argv + n, tails[what], lengths[what] * sizeof *argv);
-    ak_status status = run_tool(run, b, argv, err);
-    ak_free(argv);
-    return status;
+    return run_tool(run, b, argv, err);
 }
 
 /* Refuses an object that defines functions of the sanitizers' interface, which would take the place

@@ -1,4 +1,3 @@
-/* host_stain.c: see host_stain.h. */
 #include "backend/host/host_stain.h"
 
 #include <string.h>

@@ -30,12 +30,11 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *
                              const char *source, const char *folder, ak_error *err)
 {
     char path[AK_PATH_MAX];
-    const char **argv = ak_alloc(options->count + 8, sizeof *argv);
+    AK_FREED const char **argv = NULL;
     size_t n = 0;
-    ak_status status = ak_made(argv, err);
     *out = NULL;
-    AK_TRY(status);
-    AK_TRY(ak_fs_join(path, folder, "preprocessed", err));
+    AK_DO(AK_NEW(argv, options->count + 8, err));
+    AK_DO(ak_fs_join(path, folder, "preprocessed", err));
     argv[n++] = options->compiler;
     for (size_t i = 0; i < options->count; i++) {
         if (strcmp(options->argv[i], "-shared") != 0) {
@@ -49,13 +48,11 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *
     argv[n++] = source;
     const ak_proc_spec spec = {
         .argv = argv, .folder = folder, .timeout_ns = PREPROCESS_NS, .output_max = MESSAGE_MAX};
-    status = ak_compile_run(run, spec, source, folder, err);
+    ak_status status = ak_compile_run(run, spec, source, folder, err);
     if (status == AK_OK && run->exit_code == 0 && !run->timed_out) {
         status = ak_fs_read(out, NULL, path, TEXT_MAX, err);
     }
     (void)unlink(path);
-out:
-    ak_free(argv);
     return status;
 }
 

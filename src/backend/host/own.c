@@ -54,11 +54,10 @@ static const char *const writes[] = {"/dev/null", NULL};
 void ak_own_confine(const ak_runner_page *page)
 {
     ak_reads reads;
-    ak_sandbox_plan plan;
+    AK_AT_END(ak_sandbox_plan_close) ak_sandbox_plan plan = {0};
     add_all(&reads, page);
     ak_sandbox_plan_open_alone(&plan, reads.path, writes);
     ak_sandbox_plan_apply(&plan);
-    ak_sandbox_plan_close(&plan);
 }
 
 /* ---- machine code ---------------------------------------------------------------------------- */

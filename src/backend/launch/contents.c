@@ -1,4 +1,3 @@
-/* contents.c: see contents.h. */
 #include "backend/launch/contents.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
-/* launch.c: see launch.h. One walk over the description serves two purposes: it finds
-   mistakes when the file is loaded (without a scope, expressions are only parsed), and it evaluates
-   the description for a launch. */
+/* launch.c: walks over the description of a launch for two purposes: to find mistakes when the file
+   is loaded (without a scope, expressions are only parsed), and to evaluate the description for a
+   launch. */
 #include "backend/launch/launch.h"
 
 #include <string.h>
@@ -66,10 +66,8 @@ const char *ak_launch_text(char buffer[AK_LAUNCH_TEXT_BYTES], const json_t *valu
 
 static ak_status parse_only(const char *text, const char *place, reader *r)
 {
-    ak_expr *expr;
-    AK_DO(ak_expr_parse(&expr, text, place, r->err));
-    ak_expr_free(expr);
-    return AK_OK;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    return ak_expr_parse(&expr, text, place, r->err);
 }
 
 static ak_status evaluate(ak_value *out, const json_t *value, const char *what, reader *r)
@@ -549,7 +547,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
     ak_error why = AK_ERROR_INIT;
     bool own_size = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
     for (size_t i = 0; status == AK_OK && i < kernel_count(implementation->launch); i++) {
-        ak_scope *scope = NULL;
+        AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
         bool used = false;
         status = ak_task_scope(&scope, task, shape, config, &why);
         reader r = {.problem = task->problem,
@@ -563,7 +561,6 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
                                                implementation->kernel_name, resident, &r)
                                  : status;
         out->count += used;
-        ak_scope_free(scope);
     }
     if (status == AK_OK && out->count == 0) {
         status = ak_fail(&why, AK_INVALID, "%s: Launch: \"Use\" leaves no kernel",

@@ -1,4 +1,3 @@
-/* zones.c: see zones.h. */
 #include "backend/launch/zones.h"
 
 #include "base/clock.h"

@@ -1,4 +1,3 @@
-/* opencl_api.c: see opencl.h. */
 #include <string.h>
 
 #include "backend/opencl/opencl.h"

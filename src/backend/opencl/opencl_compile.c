@@ -80,7 +80,8 @@ static int32_t build_binary(void **program, char **log, const ak_opencl_target *
 int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_target *target,
                        const char *artifact, size_t length)
 {
-    char *log = NULL, options[OPTIONS_MAX];
+    AK_FREED char *log = NULL;
+    char options[OPTIONS_MAX];
     int32_t code;
     why[0] = 0;
     if (strncmp(artifact, head, sizeof head - 1) == 0) {
@@ -100,7 +101,6 @@ int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_
             (void)snprintf(why, bytes, "%.*s", (int)strcspn(line, "\n"), line);
         }
     }
-    ak_free(log);
     return code;
 }
 
@@ -110,14 +110,11 @@ int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_
 static bool keep_binary(const ak_opencl *cl, void *program, const char *path)
 {
     size_t bytes = 0;
-    unsigned char *binary = NULL;
-    bool good =
-        cl->program_info(program, AK_CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) == 0 &&
-        bytes > 0 && bytes <= AK_OPENCL_BINARY_MAX && (binary = ak_alloc(bytes, 1)) != NULL &&
-        cl->program_info(program, AK_CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == 0 &&
-        ak_fs_write(path, binary, bytes, NULL) == AK_OK;
-    ak_free(binary);
-    return good;
+    AK_FREED unsigned char *binary = NULL;
+    return cl->program_info(program, AK_CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) == 0 &&
+           bytes > 0 && bytes <= AK_OPENCL_BINARY_MAX && (binary = ak_alloc(bytes, 1)) != NULL &&
+           cl->program_info(program, AK_CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == 0 &&
+           ak_fs_write(path, binary, bytes, NULL) == AK_OK;
 }
 
 static bool keep_source(const char *source, const char *options, const char *path)

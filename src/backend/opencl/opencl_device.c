@@ -159,13 +159,14 @@ static void close_device(ak_device *device)
     ak_free(device);
 }
 
+AK_END_AT(close_device, ak_device)
+
 static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err)
 {
     char cache[AK_PATH_MAX + 32];
     int32_t code = 0;
-    ak_device *device;
+    AK_AT_END(close_device_at) ak_device *device = NULL;
     AK_DO(AK_NEW(device, 1, err));
-    ak_status status = AK_OK;
     device->task = task;
     device->cache_bytes = ak_task_fact(task, "cache_bytes");
     device->memory_bytes = ak_task_fact(task, "memory_bytes");
@@ -178,19 +179,15 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
         *value = 0;
         (void)setenv(cache, value + 1, 1);
     }
-    AK_TRY(ak_opencl_open(&device->cl, err));
-    AK_TRY(ak_opencl_find(&device->place, device->cl, task->device, err));
+    AK_DO(ak_opencl_open(&device->cl, err));
+    AK_DO(ak_opencl_find(&device->place, device->cl, task->device, err));
     device->context = ak_opencl_context(device->cl, &device->place, &code);
-    AK_TRY(ak_opencl_fail(device, code, "opening the device", err));
+    AK_DO(ak_opencl_fail(device, code, "opening the device", err));
     device->queue = device->cl->queue_create(device->context, device->place.device,
                                              AK_CL_QUEUE_PROFILING, &code);
-    AK_TRY(ak_opencl_fail(device, code, "opening the device", err));
-    *out = device;
-out:
-    if (status != AK_OK) {
-        close_device(device);
-    }
-    return status;
+    AK_DO(ak_opencl_fail(device, code, "opening the device", err));
+    AK_GIVE(out, device);
+    return AK_OK;
 }
 
 static ak_status reserve(ak_device *device, size_t bytes, ak_error *err)

@@ -73,26 +73,22 @@ static void close_device(ak_device *device)
     }
 }
 
+AK_END_AT(close_device, ak_device)
+
 static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err)
 {
-    ak_device *device;
+    AK_AT_END(close_device_at) ak_device *device = NULL;
     AK_DO(AK_NEW(device, 1, err));
     device->task = task;
-    ak_status status = AK_OK;
-    AK_TRY(ak_recording_open_space(&device->recording, ak_sim_path(task->opens),
-                                   task->implementation->definition, task->implementation->where,
-                                   task->constants, err));
+    AK_DO(ak_recording_open_space(&device->recording, ak_sim_path(task->opens),
+                                  task->implementation->definition, task->implementation->where,
+                                  task->constants, err));
     if (device->recording->count != ak_space_count(task->space)) {
-        AK_TRY(ak_fail(err, AK_INVALID,
+        return ak_fail(err, AK_INVALID,
                        "%s has changed since this command opened it: run the command again",
-                       device->recording->path));
+                       device->recording->path);
     }
-out:
-    if (status != AK_OK) {
-        close_device(device);
-        return status;
-    }
-    *out = device;
+    AK_GIVE(out, device);
     return AK_OK;
 }
 

@@ -20,13 +20,12 @@ static void add_name(void *context, const char *name, const char *description)
 
 static ak_status copy(const char *folder, const char *from, ak_error *err)
 {
-    char *bytes = NULL, target[AK_PATH_MAX];
+    AK_FREED char *bytes = NULL;
+    char target[AK_PATH_MAX];
     size_t length = 0;
     AK_DO(ak_fs_read(&bytes, &length, from, AK_SOURCE_BYTES_MAX, err));
-    ak_status status = ak_fs_join(target, folder, ak_fs_base(from), err);
-    status = status == AK_OK ? ak_fs_write(target, bytes, length, err) : status;
-    ak_free(bytes);
-    return status;
+    AK_DO(ak_fs_join(target, folder, ak_fs_base(from), err));
+    return ak_fs_write(target, bytes, length, err);
 }
 
 static ak_status write_member(const char *folder, const char *name, const json_t *reply,
@@ -56,30 +55,25 @@ static ak_status import_seconds(int64_t *out, ak_error *err)
 ak_status ak_backend_adopt_python(const char *folder, const ak_python_source *source, ak_error *err)
 {
     char path[AK_PATH_MAX], beside[AK_PATH_MAX];
-    json_t *reply = NULL, *taken = json_array();
+    json_auto_t *reply = NULL, *taken = json_array();
     int64_t seconds = 0;
-    ak_status status = AK_OK;
-    AK_TRY(import_seconds(&seconds, err));
-    AK_TRY(realpath(source->path, path) != NULL
-               ? AK_OK
-               : ak_fail(err, AK_NOT_FOUND, "%s does not exist", source->path));
-    AK_TRY(ak_problem_each_builtin(add_name, taken, err));
+    AK_DO(import_seconds(&seconds, err));
+    AK_DO(realpath(source->path, path) != NULL
+              ? AK_OK
+              : ak_fail(err, AK_NOT_FOUND, "%s does not exist", source->path));
+    AK_DO(ak_problem_each_builtin(add_name, taken, err));
     memcpy(beside, path, strlen(path) + 1);
     *strrchr(beside, '/') = 0;
     json_t *request = json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s, s:I}", "op", "describe",
                                 "path", path, "function", source->function, "settings",
                                 source->settings, "settings_name", source->settings_name, "taken",
                                 taken, "folder", folder, "seconds", (json_int_t)seconds);
-    AK_TRY(ak_triton_ask(&reply, request, folder, beside[0] == 0 ? "/" : beside,
-                         3 * seconds * AK_SECOND_NS, err));
-    AK_TRY(write_member(folder, "triton.json", reply, "space", err));
-    AK_TRY(copy(folder, source->path, err));
+    AK_DO(ak_triton_ask(&reply, request, folder, beside[0] == 0 ? "/" : beside,
+                        3 * seconds * AK_SECOND_NS, err));
+    AK_DO(write_member(folder, "triton.json", reply, "space", err));
+    AK_DO(copy(folder, source->path, err));
     if (source->reference[0] != 0) {
-        AK_TRY(copy(folder, source->reference, err));
+        AK_DO(copy(folder, source->reference, err));
     }
-    AK_TRY(write_member(folder, "problem.json", reply, "problem", err));
-out:
-    json_decref(taken);
-    json_decref(reply);
-    return status;
+    return write_member(folder, "problem.json", reply, "problem", err);
 }

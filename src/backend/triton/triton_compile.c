@@ -41,10 +41,9 @@ static void stop(void)
 
 ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
 {
-    ak_script_home home;
+    AK_AT_END(ak_script_home_clear) ak_script_home home = {0};
     AK_DO(ak_script_find(&home, "a Triton kernel", err));
     ak_script_reads(&out->reads, &home);
-    ak_script_home_clear(&home);
     return AK_OK;
 }
 
