@@ -94,9 +94,9 @@ ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char
 ak_status ak_t4_status(ak_trial_status *out, const json_t *result, const char *where,
                        ak_error *err);
 /* Refuses a measured time that is far outside the runtimes of the same result, both in ms: one of
-   the two has another unit than the file says. */
-ak_status ak_t4_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
-                           ak_error *err);
+   the two has another unit than the file says, or one was written by hand. */
+ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
+                              ak_error *err);
 /* Makes the name of a kernel that a file does not name from its path: "folder/A100_T4.json" becomes
    "A100_T4". */
 ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err);

@@ -186,7 +186,7 @@ static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms
             double ms = unit_ms;
             AK_DO(ak_t4_unit(&ms, one, "unit", where, err));
             trial->median_ms = ms * ak_json_number_at(one, "value");
-            AK_DO(ak_t4_check_time(trial->median_ms, runtimes, unit_ms, where, err));
+            AK_DO(ak_draft_check_time(trial->median_ms, runtimes, unit_ms, where, err));
         } else if (name != NULL && trial->status == AK_TRIAL_OK) {
             take_derived(trial, one, name);
         }

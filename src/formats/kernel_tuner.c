@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "formats/draft.h"
 
 /* ---- Python's JSON --------------------------------------------------------------------------- */
 
@@ -163,6 +164,8 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
 {
     const json_t *order = json_object_get(file, "tune_params_keys"), *name;
     size_t i, commas = 0;
+    AK_DO(ak_draft_check_time(json_number_value(json_object_get(entry, "time")),
+                              json_object_get(entry, "times"), 1, where, err));
     for (const char *at = key; *at != 0; at++) {
         commas += *at == ',';
     }

@@ -18,8 +18,9 @@ ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, co
 ak_status ak_kernel_tuner_parse(json_t **out, const char **left_out, const char *text,
                                 size_t length, const char *path, ak_error *err);
 
-/* Fails with AK_INVALID, "WHERE: ...", if an entry of a cache contradicts its key. A value that
-   "tune_params" does not list is no contradiction: there are files whose head lacks some. */
+/* Fails with AK_INVALID, "WHERE: ...", if an entry of a cache contradicts its key, or if its time
+   is far outside its times. A value that "tune_params" does not list is no contradiction: there are
+   files whose head lacks some. */
 ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json_t *entry,
                                  const char *where, ak_error *err);
 

@@ -61,8 +61,8 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
 /* A time may be other than the runtimes, such as without the first, but not by this factor. */
 #define TIME_FACTOR 10
 
-ak_status ak_t4_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
-                           ak_error *err)
+ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
+                              ak_error *err)
 {
     double least = 0, most = 0;
     size_t i;
@@ -78,7 +78,7 @@ ak_status ak_t4_check_time(double ms, const json_t *runtimes, double unit_ms, co
     return ak_fail(
         err, AK_INVALID,
         "%s contradicts itself: the measurement \"time\" is %.6g ms, and the runtimes are "
-        "%.6g to %.6g ms; check \"unit\" and \"timeunit\"",
+        "%.6g to %.6g ms; check which units they have",
         where, ms, least, most);
 }
 
@@ -134,9 +134,9 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
             AK_DO(ak_t4_unit(&ms, one, "unit", where, err));
             record->ms = json_number_value(value) * ms;
         }
-        AK_DO(is_time
-                  ? ak_t4_check_time(json_number_value(value) * ms, runtimes, unit_ms, where, err)
-                  : AK_OK);
+        AK_DO(is_time ? ak_draft_check_time(json_number_value(value) * ms, runtimes, unit_ms, where,
+                                            err)
+                      : AK_OK);
     }
     if (failed && record->status == AK_TRIAL_OK) {
         record->status = AK_TRIAL_LAUNCH_ERROR;

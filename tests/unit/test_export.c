@@ -679,6 +679,10 @@ static void test_kernel_tuner_refusals(void **state)
     assert_import_refused(
         f, "kernel-tuner",
         CACHE_HEAD "\"a\": {\"a\": 1, \"b\": 1, \"time\": 1, \"times\": [\"x\"]}}}", "times");
+    assert_import_refused(f, "kernel-tuner",
+                          CACHE_HEAD
+                          "\"a\": {\"a\": 1, \"b\": 1, \"time\": 0.001, \"times\": [3, 2]}}}",
+                          "\"time\" is 0.001 ms, and the runtimes are 2 to 3 ms");
 }
 
 /* The member "autokernel" that export adds to such a file is refused if it has another form. */

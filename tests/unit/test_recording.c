@@ -130,6 +130,21 @@ static void test_maximised(void **state)
     ak_recording_close(recording);
 }
 
+/* A time that its samples do not have would be the optimum of all studies. */
+static void test_times_agree(void **state)
+{
+    fixture *f = fixture_of(state);
+    char text[1024];
+    ak_recording *recording = NULL;
+    (void)snprintf(text, sizeof text,
+                   "%s \"cache\": {\"4,True\": {\"n\": 4, \"on\": true, \"time\": 0.001, "
+                   "\"times\": [2, 3]}}}",
+                   cache_head);
+    assert_ok(ak_fs_write(f->file, text, strlen(text), err));
+    assert_refused(ak_recording_open(&recording, f->file, err), AK_INVALID,
+                   "\"time\" is 0.001 ms, and the runtimes are 2 to 3 ms");
+}
+
 static void test_failures(void **state)
 {
     fixture *f = fixture_of(state);
@@ -474,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_kernel_tuner),
         cmocka_unit_test_setup_teardown(test_t1, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_maximised, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_times_agree, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_failures, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_t4, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_t4_units, fixture_open, fixture_close),
