@@ -2,6 +2,7 @@
    all of them would take the reference too long. */
 #include "judge/loaded.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -115,6 +116,7 @@ static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i,
         if (!result.ok) {
             char text[240], reason[sizeof r->outcome.reason];
             const ak_compare_argument named = ak_stage_named(stage, i);
+            assert(width > 0); /* a wrong element lies in a row */
             const size_t k = result.first / width, j = result.first % width;
             result.first = rows->row[k] * rows->rows.elements[i] +
                            (rows->columns.count == 0 ? j : rows->columns.index[j]);

@@ -56,10 +56,10 @@ static ak_status take(json_t **out, ak_problem *problem, const char *name, json_
 {
     AK_FREED char *text = NULL;
     json_auto_t *owned = document;
-    AK_DO(ak_json_text(&text, document, err));
+    AK_DO(ak_json_text(&text, owned, err));
     AK_DO(ak_kernel_note(problem, name, text, strlen(text), err));
-    AK_DO(ak_problem_keep(problem, json_incref(document), err));
-    *out = document;
+    AK_DO(ak_problem_keep(problem, json_incref(owned), err));
+    *out = owned;
     return AK_OK;
 }
 

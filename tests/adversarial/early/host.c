@@ -8,8 +8,8 @@
 
 enum { N = 100000, PIECE = 250 };
 
-/* The same code for all of them: else the compiler makes vectors of it for some, which are 15 times as
-   fast, and who wins nothing seems to. */
+/* The same code for all of them: else the compiler makes vectors of it for some, which are 15 times
+   as fast, and who wins nothing seems to. */
 __attribute__((noinline)) static void all(const float *x, float *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
