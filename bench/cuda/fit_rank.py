@@ -224,24 +224,28 @@ def arrays(text):
             return out
     return compile(ast.fix_missing_locations(Change().visit(ast.parse(text, mode="eval"))), "Rank", "eval")
 
-def fit(model, shapes, weights, seed, rounds):
-    draw = random.Random(seed)
-    p = {k: v * math.exp(draw.gauss(0, 0.06)) if seed else v for k, v in START.items()}
-    score, step = model.score(p, shapes, weights), {name: 0.25 for name in p}
+def descend(p, score_of, bounds, draw, rounds):
+    """Changes one constant at a time, in random order, while that lowers the score. Returns the constants and their score."""
+    score, step = score_of(p), {name: 0.25 for name in p}
     for _ in range(rounds):
         names = list(p)
         draw.shuffle(names)
         for name in names:
-            low, high = BOUNDS.get(name, (0, math.inf))
+            low, high = bounds.get(name, (0, math.inf))
             better = False
             for value in (p[name] * (1 + step[name]), p[name] / (1 + step[name])):
                 changed = dict(p, **{name: value})
-                new = model.score(changed, shapes, weights) if low <= value <= high else math.inf
+                new = score_of(changed) if low <= value <= high else math.inf
                 if new < score - 1e-6:
                     score, p, better = new, changed, True
                     break
             step[name] = min(0.5, step[name] * 1.3) if better else max(0.02, step[name] * 0.6)
-    return p
+    return p, score
+
+def fit(model, shapes, weights, seed, rounds):
+    draw = random.Random(seed)
+    p = {k: v * math.exp(draw.gauss(0, 0.06)) if seed else v for k, v in START.items()}
+    return descend(p, lambda changed: model.score(changed, shapes, weights), BOUNDS, draw, rounds)[0]
 
 def start_of(config):
     """Returns the configuration as an entry of Starts, with the parameters that follow from its fields."""
@@ -252,16 +256,19 @@ def start_of(config):
              cr=0 if c["nc"] == 1 else 152 if c["nc"] == 3 else 224 if shared else 232)
     return '      {"Config": %s},\n' % json.dumps({MACROS[f]: c[f] for f in MACROS})
 
+def write_rank(path, rank, change=lambda text: text):
+    """Replaces the Rank of a space file, and what else `change` does to its text."""
+    text = change(re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % rank, open(path).read()))
+    json.loads(text)
+    with open(path, "w") as f:
+        f.write(text)
+
 def write(p, configs, kernels):
+    def with_starts(text):
+        text = re.sub(r'      \{"Config": .*\n', "", text)
+        return text.replace('    "Starts": [\n', '    "Starts": [\n' + "".join(map(start_of, configs)))
     for kernel in kernels:
-        path = "kernels/%s/cuda_sm90.json" % kernel
-        text = re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % expression(p), open(path).read())
-        if configs:
-            text = re.sub(r'      \{"Config": .*\n', "", text)
-            text = text.replace('    "Starts": [\n', '    "Starts": [\n' + "".join(map(start_of, configs)))
-        json.loads(text)
-        with open(path, "w") as f:
-            f.write(text)
+        write_rank("kernels/%s/cuda_sm90.json" % kernel, expression(p), with_starts if configs else lambda text: text)
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

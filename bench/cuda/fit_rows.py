@@ -10,9 +10,9 @@ loss of the configuration that the model ranks first against the best that was m
 those that it ranks within about 1 % of the first count too, and a little the error of the times
 themselves. --held N leaves every Nth job out of the fit and judges it afterwards. Constants are the same
 for all three kernels but for the instructions of a vector."""
-import argparse, gzip, json, math, random, re, sys
+import argparse, gzip, math, random
 import numpy as np
-from fit_rank import arrays
+from fit_rank import arrays, descend, write_rank
 
 KERNELS = ["softmax", "layernorm", "rmsnorm"]
 DEVICE = dict(sm_count=132, registers_sm=65536, threads_sm=2048, shared_bytes_sm=233472, compute_capability=90)
@@ -171,30 +171,6 @@ class Model:
         error = (times - np.log(self.time))[near]
         return first.mean() + 0.75 * math.sqrt((first**2).mean()) + 0.12 * math.sqrt((error**2).mean())
 
-def fit(model, known, seed, rounds):
-    draw = random.Random(seed)
-    p, step = dict(START), {name: 0.25 for name in START}
-    score = model.score(p, known)
-    for _ in range(rounds):
-        for name in draw.sample(sorted(p), len(p)):
-            low, high = BOUNDS.get(name, (0, math.inf))
-            better = False
-            for value in (p[name] * (1 + step[name]), p[name] / (1 + step[name])):
-                new = model.score(dict(p, **{name: value}), known) if low <= value <= high else math.inf
-                if new < score - 1e-6:
-                    score, p, better = new, dict(p, **{name: value}), True
-                    break
-            step[name] = min(0.5, step[name] * 1.3) if better else max(0.02, step[name] * 0.7)
-    return p, score
-
-def write(p):
-    for kernel in KERNELS:
-        path = "kernels/%s/cuda.json" % kernel
-        text = re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % expression(kernel, p), open(path).read())
-        json.loads(text)
-        with open(path, "w") as f:
-            f.write(text)
-
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("files", nargs="+")
@@ -211,7 +187,7 @@ def main():
         return
     model = Model(found)
     known = np.array([not args.held or i % args.held != 0 for i in range(len(model.jobs))])
-    p, score = fit(model, known, args.seed, args.rounds)
+    p, score = descend(dict(START), lambda changed: model.score(changed, known), BOUNDS, random.Random(args.seed), args.rounds)
     print(", ".join("%s=%.4g" % x for x in p.items()))
     times = model.times(p)
     first = model.firsts(times)
@@ -225,8 +201,8 @@ def main():
         for what, k in (("first", np.argmin(times[a:a + len(configs)])), ("best", np.argmin(model.time[a:a + len(configs)]))):
             print("%.3f %s:%s:%dx%d %s" % ((math.exp(-first[i]),) + model.jobs[i] + (what,)),
                   " ".join("%s=%d" % x for x in zip(MACROS, configs[k])), "%.2f us, model %.2f" % (model.time[a + k], times[a + k]))
-    if args.write:
-        write(p)
+    for kernel in KERNELS if args.write else []:
+        write_rank("kernels/%s/cuda.json" % kernel, expression(kernel, p))
 
 if __name__ == "__main__":
     main()

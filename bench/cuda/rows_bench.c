@@ -102,12 +102,17 @@ static int job_count;
 static char *source[KERNELS];
 static double add_limit = 16; /* most vectors in registers, in the lists that are made here */
 
+static bool has_weights(const job *j)
+{
+    return j->kernel == LAYERNORM || j->kernel == RMSNORM;
+}
+
 static const char *illegal(const job *j, const int *v)
 {
     const int threads = v[T] * v[R], n = v[T] * v[C];
     const int64_t bytes = (int64_t)j->cols * j->element;
     const int64_t vectors = bytes / v[VB];
-    const bool norm = j->kernel == LAYERNORM || j->kernel == RMSNORM;
+    const bool norm = has_weights(j);
     if (v[VB] < j->element || threads < 32 || threads > 1024 || (v[T] > 32 && v[R] > 8)) {
         return "block";
     }
@@ -266,12 +271,50 @@ static int blocks_for(int threads, int registers)
 /* Returns about how many registers a thread uses if nothing limits them (ptxas 13.0). */
 static int registers_for(const job *j, const int *v)
 {
-    const bool norm = j->kernel == LAYERNORM || j->kernel == RMSNORM;
+    const bool norm = has_weights(j);
     const bool odd = (int64_t)j->cols * j->element % 16 != 0;
     const double vector = norm ? 6.5 : j->element == 2 ? 12 : 9; /* for each that is kept */
     const double more =
         4 * v[PF] + (v[WE] == 1 || v[WE] == 2 ? 4 * (j->kernel == LAYERNORM ? 2 : 1) : 0);
     return (int)((j->element == 2 ? 46 : 36) + 6 * odd + v[N] * v[K] * (vector + more));
+}
+
+/* Adds a configuration with as many blocks of an SM as its registers allow. */
+static void add_resident(job *j, int *v)
+{
+    v[B] = blocks_for(v[T] * v[R], registers_for(j, v));
+    add(j, v);
+}
+
+/* Adds the parent with weights that are asked for early, kept by blocks that stay, or shared by a
+   batch of rows. */
+static void add_weights(job *j, const int *parent)
+{
+    int v[FIELDS];
+    memcpy(v, parent, sizeof v);
+    for (v[WE] = 1; v[WE] <= 2 && v[K] <= 8; v[WE]++) {
+        v[W] = v[WE] == 2;
+        if (v[W] == 0 || j->rows / v[R] > 264 / v[C]) {
+            add_resident(j, v);
+        }
+    }
+    v[W] = v[WE] = 0;
+    for (v[N] = 2; v[N] <= 4 && v[K] * v[N] <= 16; v[N] *= 2) {
+        if (j->rows >= (int64_t)v[N] * v[R]) {
+            add_resident(j, v);
+        }
+    }
+}
+
+/* Adds the parent with blocks that stay and ask for their next row early. */
+static void add_prefetch(job *j, const int *parent)
+{
+    int v[FIELDS];
+    memcpy(v, parent, sizeof v);
+    v[W] = v[PF] = 1;
+    for (v[WE] = 0; v[WE] <= (has_weights(j) ? 3 : 0); v[WE] += 3) {
+        add_resident(j, v);
+    }
 }
 
 /* Adds every sensible way to divide the row among threads and vectors. */
@@ -303,33 +346,11 @@ static void add_cuts(job *j)
                 add(j, v);
                 v[B] = most;
                 add(j, v);
-                if (j->kernel == LAYERNORM ||
-                    j->kernel == RMSNORM) { /* weights are asked for early */
-                    for (v[WE] = 1; v[WE] <= 2 && v[K] <= 8; v[WE]++) {
-                        v[W] = v[WE] == 2;
-                        v[B] = blocks_for(n, registers_for(j, v));
-                        if (v[W] == 0 || j->rows / v[R] > 264 / c) {
-                            add(j, v);
-                        }
-                    }
-                    v[W] = v[WE] = 0;
-                    for (v[N] = 2; v[N] <= 4 && v[K] * v[N] <= 16; v[N] *= 2) { /* share weights */
-                        v[B] = blocks_for(n, registers_for(j, v));
-                        if (j->rows >= (int64_t)v[N] * v[R]) {
-                            add(j, v);
-                        }
-                    }
-                    v[N] = 1;
-                    v[B] = most;
+                if (has_weights(j)) {
+                    add_weights(j, v);
                 }
-                if (bytes % 16 != 0 && j->kernel != REDUCE) { /* the next row is asked for early */
-                    v[W] = 1;
-                    v[PF] = 1;
-                    v[B] = blocks_for(n, registers_for(j, v));
-                    for (v[WE] = 0; v[WE] <= (j->kernel == SOFTMAX ? 0 : 3); v[WE] += 3) {
-                        add(j, v);
-                    }
-                    v[W] = v[PF] = v[WE] = 0;
+                if (bytes % 16 != 0 && j->kernel != REDUCE) {
+                    add_prefetch(j, v);
                 }
                 for (int split = 2; j->kernel == REDUCE && j->rows < 1056 && split <= 32;
                      split *= 2) {
