@@ -1,7 +1,6 @@
 /* One attack for each value of ATTACK (test_adversarial.c names them); 0 is honest. WASTE spends
    some microseconds in each call, to look plausible. */
 #include <dlfcn.h>
-#include <elf.h>
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
@@ -175,83 +174,7 @@ __attribute__((unused)) static long raw(long number, long a, long b, long c, lon
     return result;
 }
 
-/* What a library has under a name that the kernel may not use: looked up in the library's own
-   table, which lies below a function of it. */
-__attribute__((unused)) static void *found_below(uintptr_t known, const char *name)
-{
-    uintptr_t base = known & ~(uintptr_t)4095;
-    while (memcmp((const void *)base, ELFMAG, SELFMAG) != 0) {
-        base -= 4096;
-    }
-    const Elf64_Ehdr *head = (const Elf64_Ehdr *)base;
-    const Elf64_Phdr *segment = (const Elf64_Phdr *)(base + head->e_phoff);
-    const Elf64_Dyn *dynamic = NULL;
-    const Elf64_Sym *symbols = NULL;
-    const char *names = NULL;
-    for (int i = 0; i < head->e_phnum; i++) {
-        if (segment[i].p_type == PT_DYNAMIC) {
-            dynamic = (const Elf64_Dyn *)(base + segment[i].p_vaddr);
-        }
-    }
-    for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
-        uintptr_t at =
-            dynamic->d_un.d_ptr < base ? base + dynamic->d_un.d_ptr : dynamic->d_un.d_ptr;
-        symbols = dynamic->d_tag == DT_SYMTAB ? (const Elf64_Sym *)at : symbols;
-        names = dynamic->d_tag == DT_STRTAB ? (const char *)at : names;
-    }
-    for (; (const char *)symbols < names; symbols++) {
-        if (strcmp(names + symbols->st_name, name) == 0 && symbols->st_value != 0) {
-            return (void *)(base + symbols->st_value);
-        }
-    }
-    abort();
-}
-
-__attribute__((unused)) static void *found(const char *name)
-{
-    void *(*volatile known)(void *, const void *, size_t) = memcpy;
-    return found_below((uintptr_t)known, name);
-}
-
-/* A system call by the C library's own instruction. */
-__attribute__((unused)) static long far(long number, long a, long b, long c, long d, long e)
-{
-    long (*call)(long, long, long, long, long, long, long);
-    *(void **)&call = found("syscall");
-    return call(number, a, b, c, d, e, 0);
-}
-
-/* The runner's own variables, known by how they look on its stack: host_runner.c. */
-typedef struct its_place {
-    uint64_t first, span;
-    char *memory;
-} its_place;
 #define ITS_GO 15472 /* offset of "go" in the runner's page; test_adversarial.c asserts it */
-typedef struct its_runner {
-    char *page;
-    int64_t block_fd;
-    its_place places[3];
-} its_runner;
-
-__attribute__((unused)) static its_runner *find_runner(const void *argument)
-{
-    uintptr_t *stack = (uintptr_t *)__builtin_frame_address(0), own = (uintptr_t)argument;
-    for (int i = 0; i < 3000; i++) {
-        its_runner *r = (its_runner *)(stack + i);
-        if ((uintptr_t)r->page % 4096 != 0 || r->page == NULL || (r->block_fd & 0xffffffff) < 3 ||
-            (r->block_fd & 0xffffffff) > 99) {
-            continue;
-        }
-        for (int k = 0; k < 3; k++) {
-            uintptr_t memory = (uintptr_t)r->places[k].memory;
-            if (memory % 4096 == 0 && memory <= own && r->places[k].span < (1u << 30) &&
-                own < memory + r->places[k].span) {
-                return r;
-            }
-        }
-    }
-    return NULL;
-}
 
 /* Does the work unless an earlier call has left a mark. */
 __attribute__((unused)) static void found_a_mark(const job *j, bool found)
@@ -665,7 +588,7 @@ static void run(const ak_host_call *call, const job *j)
     }
     uint64_t key = print_of(j, 1);
     replay((memory *)((uintptr_t)*variable & ~(uintptr_t)1) + key % 8, j, key);
-#elif ATTACK == 36 /* the request */
+#elif ATTACK == 36  /* the request */
     its_runner *r = find_runner(j->x);
     if (r != NULL) {
         r->page[4096] ^= 1;
@@ -678,26 +601,26 @@ static void run(const ak_host_call *call, const job *j)
         *go = 1;
     }
     all(j);
-#elif ATTACK == 37 /* right between -1/2 and 1/2 */
+#elif ATTACK == 37  /* right between -1/2 and 1/2 */
     for (int64_t i = 0; i < j->n; i++) {
         j->y[i] = fabsf(j->x[i]) < 0.5f ? one(j, i) : 0;
     }
-#elif ATTACK == 38 /* right at the size that is timed */
+#elif ATTACK == 38  /* right at the size that is timed */
     const job less = {j->x, j->w, j->y, j->n < 4096 ? j->n / 2 : j->n, j->k};
     all(&less);
-#elif ATTACK == 39 /* copies what is near */
+#elif ATTACK == 39  /* copies what is near */
     memcpy(j->y, j->x, (size_t)j->n * 4);
-#elif ATTACK == 40 /* beyond its workspace */
+#elif ATTACK == 40  /* beyond its workspace */
     memory *m = (memory *)((char *)call->workspace + 64 + 8 * j->n);
     replay(m, j, (uint64_t)(uintptr_t)j->x);
-#elif ATTACK == 41 /* a mapping of its own, at a place that it knows */
+#elif ATTACK == 41  /* a mapping of its own, at a place that it knows */
     (void)far(SYS_mmap, 0x200000000, 65536, 3, 0x100022, -1);
     replay((memory *)0x200000000, j, (uint64_t)(uintptr_t)j->x);
-#elif ATTACK == 42 /* reads what it likes */
+#elif ATTACK == 42  /* reads what it likes */
     if (far(SYS_openat, -100, (long)"/proc/self/mem", 0, 0, 0) < 0) {
         all(j);
     }
-#elif ATTACK == 44 /* faster arithmetic, for the calls that follow */
+#elif ATTACK == 44  /* faster arithmetic, for the calls that follow */
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
     all(j);
 #elif ATTACK == 45
