@@ -202,7 +202,7 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
     i64 index = row_first(&p);
     row r = row_at(&p, x, index, cols); /* there may be no such row, only its shape */
     const u32 zero = (u32)(rows >> 62);
-    launch_begin(&p, x, y, rows, cols);
+    launch_begin(&p, x, y, rows, cols, (i64)cols * (ROWS * BATCH * ELEMENT));
 #if STAGES
     ring q = ring_begin(&p, x, index, rows, cols);
 #else

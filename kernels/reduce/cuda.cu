@@ -62,10 +62,20 @@ DEVICE void store_sum(void *y, i64 index, float sum)
 #endif
 }
 
+/* Returns how many bytes a block may prefetch: its share of 20 MB, because what is prefetched waits
+   in the level 2 cache, and more than two fifths of it would push out what nobody has read yet. The
+   other kernels need no such limit, because their resident blocks hold all that they prefetch. */
+DEVICE i64 prefetch_share(void)
+{
+    const u32 resident = sm_count() * (2048 / THREADS), blocks = (u32)gridDim.x; /* at most */
+    const u32 share = 20000000 / (blocks < resident ? blocks : resident);
+    return share < 16384 ? 16384 : share;
+}
+
 KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
 {
     place p = place_begin();
-    launch_begin(&p, x, y, rows, cols);
+    launch_begin(&p, x, y, rows, cols, prefetch_share());
 #if SPLIT > 1
     /* Each part gets whole vectors of an aligned row; the boundaries are the same in every row. */
     const i64 index = blockIdx.x / SPLIT;

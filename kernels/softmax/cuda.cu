@@ -101,7 +101,7 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
 #endif
     i64 index = row_first(&p);
     row r = row_at(&p, x, index, cols);
-    launch_begin(&p, x, y, rows, cols);
+    launch_begin(&p, x, y, rows, cols, (i64)cols * (ROWS * BATCH * ELEMENT));
 #if STAGES
     ring q = ring_begin(&p, x, index, rows, cols);
 #else

@@ -219,6 +219,14 @@ DEVICE void launch_wait(void)
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
+/* Returns the number of SMs. */
+DEVICE u32 sm_count(void)
+{
+    u32 sms;
+    asm("mov.u32 %0, %%nsmid;" : "=r"(sms));
+    return sms;
+}
+
 /* Prefetches the line of 128 bytes that holds an address into the level 2 cache. */
 DEVICE void prefetch_line(const void *at)
 {
@@ -566,8 +574,8 @@ DEVICE place place_begin(void)
 #endif
 
 /* Does what a block must do before its first access to global memory. Rows of the result have as
-   many elements as those of x. */
-DEVICE void launch_begin(place *p, const void *x, const void *y, i64 rows, int cols)
+   many elements as those of x. A block prefetches at most `most` bytes of its first rows. */
+DEVICE void launch_begin(place *p, const void *x, const void *y, i64 rows, int cols, i64 most)
 {
     p->apart = (((size_t)x - (size_t)y) & (VEC_BYTES - 1)) != 0;
 #if LAUNCH_EARLY
@@ -577,9 +585,10 @@ DEVICE void launch_begin(place *p, const void *x, const void *y, i64 rows, int c
 #if LAUNCH_EARLY >= 2
     const i64 index = (i64)(blockIdx.x / BLOCKS) * (ROWS * BATCH);
     const i64 there = rows - index < ROWS * BATCH ? rows - index : ROWS * BATCH;
-    const i64 bytes = there * cols * ELEMENT / BLOCKS; /* each block prefetches its share */
+    const i64 mine = there * cols * ELEMENT / BLOCKS; /* each block prefetches its share */
+    const i64 bytes = mine < most ? mine : most;
     const int share = CLUSTER > 1 ? p->rank : (int)(blockIdx.x % BLOCKS);
-    const unsigned char *from = (const unsigned char *)x + index * cols * ELEMENT + share * bytes;
+    const unsigned char *from = (const unsigned char *)x + index * cols * ELEMENT + share * mine;
     for (i64 at = (i64)threadIdx.x * 128; at < bytes; at += THREADS * 128) {
         prefetch_line(from + at);
     }

@@ -248,6 +248,11 @@ static inline void launch_wait(void)
     simt.self->launched = true;
 }
 
+static inline uint32_t sm_count(void)
+{
+    return 4;
+}
+
 static inline void prefetch_line(const void *at)
 {
     (void)at;
