@@ -274,8 +274,10 @@ static int registers_for(const job *j, const int *v)
     const bool norm = has_weights(j);
     const bool odd = (int64_t)j->cols * j->element % 16 != 0;
     const double vector = norm ? 6.5 : j->element == 2 ? 12 : 9; /* for each that is kept */
-    const double more =
-        4 * v[PF] + (v[WE] == 1 || v[WE] == 2 ? 4 * (j->kernel == LAYERNORM ? 2 : 1) : 0);
+    const double more = 4 * v[PF] + (v[WE] == 0 || v[WE] == 3        ? 0
+                                     : v[WE] == 2 && j->element == 2 ? 5
+                                                                     : 4) *
+                                        (j->kernel == LAYERNORM ? 2 : 1);
     return (int)((j->element == 2 ? 46 : 36) + 6 * odd + v[N] * v[K] * (vector + more));
 }
 
@@ -312,7 +314,9 @@ static void add_prefetch(job *j, const int *parent)
     int v[FIELDS];
     memcpy(v, parent, sizeof v);
     v[W] = v[PF] = 1;
-    for (v[WE] = 0; v[WE] <= (has_weights(j) ? 3 : 0); v[WE] += 3) {
+    const bool aligned = (int64_t)j->cols * j->element % 16 == 0;
+    add_resident(j, v);
+    for (v[WE] = aligned && v[K] <= 8 ? 2 : 3; has_weights(j) && v[WE] <= 3; v[WE]++) {
         add_resident(j, v);
     }
 }
@@ -349,7 +353,7 @@ static void add_cuts(job *j)
                 if (has_weights(j)) {
                     add_weights(j, v);
                 }
-                if (bytes % 16 != 0 && j->kernel != REDUCE) {
+                if (j->kernel != REDUCE) {
                     add_prefetch(j, v);
                 }
                 for (int split = 2; j->kernel == REDUCE && j->rows < 1056 && split <= 32;
