@@ -226,10 +226,7 @@ ak_status ak_apply_compare(bool *out, ak_op op, const ak_value *a, const ak_valu
     }
     int sign = 0;
     AK_DO(order(&sign, a, b, w));
-    *out = op == AK_OP_LESS         ? sign < 0
-           : op == AK_OP_LESS_EQUAL ? sign <= 0
-           : op == AK_OP_GREATER    ? sign > 0
-                                    : sign >= 0;
+    *out = ak_op_holds(op, sign);
     return AK_OK;
 }
 
