@@ -9,7 +9,7 @@
 #ifndef AK_ARCHIVE_FIELD_H
 #define AK_ARCHIVE_FIELD_H
 
-#include "base/status.h"
+#include "base/json.h"
 
 #define AK_FIELD_MAP(X)                                                                            \
     X(run, NULLABLE, run, RUN)                                                                     \
@@ -113,6 +113,10 @@ char **ak_field_text(const ak_trial *trial, const ak_field *field);
 int *ak_field_int(const ak_trial *trial, const ak_field *field);
 int64_t *ak_field_long(const ak_trial *trial, const ak_field *field);
 double *ak_field_real(const ak_trial *trial, const ak_field *field);
+/* Returns the value of a field as JSON: null for a text that is NULL (unless that counts as ""),
+   for a link to no trial, and for a number that is not finite or, if it is measured, not positive.
+   Returns NULL without memory. */
+json_t *ak_field_json(const ak_trial *trial, const ak_field *field);
 /* Returns the text of a trial that has this name in the archive. */
 char **ak_trial_text(const ak_trial *trial, const char *name);
 /* The names of the texts that say which task a trial is of, "kernel" first, NULL-terminated. */

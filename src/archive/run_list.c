@@ -87,23 +87,18 @@ static ak_status count_trials(json_t *run, ak_archive *archive, ak_error *err)
 ak_status ak_archive_runs_json(char **out_text, size_t *matched, ak_archive *archive,
                                const ak_archive_filter *filter, ak_error *err)
 {
-    listing l = {.filter = filter, .runs = json_array()};
-    json_t *newest = json_array();
-    ak_status status = ak_made(newest, err);
-    AK_TRY(status);
-    AK_TRY(ak_archive_runs_since(archive, 0, add_run, &l, err));
-    AK_TRY(ak_stored(!l.lost, err));
-    *matched = json_array_size(l.runs);
+    json_auto_t *runs = json_array(), *newest = json_array();
+    listing l = {.filter = filter, .runs = runs};
+    AK_DO(ak_made(newest, err));
+    AK_DO(ak_archive_runs_since(archive, 0, add_run, &l, err));
+    AK_DO(ak_stored(!l.lost, err));
+    *matched = json_array_size(runs);
     size_t count = filter->limit > 0 && filter->limit < *matched ? filter->limit : *matched;
     for (size_t i = 0; i < count; i++) {
-        json_t *run = json_array_get(l.runs, *matched - 1 - i);
-        AK_TRY(count_trials(run, archive, err));
-        AK_TRY(add_refuted(run, archive, err));
-        AK_TRY(ak_stored(json_array_append(newest, run) == 0, err));
+        json_t *run = json_array_get(runs, *matched - 1 - i);
+        AK_DO(count_trials(run, archive, err));
+        AK_DO(add_refuted(run, archive, err));
+        AK_DO(ak_stored(json_array_append(newest, run) == 0, err));
     }
-    AK_TRY(ak_json_text(out_text, newest, err));
-out:
-    json_decref(newest);
-    json_decref(l.runs);
-    return status;
+    return ak_json_text(out_text, newest, err);
 }

@@ -430,22 +430,17 @@ ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
                                      const char *other, ak_error *err)
 {
-    json_t *words[2] = {NULL};
-    ak_status status = AK_OK;
+    json_auto_t *mine = NULL, *its = NULL;
     *out = true;
     if (one == NULL || other == NULL || strcmp(one, other) == 0) {
         return AK_OK;
     }
-    AK_TRY(ak_archive_environment(&words[0], archive, one, err));
-    AK_TRY(ak_archive_environment(&words[1], archive, other, err));
-    for (int i = 0; i < 2; i++) {
-        (void)json_object_del(words[i], "source");
-    }
-    *out = words[0] != NULL && json_equal(words[0], words[1]);
-out:
-    json_decref(words[0]);
-    json_decref(words[1]);
-    return status;
+    AK_DO(ak_archive_environment(&mine, archive, one, err));
+    AK_DO(ak_archive_environment(&its, archive, other, err));
+    (void)json_object_del(mine, "source");
+    (void)json_object_del(its, "source");
+    *out = mine != NULL && json_equal(mine, its);
+    return AK_OK;
 }
 
 ak_archive_filter ak_run_filter(const ak_run *run)

@@ -194,48 +194,33 @@ int64_t ak_trial_checksum(const ak_trial *trial)
 
 /* ---- to JSON --------------------------------------------------------------------------------- */
 
-static bool set_text(json_t *object, const ak_field *field, const char *text)
-{
-    if (text == NULL && field->kind == AK_FIELD_TEXT) {
-        text = "";
-    }
-    if (text == NULL || field->kind != AK_FIELD_FOREIGN || ak_utf8_valid(text)) {
-        return ak_json_set_text(object, field->name, text);
-    }
-    AK_FREED char *clean = ak_utf8_clean(text);
-    return clean != NULL && ak_json_set_text(object, field->name, clean);
-}
-
-static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
+json_t *ak_field_json(const ak_trial *trial, const ak_field *field)
 {
     switch (field->kind) {
     case AK_FIELD_TEXT:
+        return ak_json_shown(ak_or_empty(*ak_field_text(trial, field)));
     case AK_FIELD_NULLABLE:
     case AK_FIELD_FOREIGN:
-        return set_text(object, field, *ak_field_text(trial, field));
+        return ak_json_shown(*ak_field_text(trial, field));
     case AK_FIELD_INT:
-        return ak_json_set(object, field->name, json_integer(*ak_field_int(trial, field)));
+        return json_integer(*ak_field_int(trial, field));
     case AK_FIELD_LONG:
-        return ak_json_set(object, field->name, json_integer(*ak_field_long(trial, field)));
+        return json_integer(*ak_field_long(trial, field));
     case AK_FIELD_LINK: {
         int64_t id = *ak_field_long(trial, field);
-        return ak_json_set(object, field->name, id == 0 ? json_null() : json_integer(id));
+        return id == 0 ? json_null() : json_integer(id);
     }
-    case AK_FIELD_MEASURED: {
-        double value = *ak_field_real(trial, field);
-        return value > 0 ? ak_json_set_real(object, field->name, value)
-                         : ak_json_set(object, field->name, json_null());
-    }
+    case AK_FIELD_MEASURED:
+        return ak_json_known(*ak_field_real(trial, field));
     case AK_FIELD_REAL:
     case AK_FIELD_UNBOUNDED:
-        return ak_json_set_real(object, field->name, *ak_field_real(trial, field));
+        return ak_json_real(*ak_field_real(trial, field));
     case AK_FIELD_STATUS:
-        return ak_json_set_text(object, field->name, ak_trial_status_text(trial->status));
+        return json_string(ak_trial_status_text(trial->status));
     case AK_FIELD_SAMPLES:
-        return ak_json_set(object, field->name,
-                           ak_json_reals(trial->samples_ms, trial->sample_count));
+        return ak_json_reals(trial->samples_ms, trial->sample_count);
     }
-    return false;
+    return NULL;
 }
 
 size_t ak_trial_few_samples(const ak_trial *trial)
@@ -276,7 +261,7 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
     for (size_t i = 0; i < AK_FIELD_COUNT && good; i++) {
         const ak_field *field = &ak_fields[i];
         if (!ak_field_is_interval(field)) {
-            good = set_field(object, trial, field);
+            good = ak_json_set(object, field->name, ak_field_json(trial, field));
         } else if (field->offset == offsetof(ak_trial, ci_low_ms)) {
             good = ak_json_set(object, "ci_ms", ak_trial_interval(trial));
         }

@@ -42,9 +42,9 @@ out:
 ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
                                  const char *run, ak_error *err)
 {
-    sqlite3_stmt *row = NULL;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *row = NULL;
     bool there;
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     ak_status status = AK_OK;
     *process = NULL;
     *paths = NULL;
@@ -52,20 +52,13 @@ ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *arc
     if (!there) {
         return AK_OK;
     }
-    AK_TRY(ak_store_query(&row, archive, "SELECT process, paths FROM whereabouts WHERE run = ?1",
-                          &run, 1, err));
+    AK_DO(ak_store_query(&row, archive, "SELECT paths, process FROM whereabouts WHERE run = ?1",
+                         &run, 1, err));
     if (ak_store_next(&status, archive, row, err)) {
-        AK_TRY(ak_store_text(process, row, 0, err));
-        AK_TRY(ak_store_text(&text, row, 1, err));
+        AK_DO(ak_store_text(&text, row, 0, err));
+        AK_DO(ak_store_text(process, row, 1, err));
         /* A text that is not JSON, from another program, counts as nothing. */
         (void)ak_json_parse_text(paths, text, "whereabouts", NULL);
-    }
-out:
-    (void)sqlite3_finalize(row);
-    ak_free(text);
-    if (status != AK_OK) {
-        ak_free(*process);
-        *process = NULL;
     }
     return status;
 }

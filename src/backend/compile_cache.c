@@ -318,13 +318,9 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
 /* Removes a folder that is full, to make room. */
 static void make_room(const char *folder)
 {
-    char **names = NULL;
-    size_t count = 0;
-    if (ak_fs_list(&names, &count, folder, NULL) == AK_OK) {
-        ak_fs_list_free(names, count);
-        if (count >= FOLDER_MAX) {
-            ak_fs_remove(folder);
-        }
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    if (ak_fs_list(&names, folder, NULL) == AK_OK && names.count >= FOLDER_MAX) {
+        ak_fs_remove(folder);
     }
 }
 

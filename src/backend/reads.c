@@ -134,15 +134,12 @@ static void add_parts(ak_reads *reads, const char *prefix, const char *const *pa
 /* Adds folders such as x86_64-conda-linux-gnu, which hold the tools for a target. */
 static void add_targets(ak_reads *reads, const char *prefix)
 {
-    char **names = NULL;
-    size_t count = 0;
-    if (ak_fs_list(&names, &count, prefix, NULL) == AK_OK) {
-        for (size_t i = 0; i < count; i++) {
-            if (strstr(names[i], "-linux-") != NULL && names[i][0] != '.') {
-                add_parts(reads, prefix, (const char *const *)&names[i], 1);
-            }
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    (void)ak_fs_list(&names, prefix, NULL);
+    for (size_t i = 0; i < names.count; i++) {
+        if (strstr(names.list[i], "-linux-") != NULL && names.list[i][0] != '.') {
+            add_parts(reads, prefix, (const char *const *)&names.list[i], 1);
         }
-        ak_fs_list_free(names, count);
     }
 }
 

@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "base/fs.h"
 
-#define FIND_NS (20 * AK_SECOND_NS)
+#define COMMON           "src/backend/script.py"
+#define SCRIPT_BYTES_MAX (120u << 10) /* the kernel takes 128 KiB as one argument */
+#define FIND_NS          (20 * AK_SECOND_NS)
 /* A program that asks Python for the path of its own executable and for the folders that it imports
    from. */
 #define ABOUT                                                                                      \
@@ -202,18 +204,21 @@ ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_
 ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *reads,
                           ak_error *err)
 {
-    const ak_asset *script = ak_asset_find(spec->asset);
+    const ak_asset *common = ak_asset_find(COMMON), *script = ak_asset_find(spec->asset);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SCRIPT_BYTES_MAX);
     const char *const folder = ak_or_empty(spec->folder);
     char temporary[AK_PATH_MAX + 8];
     AK_AT_END(ak_script_home_clear) ak_script_home home = {{NULL}, NULL};
     ak_sandbox_plan plan;
-    if (script == NULL) {
+    if (common == NULL || script == NULL) {
         return ak_fail(err, AK_INTERNAL, "%s is not part of this build", spec->asset);
     }
+    ak_buf_puts(&text, common->data); /* an asset ends with a 0 */
+    ak_buf_puts(&text, script->data);
+    AK_DO(ak_buf_status(&text, err));
     AK_DO(reads == NULL ? AK_OK : ak_script_find(&home, spec->purpose, err));
-    /* The asset ends with a 0. */
     const char *const argv[] = {reads == NULL ? ak_script_python() : home.path[0], "-B", "-c",
-                                script->data, NULL};
+                                text.data, NULL};
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
     const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, spec->variable, NULL};
     ak_proc_spec process = {.argv = argv,

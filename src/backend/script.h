@@ -1,7 +1,7 @@
 /*
- * script.h: runs one of our scripts in a Python process. Requests are JSON objects, one a line, on
- * its descriptor 3; each gets one reply on its descriptor 4: {"ok": true, ...}, or {"ok": false,
- * "error": one line}.
+ * script.h: runs one of our scripts in a Python process, behind script.py. Requests are JSON
+ * objects, one a line, on its descriptor 3; each gets one reply on its descriptor 4: {"ok": true,
+ * ...}, or {"ok": false, "error": one line}.
  */
 #ifndef AK_BACKEND_SCRIPT_H
 #define AK_BACKEND_SCRIPT_H

@@ -277,42 +277,41 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *err)
+ak_status ak_fs_list(ak_fs_names *out, const char *folder, ak_error *err)
 {
     DIR *dir = opendir(folder);
     if (dir == NULL) {
         return io_fault("folder cannot be read", folder, err);
     }
-    char **names = NULL;
-    size_t used = 0, capacity = 0;
+    ak_fs_names names = {0};
+    size_t capacity = 0;
     ak_status status = AK_OK;
     const struct dirent *entry;
     while ((entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        AK_TRY(AK_GROW(names, &capacity, used + 1, err));
-        AK_TRY(ak_copy_text(&names[used], entry->d_name, err));
-        used++;
+        AK_TRY(AK_GROW(names.list, &capacity, names.count + 1, err));
+        AK_TRY(ak_copy_text(&names.list[names.count], entry->d_name, err));
+        names.count++;
     }
 out:
     (void)closedir(dir);
     if (status != AK_OK) {
-        ak_fs_list_free(names, used);
+        ak_fs_names_free(&names);
         return status;
     }
-    if (used > 0) {
-        qsort(names, used, sizeof *names, by_name);
+    if (names.count > 0) {
+        qsort(names.list, names.count, sizeof *names.list, by_name);
     }
     *out = names;
-    *count = used;
     return AK_OK;
 }
 
-void ak_fs_list_free(char **names, size_t count)
+void ak_fs_names_free(ak_fs_names *names)
 {
-    AK_END_EACH(ak_free, names, count);
-    ak_free(names);
+    AK_END_EACH(ak_free, names->list, names->count);
+    ak_free(names->list);
 }
 
 static bool is_dots(const char *name)

@@ -53,10 +53,14 @@ ak_status ak_fs_write_in(char path[AK_PATH_MAX], const char *folder, const char 
 const char *ak_fs_base(const char *path);
 /* Returns whether a path ends with `suffix` and is longer than that. */
 bool ak_fs_has_suffix(const char *path, const char *suffix);
+typedef struct ak_fs_names {
+    char **list;
+    size_t count;
+} ak_fs_names;
 /* Lists the names in a folder, sorted and without "." and "..". The caller frees them with
-   ak_fs_list_free. */
-ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *err);
-void ak_fs_list_free(char **names, size_t count);
+   ak_fs_names_free. */
+ak_status ak_fs_list(ak_fs_names *out, const char *folder, ak_error *err);
+void ak_fs_names_free(ak_fs_names *names);
 /* Removes a file, or a folder with its content. A path that does not exist is no error. */
 void ak_fs_remove(const char *path);
 /* Creates a new folder under TMPDIR or /tmp that only the user may enter. */

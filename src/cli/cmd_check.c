@@ -258,7 +258,7 @@ static void refute(checking *c, ak_trial *trial)
 static ak_status check_next(checking *c, ak_error *err)
 {
     const ak_candidate *candidate = &c->list[c->done];
-    ak_trial trial = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     ak_progress_wait wait = {.progress = &c->progress,
                              .tester = c->tester,
                              .name = candidate->name,
@@ -285,8 +285,8 @@ static ak_status check_next(checking *c, ak_error *err)
         size_t sizes = 0;
         ak_checked_sizes reach = AK_CHECKED_OWN;
         if (trial.status == AK_TRIAL_OK) {
-            AK_TRY(ak_task_edge_cases_of(&sizes, c->task, &candidate->config, err));
-            AK_TRY(ak_task_checked_sizes(&reach, c->task, &candidate->config, err));
+            AK_DO(ak_task_edge_cases_of(&sizes, c->task, &candidate->config, err));
+            AK_DO(ak_task_checked_sizes(&reach, c->task, &candidate->config, err));
             c->undrawn += reach != AK_CHECKED_DRAWN;
             c->least = sizes < c->least ? sizes : c->least;
             c->most = sizes > c->most ? sizes : c->most;
@@ -297,8 +297,6 @@ static ak_status check_next(checking *c, ak_error *err)
         }
         c->done++;
     }
-out:
-    ak_trial_clear(&trial);
     return status;
 }
 

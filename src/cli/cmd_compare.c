@@ -320,8 +320,8 @@ static ak_status print_sizes_json(const compared *list, size_t count, ak_error *
 static int run_sizes(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_size_list sizes = {0};
-    ak_archive *archive = NULL;
+    AK_AT_END(ak_size_list_free) ak_size_list sizes = {0};
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     compared *list = NULL;
     size_t done = 0;
     ak_status status = AK_OK;
@@ -358,8 +358,6 @@ out:
         close_compared(&list[i]);
     }
     ak_free(list);
-    ak_size_list_free(&sizes);
-    ak_archive_close(archive);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 

@@ -169,12 +169,13 @@ static ak_status look_at_target(void *context, const char *folder, const char *n
 static int export_bundle(const char *format, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
     ak_archive_filter filter = {0};
-    ak_task *task = NULL;
-    ak_trial best = {0};
-    char *path = NULL;
-    exporting e = {.notes = json_array(), .args = args};
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_trial_clear) ak_trial best = {0};
+    AK_AT_END(ak_text_free_at) char *path = NULL;
+    json_auto_t *notes = json_array();
+    exporting e = {.notes = notes, .args = args};
     const char *target = args->text[AK_OPTION_OUTPUT];
     ak_bundle_request request = {.kernel = args->operand[0],
                                  .filter = &filter,
@@ -185,7 +186,7 @@ static int export_bundle(const char *format, const ak_args *args)
     const ak_outdated_to to = ak_outdated_on(args, true);
     int code = AK_EXIT_FAILED;
     ak_status status = AK_OK;
-    AK_TRY(ak_made(e.notes, &err));
+    AK_TRY(ak_made(notes, &err));
     AK_TRY(read_trial(&request.trial, args, &err));
     AK_TRY(ak_selection_open(&selection, args, &err));
     filter = selection.filter;
@@ -195,7 +196,7 @@ static int export_bundle(const char *format, const ak_args *args)
     }
     AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
-    code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, e.notes);
+    code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
     AK_TRY(request.table ? say_table_changed(selection.archive, &filter, &to, &err)
                          : ak_say_changed_matching(selection.archive, &shipped, &to, &err));
@@ -204,11 +205,6 @@ out:
         code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
         say_settings(status, &selection, args);
     }
-    json_decref(e.notes);
-    ak_text_free(path);
-    ak_trial_clear(&best);
-    ak_task_close(task);
-    ak_selection_close(&selection);
     return code;
 }
 
@@ -217,11 +213,11 @@ out:
 static int export_trials(const char *format, const char *path, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
+    AK_AT_END(ak_selection_close) ak_selection selection = {0};
     ak_archive_filter filter = {0};
-    ak_task *task = NULL;
-    ak_trial best = {0};
-    char *text = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_trial_clear) ak_trial best = {0};
+    AK_AT_END(ak_text_free_at) char *text = NULL;
     const ak_outdated_to to = ak_outdated_on(args, true);
     int code = AK_EXIT_DONE;
     ak_status status = AK_OK;
@@ -255,10 +251,6 @@ out:
         code = ak_complain_none(&err, selection.archive == NULL);
         say_settings(status, &selection, args);
     }
-    ak_text_free(text);
-    ak_trial_clear(&best);
-    ak_task_close(task);
-    ak_selection_close(&selection);
     return code;
 }
 

@@ -67,24 +67,23 @@ static int run_status(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     size_t ready = 0, i;
     const json_t *one;
-    ak_status status = AK_OK;
     ak_catch_interrupts();
     const ak_option_set own_of_status =
         AK_O(LAUNCHER) | AK_O(WORKERS) | AK_O(DEVICE) | AK_O(JSON) | AK_O(QUIET);
-    AK_TRY(ak_args_refuse(args, ~own_of_status, "is for 'fleet batch'", &err));
+    AK_OR_COMPLAIN(ak_args_refuse(args, ~own_of_status, "is for 'fleet batch'", &err));
     if (!ak_args_has(args, AK_OPTION_LAUNCHER)) {
-        AK_TRY(ak_fail(&err, AK_INVALID,
-                       "fleet status: say with --launcher how workers are started, such as "
-                       "ssh:gpu1,gpu2 or slurm"));
+        AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+                               "fleet status: say with --launcher how workers are started, such as "
+                               "ssh:gpu1,gpu2 or slurm"));
     }
-    AK_TRY(ak_out_parse(&list,
-                        ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER],
-                                        args->text[AK_OPTION_WORKERS], args->text[AK_OPTION_DEVICE],
-                                        &ak_interrupted, &err),
-                        &text, "fleet", &err));
+    AK_OR_COMPLAIN(ak_out_parse(
+        &list,
+        ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
+                        args->text[AK_OPTION_DEVICE], &ak_interrupted, &err),
+        &text, "fleet", &err));
     json_array_foreach(list, i, one) {
         ready += ak_json_text_is(one, "state", "ready") ? 1 : 0;
     }
@@ -93,13 +92,10 @@ static int run_status(const ak_args *args)
         const size_t all = json_array_size(list);
         ak_out("%zu of %zu worker%s %s ready\n", ready, all, ak_plural(all),
                all == 1 ? "is" : "are");
-    } else if (!ak_out_json(list)) {
-        AK_TRY(ak_fail_memory(&err));
+    } else {
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(list), &err));
     }
-out:
-    i = json_array_size(list);
-    json_decref(list);
-    return status != AK_OK ? ak_complain_error(&err) : ready == i ? AK_EXIT_DONE : AK_EXIT_FAILED;
+    return ready == json_array_size(list) ? AK_EXIT_DONE : AK_EXIT_FAILED;
 }
 
 /* ---- batch ----------------------------------------------------------------------------------- */

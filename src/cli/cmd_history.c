@@ -188,41 +188,35 @@ static int show_source(const ak_args *args)
 {
     const char *text = args->text[AK_OPTION_SOURCE];
     ak_error err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     int64_t id = 0;
     bool json = ak_args_has(args, AK_OPTION_JSON);
+    json_auto_t *list = json ? json_array() : NULL;
     sources s = {.folder = args->text[AK_OPTION_OUTPUT],
                  .args = args,
-                 .list = json ? json_array() : NULL,
+                 .list = list,
                  .status = AK_OK,
                  .err = &err};
     const ak_option_set filters =
         (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT) | AK_O(RUNS);
-    if (ak_args_refuse(args, filters, "does not go with --source, which names one trial", &err) !=
-        AK_OK) {
-        json_decref(s.list);
-        return ak_complain_error(&err);
-    }
+    AK_OR_COMPLAIN(
+        ak_args_refuse(args, filters, "does not go with --source, which names one trial", &err));
     bool good = ak_text_int(&id, text[0] == '#' ? text + 1 : text) && id > 0;
-    ak_status status = AK_OK;
-    AK_TRY(good ? ak_args_archive(&archive, args, &err)
-                : ak_fail(&err, AK_INVALID,
-                          "--source %.60s: a trial is named by its id, such as '#5'; "
-                          "'autokernel history' shows them",
-                          text));
+    AK_OR_COMPLAIN(good ? ak_args_archive(&archive, args, &err)
+                        : ak_fail(&err, AK_INVALID,
+                                  "--source %.60s: a trial is named by its id, such as '#5'; "
+                                  "'autokernel history' shows them",
+                                  text));
     if (s.folder != NULL) {
-        AK_TRY(ak_archive_source(archive, id, look_at_file, &s, &err));
-        AK_TRY(s.status);
+        AK_OR_COMPLAIN(ak_archive_source(archive, id, look_at_file, &s, &err));
+        AK_OR_COMPLAIN(s.status);
     }
-    AK_TRY(ak_archive_source(archive, id, show_file, &s, &err));
-    AK_TRY(s.status);
+    AK_OR_COMPLAIN(ak_archive_source(archive, id, show_file, &s, &err));
+    AK_OR_COMPLAIN(s.status);
     if (json) {
-        AK_TRY(ak_stored(ak_out_json(s.list), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(list), &err));
     }
-out:
-    json_decref(s.list);
-    ak_archive_close(archive);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return AK_EXIT_DONE;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */

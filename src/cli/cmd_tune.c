@@ -288,10 +288,10 @@ static ak_status read_hand_made(hand_made *out, const ak_args *args, const ak_ta
 static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like_files *like)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_task *task = NULL;
-    ak_archive *archive = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     ak_progress progress = {0};
-    ak_tune_result result = {0};
+    AK_AT_END(ak_tune_result_clear) ak_tune_result result = {0};
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
     ak_tune_options options = options_of(args, &progress, llm, like);
@@ -337,9 +337,6 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     }
 out:
     AK_END_EACH(ak_free, hand.texts, hand.count);
-    ak_tune_result_clear(&result);
-    ak_archive_close(archive);
-    ak_task_close(task);
     return code;
 }
 

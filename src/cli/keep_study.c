@@ -42,9 +42,9 @@ bool ak_study_of_file(const ak_args *args)
 void ak_keep_study(const ak_args *args, const char *kind, json_t *result)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
-    char *text = NULL;
-    ak_buf command = AK_BUF(COMMAND_BYTES_MAX);
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
+    AK_AT_END(ak_text_free_at) char *text = NULL;
+    AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(COMMAND_BYTES_MAX);
     ak_status status = AK_OK;
     const char *device = args->text[AK_OPTION_DEVICE];
     bool simulated = ak_study_of_file(args) || ak_device_is_recorded(device);
@@ -62,9 +62,6 @@ out:
     if (status != AK_OK) {
         ak_warn("the dashboard will not show this %s: %s", kind, err.text);
     }
-    ak_archive_close(archive);
-    ak_text_free(text);
-    ak_buf_free(&command);
 }
 
 ak_status ak_study_format(const ak_args *args, const char *kind, const char *const *formats,

@@ -170,9 +170,10 @@ static void print_conversation(const json_t *conversation)
 int ak_llm_show_run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
-    char *text = NULL, *id = NULL;
-    json_t *conversation = NULL;
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
+    AK_AT_END(ak_text_free_at) char *id = NULL;
+    char *text = NULL;
+    json_auto_t *conversation = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_args_refuse(args, AK_O_LLM | AK_O(SEED), "is for 'llm check'", &err));
     AK_TRY(ak_args_archive(&archive, args, &err));
@@ -186,11 +187,8 @@ int ak_llm_show_run(const ak_args *args)
         AK_TRY(ak_stored(ak_out_json(conversation), &err));
     }
 out:
-    json_decref(conversation);
-    ak_text_free(id);
-    const bool named = archive == NULL || args->operand[1] != NULL;
-    ak_archive_close(archive);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, named);
+    return status == AK_OK ? AK_EXIT_DONE
+                           : ak_complain_none(&err, archive == NULL || args->operand[1] != NULL);
 }
 
 /* ---- stats ----------------------------------------------------------------------------------- */

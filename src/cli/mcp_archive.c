@@ -84,30 +84,26 @@ static void describe_trials(ak_buf *out, const json_t *trials)
 
 ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
 {
-    selected selection = {0};
+    AK_AT_END(selected_close) selected selection = {0};
+    json_auto_t *trials = json_array();
     const json_t *limit = json_object_get(call->arguments, "limit");
     const char *wanted = ak_mcp_text(call, "status", NULL);
-    latest l = {.trials = json_array(), .by_status = wanted != NULL, .good = true};
+    latest l = {.trials = trials, .by_status = wanted != NULL, .good = true};
     l.limit = limit == NULL ? HISTORY_DEFAULT : (size_t)json_integer_value(limit);
-    ak_status status = AK_OK;
     if (wanted != NULL && !ak_trial_status_parse(&l.wanted, wanted)) {
-        AK_TRY(ak_fail(err, AK_INVALID,
-                       "there is no status '%.60s'; trials are ok, invalid, compile_error, "
-                       "launch_error, wrong_result, crashed, timed_out, out_of_memory or rejected",
-                       wanted));
+        AK_DO(ak_fail(err, AK_INVALID,
+                      "there is no status '%.60s'; trials are ok, invalid, compile_error, "
+                      "launch_error, wrong_result, crashed, timed_out, out_of_memory or rejected",
+                      wanted));
     }
-    AK_TRY(select_trials(&selection, call, err));
-    AK_TRY(ak_archive_each(call->mcp->archive, &selection.filter, keep_latest, &l, err));
+    AK_DO(select_trials(&selection, call, err));
+    AK_DO(ak_archive_each(call->mcp->archive, &selection.filter, keep_latest, &l, err));
     ak_buf_print(&call->text, "%zu trial%s match%s\n", l.matched, ak_plural(l.matched),
                  l.matched == 1 ? "es" : "");
-    describe_trials(&call->text, l.trials);
-    AK_TRY(ak_stored(l.good && ak_json_set_count(call->result, "matched", l.matched) &&
-                         json_object_set(call->result, "trials", l.trials) == 0,
-                     err));
-out:
-    json_decref(l.trials);
-    selected_close(&selection);
-    return status;
+    describe_trials(&call->text, trials);
+    return ak_stored(l.good && ak_json_set_count(call->result, "matched", l.matched) &&
+                         json_object_set(call->result, "trials", trials) == 0,
+                     err);
 }
 
 /* Returns the operand that gave the server the kernel of the call; NULL if the call names no

@@ -53,22 +53,19 @@ static bool each_asset(const char *folder, const char *uri, resource_visitor vis
    if the visitor stopped. */
 static bool each_file(const char *folder, const char *uri, resource_visitor visit, void *context)
 {
-    char **names = NULL;
-    size_t count = 0;
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
     bool more = true;
-    if (ak_fs_list(&names, &count, folder, NULL) != AK_OK) {
-        return true;
-    }
-    for (size_t i = 0; i < count && more; i++) {
+    (void)ak_fs_list(&names, folder, NULL);
+    for (size_t i = 0; i < names.count && more; i++) {
+        const char *file = names.list[i];
         char path[AK_PATH_MAX], name[AK_PATH_MAX];
-        if (type_of(names[i]) != NULL && ak_utf8_valid(names[i]) &&
-            ak_fs_join(path, folder, names[i], NULL) == AK_OK && ak_fs_is_file(path) &&
+        if (type_of(file) != NULL && ak_utf8_valid(file) &&
+            ak_fs_join(path, folder, file, NULL) == AK_OK && ak_fs_is_file(path) &&
             ak_fs_is_within(path, folder)) {
-            (void)snprintf(name, sizeof name, "%s%s", uri, names[i]);
+            (void)snprintf(name, sizeof name, "%s%s", uri, file);
             more = visit(context, name, NULL, path);
         }
     }
-    ak_fs_list_free(names, count);
     return more;
 }
 

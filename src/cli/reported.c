@@ -43,8 +43,9 @@ static ak_status choose_format(const char **out, const ak_args *args, ak_error *
 int ak_reported(const ak_args *args, const char *a, const char *b, bool versions)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
-    char *text = NULL, *ids[2] = {NULL}, with_width[32];
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
+    AK_AT_END(ak_text_free_at) char *text = NULL, *id = NULL, *beside = NULL;
+    char with_width[32];
     const char *format = "text", *path = args->text[AK_OPTION_OUTPUT];
     const bool to_file = path != NULL && strcmp(path, "-") != 0;
     ak_status status = AK_OK;
@@ -57,11 +58,11 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         (void)snprintf(with_width, sizeof with_width, "text:%zu", width);
         format = with_width;
     }
-    AK_TRY(a == NULL ? AK_OK : ak_archive_find_run(&ids[0], archive, a, &err));
-    AK_TRY(b == NULL ? AK_OK : ak_archive_find_run(&ids[1], archive, b, &err));
-    AK_TRY(versions    ? ak_report_versions(&text, archive, ids[0], format, &err)
-           : b == NULL ? ak_report(&text, archive, ids[0], format, &err)
-                       : ak_report_versus(&text, archive, ids[0], ids[1], format, &err));
+    AK_TRY(a == NULL ? AK_OK : ak_archive_find_run(&id, archive, a, &err));
+    AK_TRY(b == NULL ? AK_OK : ak_archive_find_run(&beside, archive, b, &err));
+    AK_TRY(versions    ? ak_report_versions(&text, archive, id, format, &err)
+           : b == NULL ? ak_report(&text, archive, id, format, &err)
+                       : ak_report_versus(&text, archive, id, beside, format, &err));
     if (strncmp(format, "text", 4) == 0 || strcmp(format, "md") == 0) {
         ak_charset_fit(text); /* JSON, CSV and pages are UTF-8 everywhere */
     }
@@ -75,10 +76,5 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_out_whole(length > 0 && text[length - 1] == '\n' ? "" : "\n");
     }
 out:
-    ak_text_free(ids[0]);
-    ak_text_free(ids[1]);
-    ak_text_free(text);
-    const bool named = archive == NULL || a != NULL;
-    ak_archive_close(archive);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, named);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, archive == NULL || a != NULL);
 }

@@ -326,10 +326,11 @@ static ak_status tune(ak_sizes_result *out, const ak_size_list *list, const ak_a
 int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress)
 {
     ak_status status = AK_OK, events = AK_OK;
+    bool left = false; /* a file has what could not be archived */
     ak_error err = AK_ERROR_INIT, events_err = AK_ERROR_INIT;
-    ak_archive *archive = NULL;
-    ak_size_list list = {0};
-    ak_sizes_result result = {0};
+    AK_AT_END(ak_size_list_free) ak_size_list list = {0};
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
+    AK_AT_END(ak_sizes_result_clear) ak_sizes_result result = {0};
     AK_TRY(read_request(&list, args, &err));
     ak_warn_listed_sizes(args, list.items, list.count);
     AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err));
@@ -340,15 +341,12 @@ int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_pr
     AK_TRY(print_result(&result, archive, args, &err));
     AK_TRY(result.table_count == 0 ? no_table(&result, args, &err) : AK_OK);
 out:
+    left = archive != NULL && ak_archive_left(archive) != NULL;
     if ((status == AK_CANCELLED ||
          (result.stopped_by != NULL && strcmp(result.stopped_by, "cancelled") == 0)) &&
-        (archive == NULL || ak_archive_left(archive) == NULL)) {
+        !left) {
         ak_next_resume(args);
     }
-    const bool left = archive != NULL && ak_archive_left(archive) != NULL;
-    ak_sizes_result_clear(&result);
-    ak_archive_close(archive);
-    ak_size_list_free(&list);
     return status != AK_OK   ? ak_complain_error(&err)
            : events != AK_OK ? ak_complain_error(&events_err)
            : left            ? AK_EXIT_FAILED /* a line has told where the trials are */

@@ -119,26 +119,21 @@ static ak_status add_row(json_t *finishes, json_t *judged, sqlite3_stmt *row, ak
 
 ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL;
-    json_t *finishes = json_object(), *judged = json_object();
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    json_auto_t *finishes = json_object(), *judged = json_object();
     ak_status status = AK_OK;
-    AK_TRY(ak_stored(finishes != NULL && judged != NULL, err));
-    AK_TRY(ak_store_prepare(&rows, archive,
-                            "SELECT id, started, kernel, device, dtype, choices, environment, "
-                            "result, " AK_STORE_CHANGED " FROM runs WHERE result IS NOT NULL "
-                            "ORDER BY instr(size, ';') = 0, number",
-                            err));
+    AK_DO(ak_stored(finishes != NULL && judged != NULL, err));
+    AK_DO(ak_store_prepare(&rows, archive,
+                           "SELECT id, started, kernel, device, dtype, choices, environment, "
+                           "result, " AK_STORE_CHANGED " FROM runs WHERE result IS NOT NULL "
+                           "ORDER BY instr(size, ';') = 0, number",
+                           err));
     while (ak_store_next(&status, archive, rows, err)) {
         status = add_row(finishes, judged, rows, archive, err);
     }
-out:
-    (void)sqlite3_finalize(rows);
-    json_decref(judged);
-    *out = status == AK_OK ? finishes : NULL;
-    if (status != AK_OK) {
-        json_decref(finishes);
-    }
-    return status;
+    AK_DO(status);
+    *out = json_incref(finishes);
+    return AK_OK;
 }
 
 ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial *trial,

@@ -71,64 +71,28 @@ static void put_samples(ak_buf *out, const ak_trial *trial)
     }
 }
 
-/* Returns whether the field is an end of an interval for which the trial has too few samples. */
-static bool is_few(const ak_trial *trial, const ak_field *field)
+static ak_status put_field(ak_buf *out, const ak_trial *trial, const ak_field *field, ak_error *err)
 {
-    return ak_field_is_interval(field) && ak_trial_few_samples(trial) > 0;
-}
-
-static void put_field(ak_buf *out, const ak_trial *trial, const ak_field *field)
-{
-    switch (field->kind) {
-    case AK_FIELD_TEXT:
-    case AK_FIELD_NULLABLE:
-    case AK_FIELD_FOREIGN: {
-        const char *text = *ak_field_text(trial, field);
-        bool no_parameters =
-            field->offset == offsetof(ak_trial, config) &&
-            (text == NULL || text[0] == 0); /* an empty configuration is known, not missing */
-        if (no_parameters) {
-            ak_buf_puts(out, "\"\"");
-        } else if (text != NULL) {
-            ak_csv_text(out, text);
-        }
-        break;
-    }
-    case AK_FIELD_INT:
-        ak_buf_print(out, "%d", *ak_field_int(trial, field));
-        break;
-    case AK_FIELD_LONG:
-        ak_buf_print(out, "%lld", (long long)*ak_field_long(trial, field));
-        break;
-    case AK_FIELD_LINK:
-        if (*ak_field_long(trial, field) != 0) {
-            ak_buf_print(out, "%lld", (long long)*ak_field_long(trial, field));
-        }
-        break;
-    case AK_FIELD_MEASURED:
-        if (*ak_field_real(trial, field) > 0 && !is_few(trial, field)) {
-            ak_buf_real(out, *ak_field_real(trial, field));
-        }
-        break;
-    case AK_FIELD_REAL:
-        ak_buf_real(out, *ak_field_real(trial, field));
-        break;
-    case AK_FIELD_UNBOUNDED: {
-        double value = *ak_field_real(trial, field);
-        if (isfinite(value)) {
-            ak_buf_real(out, value);
-        } else {
-            ak_buf_puts(out, "inf");
-        }
-        break;
-    }
-    case AK_FIELD_STATUS:
-        ak_buf_puts(out, ak_trial_status_text(trial->status));
-        break;
-    case AK_FIELD_SAMPLES:
+    json_auto_t *value = ak_field_json(trial, field);
+    const char *text = json_string_value(value);
+    AK_DO(ak_made(value, err));
+    if (field->kind == AK_FIELD_SAMPLES) {
         put_samples(out, trial);
-        break;
+    } else if (field->offset == offsetof(ak_trial, config) && ak_or_empty(text)[0] == 0) {
+        ak_buf_puts(out, "\"\""); /* an empty configuration is known, not missing */
+    } else if (text != NULL) {
+        ak_csv_text(out, text);
+    } else if (json_is_integer(value)) {
+        ak_buf_print(out, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        /* the ends of an interval for which the trial has too few samples stay empty */
+        if (!ak_field_is_interval(field) || ak_trial_few_samples(trial) == 0) {
+            ak_buf_real(out, json_real_value(value));
+        }
+    } else if (field->kind == AK_FIELD_UNBOUNDED) {
+        ak_buf_puts(out, "inf");
     }
+    return AK_OK;
 }
 
 static ak_status write_row(void *context, const ak_trial *trial, ak_error *err)
@@ -141,7 +105,7 @@ static ak_status write_row(void *context, const ak_trial *trial, ak_error *err)
             ak_buf_putc(out, ',');
         }
         if (order[i] != ID_COLUMN) {
-            put_field(out, trial, &ak_fields[order[i]]);
+            AK_DO(put_field(out, trial, &ak_fields[order[i]], err));
         } else if (trial->id != 0) {
             ak_buf_print(out, "%lld", (long long)trial->id);
         }

@@ -19,15 +19,13 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 static ak_status write_json(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                             ak_error *err)
 {
-    ak_entry_writer writer = {.out = out};
-    ak_status status = AK_OK;
-    AK_TRY(ak_finishes_read(&writer.finishes, archive, err));
+    json_auto_t *finishes = NULL;
+    AK_DO(ak_finishes_read(&finishes, archive, err));
+    ak_entry_writer writer = {.out = out, .finishes = finishes};
     ak_buf_putc(out, '[');
-    AK_TRY(ak_archive_take(archive, filter, write_one, &writer, err));
+    AK_DO(ak_archive_take(archive, filter, write_one, &writer, err));
     ak_buf_puts(out, "\n]\n");
-out:
-    json_decref(writer.finishes);
-    return status;
+    return AK_OK;
 }
 
 /* Reads a trial without what finishes found of it, which ak_trial does not have. */

@@ -294,25 +294,23 @@ static ak_status take_head(ak_trial *task, const json_t **order, const json_t **
 {
     const char *device, *kernel;
     json_t *keys = NULL, *entries = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string(&kernel, file, "kernel_name", path, err));
-    AK_TRY(ak_json_string_or(&device, file, "device_name", "", path, err));
-    AK_TRY(ak_json_array_or_null(&keys, file, "tune_params_keys", path, err));
-    AK_TRY(ak_json_object_or_null(&entries, file, "cache", path, err));
+    AK_DO(ak_json_string(&kernel, file, "kernel_name", path, err));
+    AK_DO(ak_json_string_or(&device, file, "device_name", "", path, err));
+    AK_DO(ak_json_array_or_null(&keys, file, "tune_params_keys", path, err));
+    AK_DO(ak_json_object_or_null(&entries, file, "cache", path, err));
     if (keys == NULL || entries == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%s\" is missing: this is not a Kernel Tuner cache",
-                       path, keys == NULL ? "tune_params_keys" : "cache"));
+        AK_DO(ak_fail(err, AK_INVALID, "%s: \"%s\" is missing: this is not a Kernel Tuner cache",
+                      path, keys == NULL ? "tune_params_keys" : "cache"));
     }
-    AK_TRY(ak_trial_set_text(&task->kernel, kernel, err));
-    AK_TRY(ak_trial_set_text(&task->device, device, err));
-    AK_TRY(take_own(task, file, path, err));
+    AK_DO(ak_trial_set_text(&task->kernel, kernel, err));
+    AK_DO(ak_trial_set_text(&task->device, device, err));
+    AK_DO(take_own(task, file, path, err));
     if (task->size == NULL) {
-        AK_TRY(take_size(task, json_object_get(file, "problem_size"), path, err));
+        AK_DO(take_size(task, json_object_get(file, "problem_size"), path, err));
     }
-out:
     *order = keys;
     *cache = entries;
-    return status;
+    return AK_OK;
 }
 
 static ak_status take_times(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)

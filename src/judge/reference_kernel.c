@@ -67,11 +67,10 @@ out:
 static ak_status compile(const char *artifact, const char *source, const kernel_state *s,
                          const char *folder, ak_error *err)
 {
-    ak_options options = {0};
-    ak_compile_result result = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_backend_write_source(source, s->backend, s->task->implementation, err));
-    AK_TRY(ak_task_options(&options, s->task, &s->config, err));
+    AK_AT_END(ak_options_clear) ak_options options = {0};
+    AK_AT_END(ak_compile_result_clear) ak_compile_result result = {0};
+    AK_DO(ak_backend_write_source(source, s->backend, s->task->implementation, err));
+    AK_DO(ak_task_options(&options, s->task, &s->config, err));
     const ak_compile_job job = {.source_path = source,
                                 .compiler = options.compiler,
                                 .argv = (const char *const *)options.argv,
@@ -80,15 +79,11 @@ static ak_status compile(const char *artifact, const char *source, const kernel_
                                 .artifact = artifact,
                                 .timeout_ns = COMPILE_TIMEOUT_NS,
                                 .memory_max = COMPILE_MEMORY_MAX};
-    AK_TRY(ak_compile_apart(&result, s->backend, &job, err));
-    if (result.status != AK_TRIAL_OK) {
-        status = ak_fail(err, AK_INVALID, "%s: the reference, %s, cannot be compiled: %.300s",
+    AK_DO(ak_compile_apart(&result, s->backend, &job, err));
+    return result.status == AK_TRIAL_OK
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: the reference, %s, cannot be compiled: %.300s",
                          s->task->problem->name, s->task->implementation->name, result.reason);
-    }
-out:
-    ak_compile_result_clear(&result);
-    ak_options_clear(&options);
-    return status;
 }
 
 static void close_kernel(void *opened)

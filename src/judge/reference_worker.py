@@ -1,7 +1,5 @@
-"""reference_worker.py: computes right results with a Python function; reference_python.c starts and asks it.
-
-Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true,
-...} or {"ok": false, "error": one line}.
+"""reference_worker.py: computes right results with a Python function; reference_python.c starts and asks it
+(backend/script.py runs before it).
 
   open  file, source, function, folder, names, outputs, modules
                          imports NumPy and runs the source, which must define the function. Its parameters
@@ -10,33 +8,9 @@ Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on d
   run   values, arrays   arrays: for each argument its name, file (doubles, in the order of rows), shape,
                          integer, access. Calls the function and writes what it returns to the files: one
                          array, several in the order of the outputs, or a dictionary of them. A function
-                         that returns nothing has written into its parameters
-
-Standard output and error are dropped. The process ends when descriptor 3 is closed."""
-import sys
-
-sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
-
+                         that returns nothing has written into its parameters"""
 import inspect
-import json
-import linecache
-import os
 import traceback
-
-requests, replies = os.fdopen(3), os.fdopen(4, "w")
-nowhere = os.open(os.devnull, os.O_RDWR)
-for descriptor in (0, 1, 2):
-    os.dup2(nowhere, descriptor)
-
-class Decorators:
-    """Stands for the package autokernel in a user's file, which need not be installed here."""
-
-    def reference(self, function=None, *, kernel=None, torch=False, **settings):
-        def mark(function):
-            function.autokernel = {"kernel": kernel, "torch": torch, "settings": settings}
-            return function
-        return mark if function is None else mark(function)
-
 
 np = None
 torch = None
@@ -46,10 +20,6 @@ parameters = []
 outputs = []
 folder = ""
 modules = []
-
-
-class Wrong(Exception):
-    pass
 
 
 def import_numpy():
@@ -79,29 +49,18 @@ def prepare(request):
     global file, function, parameters, outputs, torch, folder, modules
     import_numpy()
     file, outputs, folder, modules = request["file"], request["outputs"], request["folder"], request["modules"]
-    sys.path.insert(0, request["folder"])
     sys.modules["autokernel"] = Decorators()
-    scope = {"__name__": "reference", "__file__": os.path.join(request["folder"], file)}
-    # Decorators may ask for the source (@triton.jit does).
-    linecache.cache[file] = (len(request["source"]), None, request["source"].splitlines(True), file)
-    exec(compile(request["source"], file, "exec"), scope)
+    scope = run_source(request["source"], file, folder, "reference")
     check_imports()
-    function = scope.get(request["function"])
-    if not callable(function):
-        raise Wrong("%s defines no function %s" % (file, request["function"]))
+    function = find_function(scope, file, request["function"])
     if getattr(function, "autokernel", {}).get("torch"):
         try:
             import torch
         except ImportError as error:
             raise Wrong("%s: the reference %s asks for torch, which %s cannot import (%s): install it, or write it "
                         "with NumPy" % (file, request["function"], sys.executable, error))
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name in request["names"]:
-            parameters.append(name)
-        elif parameter.default is parameter.empty and parameter.kind not in (
-                parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise Wrong("%s: the parameter %s of %s is neither an argument nor a size nor an option of the "
-                        "problem; there are: %s" % (file, name, request["function"], ", ".join(request["names"])))
+    parameters = find_parameters(function, file, request["function"], request["names"],
+                                 (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD))
     return {"numpy": np.__version__}
 
 
@@ -151,6 +110,8 @@ def run(request):
 
 def told(error):
     """Returns an exception in one line, with the place in the user's file."""
+    if isinstance(error, Wrong):
+        return str(error)
     place = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError):
         place = [error.lineno]
@@ -159,13 +120,5 @@ def told(error):
     return "%s%s: %s: %s" % (file, line, type(error).__name__, text[:200])
 
 
-for line in requests:
-    request = json.loads(line)
-    try:
-        reply = {"ok": True, **{"open": prepare, "run": run}[request["op"]](request)}
-    except Wrong as error:
-        reply = {"ok": False, "error": str(error)}
-    except BaseException as error:  # whatever a user's file raises, SystemExit too
-        reply = {"ok": False, "error": told(error)}
-    replies.write(json.dumps(reply) + "\n")
-    replies.flush()
+for line in requests:  # a user's file may raise anything, SystemExit too
+    reply_to(line, lambda request: {"open": prepare, "run": run}[request["op"]](request), told, BaseException)

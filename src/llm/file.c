@@ -43,16 +43,14 @@ static size_t number_of(const char *name)
 
 static ak_status last_number(size_t *out, const char *folder, ak_error *err)
 {
-    char **names = NULL;
-    size_t count = 0;
-    ak_status status = ak_fs_list(&names, &count, folder, err);
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
     *out = 0;
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
-        size_t number = number_of(names[i]);
+    AK_DO(ak_fs_list(&names, folder, err));
+    for (size_t i = 0; i < names.count; i++) {
+        size_t number = number_of(names.list[i]);
         *out = number > *out ? number : *out;
     }
-    ak_fs_list_free(names, count);
-    return status;
+    return AK_OK;
 }
 
 static ak_status path_of(char out[AK_PATH_MAX], const char *folder, size_t number, const char *end,

@@ -188,31 +188,27 @@ static bool is_question(const char *name)
 /* Lists the files of the tape by the situations of their questions. */
 static ak_status read_situations(ak_tape *tape, ak_error *err)
 {
-    char **names = NULL, path[AK_PATH_MAX];
-    size_t count = 0;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    char path[AK_PATH_MAX];
     tape->situations = json_object();
-    AK_TRY(tape->situations == NULL ? ak_fail_memory(err)
-                                    : ak_fs_list(&names, &count, tape->path, err));
-    for (size_t i = 0; i < count; i++) {
-        json_t *document = NULL;
-        if (!is_question(names[i])) {
+    AK_DO(ak_made(tape->situations, err));
+    AK_DO(ak_fs_list(&names, tape->path, err));
+    for (size_t i = 0; i < names.count; i++) {
+        json_auto_t *document = NULL;
+        if (!is_question(names.list[i])) {
             continue;
         }
-        AK_TRY(ak_fs_join(path, tape->path, names[i], err));
-        AK_TRY(ak_json_read(&document, path, err));
+        AK_DO(ak_fs_join(path, tape->path, names.list[i], err));
+        AK_DO(ak_json_read(&document, path, err));
         const char *about = ak_json_text_at(json_object_get(document, "question"), "situation");
         json_t *list = json_object_get(tape->situations, about);
         bool good =
             about[0] == 0 || list != NULL || ak_json_set(tape->situations, about, json_array());
         good = good && (about[0] == 0 || ak_json_append(json_object_get(tape->situations, about),
-                                                        json_string(names[i])));
-        json_decref(document);
-        AK_TRY(ak_stored(good, err));
+                                                        json_string(names.list[i])));
+        AK_DO(ak_stored(good, err));
     }
-out:
-    ak_fs_list_free(names, count);
-    return status;
+    return AK_OK;
 }
 
 /* Finds the file of a recorded question about the same situation in other words; *out is "" if

@@ -207,16 +207,14 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
     file_text file;
     json_t *document = NULL;
     AK_DO(find_text(&file, files, name, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_kernel_note(problem, name, file.text, file.length, err));
-    AK_TRY(ak_json_parse(&document, file.text, file.length, file.path, err));
-    AK_TRY(ak_problem_keep(problem, document, err));
-    AK_TRY(ak_problem_text(where, problem, file.path, err));
+    AK_FREED char *text = file.owned;
+    AK_DO(ak_kernel_note(problem, name, file.text, file.length, err));
+    AK_DO(ak_json_parse(&document, file.text, file.length, file.path, err));
+    AK_DO(ak_problem_keep(problem, document, err));
+    AK_DO(ak_problem_text(where, problem, file.path, err));
     if (!json_is_object(document)) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s must be a JSON object", file.path));
+        AK_DO(ak_fail(err, AK_INVALID, "%s must be a JSON object", file.path));
     }
     *out = document;
-out:
-    ak_free(file.owned);
-    return status;
+    return AK_OK;
 }

@@ -91,24 +91,20 @@ static ak_status holds_space(bool *out, ak_error *damage, const ak_kernel_files 
 static ak_status read_folder_spaces(ak_problem *problem, const ak_kernel_files *files,
                                     ak_error *err)
 {
-    char **names;
-    size_t count;
-    AK_DO(ak_fs_list(&names, &count, files->folder, err));
-    ak_status status = AK_OK;
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
     ak_error damage = AK_ERROR_INIT;
-    for (size_t i = 0; i < count; i++) {
+    AK_DO(ak_fs_list(&names, files->folder, err));
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.list[i];
         bool holds = false;
-        AK_TRY(is_space_file(names[i]) ? holds_space(&holds, &damage, files, names[i], err)
-                                       : AK_OK);
-        AK_TRY(holds ? read_space_file(problem, files, names[i], err) : AK_OK);
+        AK_DO(is_space_file(name) ? holds_space(&holds, &damage, files, name, err) : AK_OK);
+        AK_DO(holds ? read_space_file(problem, files, name, err) : AK_OK);
     }
     /* If there is no space file, the damaged file is most likely meant to be one. */
     if (problem->implementation_count == 0 && damage.status != AK_OK) {
-        status = ak_fail(err, damage.status, "%s", damage.text);
+        return ak_fail(err, damage.status, "%s", damage.text);
     }
-out:
-    ak_fs_list_free(names, count);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_error *err)

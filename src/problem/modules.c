@@ -73,23 +73,21 @@ static ak_status visit_file(search *s, const char *path, ak_error *err)
    relative to the kernel's folder, "" for that itself. */
 static ak_status visit(search *s, const char *path, int depth, ak_error *err)
 {
-    char folder[AK_PATH_MAX], inner[AK_PATH_MAX], place[AK_PATH_MAX], **names;
-    size_t count;
+    char folder[AK_PATH_MAX], inner[AK_PATH_MAX], place[AK_PATH_MAX];
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
     AK_DO(ak_fs_join(folder, s->files->folder, path, err));
-    AK_DO(ak_fs_list(&names, &count, folder, err));
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < count; i++) {
-        AK_TRY(ak_fs_join(place, folder, names[i], err));
-        (void)snprintf(inner, sizeof inner, "%s%s%s", path, path[0] == 0 ? "" : "/", names[i]);
-        if (ak_fs_has_suffix(names[i], SUFFIX) && ak_fs_is_file(place)) {
-            AK_TRY(visit_file(s, inner, err));
-        } else if (depth < DEPTH_MAX && ak_fs_is_folder(place) && is_mentioned(s, names[i])) {
-            AK_TRY(visit(s, inner, depth + 1, err));
+    AK_DO(ak_fs_list(&names, folder, err));
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.list[i];
+        AK_DO(ak_fs_join(place, folder, name, err));
+        (void)snprintf(inner, sizeof inner, "%s%s%s", path, path[0] == 0 ? "" : "/", name);
+        if (ak_fs_has_suffix(name, SUFFIX) && ak_fs_is_file(place)) {
+            AK_DO(visit_file(s, inner, err));
+        } else if (depth < DEPTH_MAX && ak_fs_is_folder(place) && is_mentioned(s, name)) {
+            AK_DO(visit(s, inner, depth + 1, err));
         }
     }
-out:
-    ak_fs_list_free(names, count);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_modules_read(ak_problem *problem, const ak_kernel_files *files, ak_error *err)

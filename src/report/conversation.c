@@ -85,25 +85,17 @@ static bool add_call(void *context, const ak_call *call)
 
 ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *run, ak_error *err)
 {
-    ak_run record = {0};
-    ak_gathered trials = {0};
-    json_t *object = NULL, *result = NULL;
-    conversation c = {.trials = &trials, .calls = json_array(), .good = true};
-    ak_status status = AK_OK;
-    AK_TRY(ak_archive_get_run(&record, archive, run, err));
+    AK_AT_END(ak_run_clear) ak_run record = {0};
+    AK_AT_END(ak_gathered_clear) ak_gathered trials = {0};
+    json_auto_t *object = NULL, *result = NULL, *calls = json_array();
+    conversation c = {.trials = &trials, .calls = calls, .good = true};
+    AK_DO(ak_archive_get_run(&record, archive, run, err));
     const ak_archive_filter filter = {.run = record.id};
     c.result = result = ak_outcome_result(archive, record.id);
-    AK_TRY(ak_gather(&trials, archive, &filter, err));
-    AK_TRY(ak_archive_each_call(archive, record.id, add_call, &c, err));
+    AK_DO(ak_gather(&trials, archive, &filter, err));
+    AK_DO(ak_archive_each_call(archive, record.id, add_call, &c, err));
     object = json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:O}", "run", record.id, "kernel",
                        record.kernel, "device", record.device, "size", record.size, "strategy",
                        record.strategy, "calls", c.calls);
-    AK_TRY(c.good && object != NULL ? ak_json_text(out_json, object, err) : ak_fail_memory(err));
-out:
-    json_decref(object);
-    json_decref(result);
-    json_decref(c.calls);
-    ak_gathered_clear(&trials);
-    ak_run_clear(&record);
-    return status;
+    return c.good && object != NULL ? ak_json_text(out_json, object, err) : ak_fail_memory(err);
 }

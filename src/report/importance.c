@@ -152,13 +152,13 @@ static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error
 static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *trials, size_t count,
                         ak_error *err)
 {
-    ak_map *tasks = ak_map_new();
-    size_t *task = ak_alloc(count, sizeof *task), *members = ak_alloc(count, sizeof *members);
-    double *sum = ak_alloc(count, sizeof *sum);
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(tasks != NULL && task != NULL && members != NULL && sum != NULL, err));
+    AK_AT_END(ak_map_free_at) ak_map *tasks = ak_map_new();
+    AK_FREED size_t *task = ak_alloc(count, sizeof *task),
+                    *members = ak_alloc(count, sizeof *members);
+    AK_FREED double *sum = ak_alloc(count, sizeof *sum);
+    AK_DO(ak_stored(tasks != NULL && task != NULL && members != NULL && sum != NULL, err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(task_of(&task[i], tasks, trials[i], err));
+        AK_DO(task_of(&task[i], tasks, trials[i], err));
         y[i] = log(ak_trial_cost(trials[i]));
         sum[task[i]] += y[i];
         members[task[i]]++;
@@ -166,11 +166,8 @@ static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *tr
     for (size_t i = 0; i < count; i++) {
         y[i] -= sum[task[i]] / (double)members[task[i]];
     }
-out:
-    *tasks_seen = tasks == NULL ? 0 : ak_map_count(tasks);
-    ak_map_free(tasks);
-    AK_FREE_ALL(sum, members, task);
-    return status;
+    *tasks_seen = ak_map_count(tasks);
+    return AK_OK;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */

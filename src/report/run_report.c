@@ -78,6 +78,12 @@ typedef struct comparison {
     json_t *object; /* for json and html */
 } comparison;
 
+static void comparison_clear(comparison *c)
+{
+    json_decref(c->object);
+    ak_sections_clear(&c->sections);
+}
+
 static ak_status print_comparison(char **out_text, const comparison *c, const ak_report_ops *ops,
                                   size_t width, ak_error *err)
 {
@@ -100,19 +106,13 @@ ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *r
 {
     size_t width = 0;
     const ak_report_ops *ops;
-    ak_versions versions = {0};
-    comparison c = {.title = "versions of a kernel"};
-    ak_status status = AK_OK;
-    AK_TRY(need_format(&ops, &width, format, err));
-    AK_TRY(ak_versions_gather(&versions, archive, run, err));
-    AK_TRY(ak_versions_sections(&c.sections, &versions, err));
-    AK_TRY(ak_versions_object(&c.object, &versions, &c.sections, err));
-    AK_TRY(print_comparison(out_text, &c, ops, width, err));
-out:
-    json_decref(c.object);
-    ak_sections_clear(&c.sections);
-    ak_versions_clear(&versions);
-    return status;
+    AK_AT_END(ak_versions_clear) ak_versions versions = {0};
+    AK_AT_END(comparison_clear) comparison c = {.title = "versions of a kernel"};
+    AK_DO(need_format(&ops, &width, format, err));
+    AK_DO(ak_versions_gather(&versions, archive, run, err));
+    AK_DO(ak_versions_sections(&c.sections, &versions, err));
+    AK_DO(ak_versions_object(&c.object, &versions, &c.sections, err));
+    return print_comparison(out_text, &c, ops, width, err);
 }
 
 ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a, const char *b,
@@ -120,19 +120,13 @@ ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a, 
 {
     size_t width = 0;
     const ak_report_ops *ops;
-    ak_versus versus = {0};
-    comparison c = {.title = "two runs"};
-    ak_status status = AK_OK;
-    AK_TRY(need_format(&ops, &width, format, err));
-    AK_TRY(ak_versus_gather(&versus, archive, a, b, err));
-    AK_TRY(ak_versus_sections(&c.sections, &versus, err));
-    AK_TRY(ak_versus_object(&c.object, &versus, &c.sections, err));
-    AK_TRY(print_comparison(out_text, &c, ops, width, err));
-out:
-    json_decref(c.object);
-    ak_sections_clear(&c.sections);
-    ak_versus_clear(&versus);
-    return status;
+    AK_AT_END(ak_versus_clear) ak_versus versus = {0};
+    AK_AT_END(comparison_clear) comparison c = {.title = "two runs"};
+    AK_DO(need_format(&ops, &width, format, err));
+    AK_DO(ak_versus_gather(&versus, archive, a, b, err));
+    AK_DO(ak_versus_sections(&c.sections, &versus, err));
+    AK_DO(ak_versus_object(&c.object, &versus, &c.sections, err));
+    return print_comparison(out_text, &c, ops, width, err);
 }
 
 void ak_text_free(char *text_to_free)

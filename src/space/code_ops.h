@@ -17,6 +17,25 @@ bool ak_cell_power(ak_cell *out, ak_cell_type type, ak_cell a, ak_cell b);
 /* Applies sqrt or log2, which give a real, or ceil, floor, round or int, which give an int. */
 bool ak_cell_call(ak_cell *out, ak_function function, double x);
 
+/* Returns whether a comparison holds for operands of this order: the first is less (below 0), equal
+   (0) or greater (above 0). It is inline because it judges every configuration of a space. */
+static inline bool ak_op_holds(ak_op op, int order)
+{
+    switch (op) {
+    case AK_OP_LESS:
+        return order < 0;
+    case AK_OP_LESS_EQUAL:
+        return order <= 0;
+    case AK_OP_GREATER:
+        return order > 0;
+    case AK_OP_GREATER_EQUAL:
+        return order >= 0;
+    case AK_OP_EQUAL:
+        return order == 0;
+    default:
+        return order != 0;
+    }
+}
 /* Returns true if one is a text and the other a number: they are different and have no order. */
 bool ak_cell_incomparable(ak_cell_type a, ak_cell_type b);
 /* Returns the order of two numbers, or of the indices of two texts: -1, 0 or 1. */

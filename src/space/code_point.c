@@ -109,24 +109,9 @@ static inline bool point(ak_cell *out, const ak_code *code, const ak_binding *bi
 
 static bool compare_holds(ak_op op, const ak_code *a, ak_cell x, const ak_code *b, ak_cell y)
 {
-    if (ak_cell_incomparable(a->type, b->type)) {
-        return op == AK_OP_NOT_EQUAL;
-    }
-    int order = ak_cell_compare(a->type, x, b->type, y);
-    switch (op) {
-    case AK_OP_LESS:
-        return order < 0;
-    case AK_OP_LESS_EQUAL:
-        return order <= 0;
-    case AK_OP_GREATER:
-        return order > 0;
-    case AK_OP_GREATER_EQUAL:
-        return order >= 0;
-    case AK_OP_EQUAL:
-        return order == 0;
-    default:
-        return order != 0;
-    }
+    return ak_cell_incomparable(a->type, b->type)
+               ? op == AK_OP_NOT_EQUAL
+               : ak_op_holds(op, ak_cell_compare(a->type, x, b->type, y));
 }
 
 static bool point_chain(ak_cell *out, const ak_code *code, const ak_binding *binding)

@@ -387,35 +387,11 @@ static unsigned outcomes_of_pair(ak_op op, const ak_code *a, const ak_span *x, c
     }
     int low_high = ak_cell_compare(a->type, x->low, b->type, y->high);
     int high_low = ak_cell_compare(a->type, x->high, b->type, y->low);
-    bool holds, breaks; /* whether the comparison is true, and false, for some values */
-    switch (op) {
-    case AK_OP_LESS:
-        holds = low_high < 0;
-        breaks = high_low >= 0;
-        break;
-    case AK_OP_LESS_EQUAL:
-        holds = low_high <= 0;
-        breaks = high_low > 0;
-        break;
-    case AK_OP_GREATER:
-        holds = high_low > 0;
-        breaks = low_high <= 0;
-        break;
-    case AK_OP_GREATER_EQUAL:
-        holds = high_low >= 0;
-        breaks = low_high < 0;
-        break;
-    default:
-        holds = low_high <= 0 && high_low >= 0;
-        breaks = !(low_high == 0 && high_low == 0);
-        if (op == AK_OP_NOT_EQUAL) {
-            bool swap = holds;
-            holds = breaks;
-            breaks = swap;
-        }
-        break;
+    unsigned found = 0;
+    for (int order = low_high; order <= high_low; order++) { /* that of two values is among these */
+        found |= ak_op_holds(op, order) ? AK_CAN_BE_TRUE : AK_CAN_BE_FALSE;
     }
-    return (holds ? AK_CAN_BE_TRUE : 0u) | (breaks ? AK_CAN_BE_FALSE : 0u);
+    return found;
 }
 
 static unsigned outcomes_of_compare(const ak_code *code, const ak_binding *binding)

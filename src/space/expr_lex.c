@@ -230,11 +230,6 @@ bool ak_lex_is(const ak_parser *p, const char *text)
            strlen(text) == p->now.length && memcmp(text, p->now.at, p->now.length) == 0;
 }
 
-bool ak_lex_take(ak_parser *p, const char *text)
-{
-    return ak_lex_is(p, text) && ak_lex_advance(p);
-}
-
 bool ak_lex_expect(ak_parser *p, const char *text)
 {
     if (!ak_lex_is(p, text)) {

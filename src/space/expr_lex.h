@@ -43,9 +43,6 @@ void *ak_lex_fault(ak_parser *p, const char *at, const char *what);
 bool ak_lex_advance(ak_parser *p);
 /* Returns true if the current token is this name or mark. */
 bool ak_lex_is(const ak_parser *p, const char *text);
-/* Reads the next token if the current one is this name or mark. Returns false if it is not, or
-   after a fault. */
-bool ak_lex_take(ak_parser *p, const char *text);
 /* Reads the next token if the current one is this name or mark; any other current token is a
    fault. */
 bool ak_lex_expect(ak_parser *p, const char *text);

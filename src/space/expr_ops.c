@@ -167,13 +167,38 @@ static ak_cell_type cell_of(ak_cell *out, const ak_number *x)
     return x->real ? AK_CELL_REAL : AK_CELL_INT;
 }
 
-static ak_status order(int *out, const ak_value *a, const ak_value *b, const ak_walk *w)
+/* Gives the order of two numbers; returns false if one of the values is none. */
+static bool number_order(int *out, const ak_value *a, const ak_value *b)
 {
     ak_number x, y;
-    if (ak_number_of(&x, a) && ak_number_of(&y, b)) {
-        ak_cell p, q;
-        ak_cell_type p_type = cell_of(&p, &x), q_type = cell_of(&q, &y);
-        *out = ak_cell_compare(p_type, p, q_type, q);
+    if (!ak_number_of(&x, a) || !ak_number_of(&y, b)) {
+        return false;
+    }
+    ak_cell p, q;
+    ak_cell_type p_type = cell_of(&p, &x), q_type = cell_of(&q, &y);
+    *out = ak_cell_compare(p_type, p, q_type, q);
+    return true;
+}
+
+bool ak_value_equal(const ak_value *a, const ak_value *b)
+{
+    int sign;
+    if (number_order(&sign, a, b)) {
+        return sign == 0;
+    }
+    if (a->type != b->type || a->type != AK_VALUE_LIST) {
+        return a->type == b->type && strcmp(a->as.string, b->as.string) == 0;
+    }
+    bool same = a->as.list.count == b->as.list.count;
+    for (size_t i = 0; same && i < a->as.list.count; i++) {
+        same = ak_value_equal(&a->as.list.items[i], &b->as.list.items[i]);
+    }
+    return same;
+}
+
+static ak_status order(int *out, const ak_value *a, const ak_value *b, const ak_walk *w)
+{
+    if (number_order(out, a, b)) {
         return AK_OK;
     }
     if (a->type == AK_VALUE_STRING && b->type == AK_VALUE_STRING) {
@@ -226,10 +251,7 @@ ak_status ak_apply_compare(bool *out, ak_op op, const ak_value *a, const ak_valu
     }
     int sign = 0;
     AK_DO(order(&sign, a, b, w));
-    *out = op == AK_OP_LESS         ? sign < 0
-           : op == AK_OP_LESS_EQUAL ? sign <= 0
-           : op == AK_OP_GREATER    ? sign > 0
-                                    : sign >= 0;
+    *out = ak_op_holds(op, sign);
     return AK_OK;
 }
 

@@ -270,6 +270,16 @@ static ak_op compare_op(const ak_parser *p)
                                  : AK_OP_NONE;
 }
 
+static ak_op and_op(const ak_parser *p)
+{
+    return ak_lex_is(p, "and") ? AK_OP_AND : AK_OP_NONE;
+}
+
+static ak_op or_op(const ak_parser *p)
+{
+    return ak_lex_is(p, "or") ? AK_OP_OR : AK_OP_NONE;
+}
+
 /* Parses operand (op operand)* as one node. */
 static ak_node *parse_chain(ak_parser *p, ak_node_kind kind, ak_op (*op_of)(const ak_parser *),
                             ak_node *(*operand)(ak_parser *))
@@ -324,37 +334,14 @@ static ak_node *parse_not(ak_parser *p)
     return node->child == NULL ? NULL : node;
 }
 
-static ak_node *parse_logic(ak_parser *p, const char *word, ak_node_kind kind,
-                            ak_node *(*operand)(ak_parser *))
-{
-    ak_node *first = operand(p);
-    if (first == NULL || !ak_lex_is(p, word)) {
-        return first;
-    }
-    ak_node *node = new_node(p, kind);
-    if (node == NULL) {
-        return NULL;
-    }
-    node->child = first;
-    ak_node **tail = &first->next;
-    while (ak_lex_take(p, word)) {
-        *tail = operand(p);
-        if (*tail == NULL) {
-            return NULL;
-        }
-        tail = &(*tail)->next;
-    }
-    return p->status == AK_OK ? node : NULL;
-}
-
 static ak_node *parse_and(ak_parser *p)
 {
-    return parse_logic(p, "and", AK_NODE_AND, parse_not);
+    return parse_chain(p, AK_NODE_AND, and_op, parse_not);
 }
 
 static ak_node *parse_or(ak_parser *p)
 {
-    return parse_logic(p, "or", AK_NODE_OR, parse_and);
+    return parse_chain(p, AK_NODE_OR, or_op, parse_and);
 }
 
 static ak_node *parse_any(ak_parser *p)

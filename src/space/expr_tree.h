@@ -45,6 +45,8 @@ typedef enum ak_op {
     AK_OP_NOT_EQUAL,
     AK_OP_IN,
     AK_OP_NOT_IN,
+    AK_OP_AND, /* these two have nodes of their own */
+    AK_OP_OR,
 } ak_op;
 
 /* X(NAME, text, fewest arguments, most arguments) */

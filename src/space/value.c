@@ -1,4 +1,4 @@
-/* value.c: values as Python sees them: truth, equality, exact arithmetic, and their texts. */
+/* value.c: values as Python sees them: truth, exact arithmetic, and their texts. */
 #include "space/expr_tree.h"
 
 #include <assert.h>
@@ -44,54 +44,6 @@ int ak_number_compare(int64_t integer, double real)
         return integer < other ? -1 : 1;
     }
     return real > whole ? -1 : real < whole ? 1 : 0;
-}
-
-static bool is_whole(const ak_value *value, int64_t *out)
-{
-    if (value->type == AK_VALUE_BOOL) {
-        *out = value->as.boolean;
-        return true;
-    }
-    *out = value->type == AK_VALUE_INT ? value->as.integer : 0;
-    return value->type == AK_VALUE_INT;
-}
-
-bool ak_value_equal(const ak_value *a, const ak_value *b)
-{
-    int64_t x, y;
-    bool whole_a = is_whole(a, &x), whole_b = is_whole(b, &y);
-    if (whole_a && whole_b) {
-        return x == y;
-    }
-    if (whole_a && b->type == AK_VALUE_REAL) {
-        return ak_number_compare(x, b->as.real) == 0;
-    }
-    if (whole_b && a->type == AK_VALUE_REAL) {
-        return ak_number_compare(y, a->as.real) == 0;
-    }
-    if (a->type != b->type) {
-        return false;
-    }
-    switch (a->type) {
-    case AK_VALUE_REAL:
-        return a->as.real == b->as.real;
-    case AK_VALUE_STRING:
-        return strcmp(a->as.string, b->as.string) == 0;
-    case AK_VALUE_LIST:
-        if (a->as.list.count != b->as.list.count) {
-            return false;
-        }
-        for (size_t i = 0; i < a->as.list.count; i++) {
-            if (!ak_value_equal(&a->as.list.items[i], &b->as.list.items[i])) {
-                return false;
-            }
-        }
-        return true;
-    case AK_VALUE_BOOL:
-    case AK_VALUE_INT:
-        break;
-    }
-    return false;
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */

@@ -101,14 +101,14 @@ static ak_status find_place(place *out, ak_problem **problem, const ak_task_spec
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, ak_problem *problem,
                       ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_backend_ops *backend = at->backend;
     const char *device = at->list.first;
-    ak_task *task = NULL;
-    ak_scope *facts = ak_scope_new(NULL);
-    AK_TRY(ak_made(facts, err));
-    AK_TRY(at->list.sheet ? backend->sheet_facts(facts, device, err)
-                          : backend->facts(facts, device, spec->threads, err));
+    AK_AT_END(ak_problem_close_at) ak_problem *own = problem;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_scope_free_at) ak_scope *facts = ak_scope_new(NULL);
+    AK_DO(ak_made(facts, err));
+    AK_DO(at->list.sheet ? backend->sheet_facts(facts, device, err)
+                         : backend->facts(facts, device, spec->threads, err));
     const ak_device_facts known = {.backend = backend->name,
                                    .device = at->list.first,
                                    .devices = at->list.all,
@@ -116,18 +116,14 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, 
                                    .sheet = at->list.sheet,
                                    .available = backend->available,
                                    .problem = problem};
-    problem = NULL; /* now owned by ak_task_bind, even if it fails */
-    AK_TRY(ak_task_bind(&task, spec, &known, err));
+    own = NULL; /* now owned by ak_task_bind, even if it fails */
+    AK_DO(ak_task_bind(&task, spec, &known, err));
     if (at->why.text[0] != 0) {
-        AK_TRY(ak_copy_text(&task->reason, at->why.text, err));
+        AK_DO(ak_copy_text(&task->reason, at->why.text, err));
     }
     *out = task;
     task = NULL;
-out:
-    ak_task_close(task);
-    ak_problem_close(problem);
-    ak_scope_free(facts);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)

@@ -45,27 +45,11 @@ ak_status ak_message_send(int fd, json_t *message, ak_error *err)
 
 static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
 {
-    switch (field->kind) {
-    case AK_FIELD_STATUS:
-        return ak_json_set_text(object, "outcome", ak_trial_status_text(trial->status));
-    case AK_FIELD_SAMPLES:
-        return ak_json_set(object, "samples_ms",
-                           ak_json_reals(trial->samples_ms, trial->sample_count));
-    case AK_FIELD_TEXT:
-    case AK_FIELD_NULLABLE:
-    case AK_FIELD_FOREIGN:
-        return ak_json_set_text(object, field->member, *ak_field_text(trial, field));
-    case AK_FIELD_INT:
-        return ak_json_set(object, field->member, json_integer(*ak_field_int(trial, field)));
-    case AK_FIELD_LONG:
-    case AK_FIELD_LINK:
-        return ak_json_set(object, field->member, json_integer(*ak_field_long(trial, field)));
-    case AK_FIELD_REAL:
-    case AK_FIELD_MEASURED:
-    case AK_FIELD_UNBOUNDED:
+    if (field->kind == AK_FIELD_MEASURED) { /* 0: not measured */
         return ak_json_set_real(object, field->member, *ak_field_real(trial, field));
     }
-    return false;
+    const char *name = field->kind == AK_FIELD_STATUS ? "outcome" : field->member;
+    return ak_json_set(object, name, ak_field_json(trial, field));
 }
 
 json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions)

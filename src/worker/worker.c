@@ -239,17 +239,16 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
 {
     ak_judge_candidate candidate;
     ak_timer_plan plan;
-    ak_trial trial = {0};
+    AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     ak_conditions conditions = {0};
     ak_error why = AK_ERROR_INIT;
     ak_stage_times took;
-    ak_status status = AK_OK;
     AK_DO(need_task(w, err));
     AK_DO(read_candidate(&candidate, w, request, err));
     AK_DO(ak_message_to_plan(&plan, request, err));
     (void)ak_evaluator_preparation(&took, w->evaluator);
     int64_t limit = ak_evaluate_plain_limit(took.reference_ns, w->launch_timeout_ns);
-    status =
+    ak_status status =
         timed ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &candidate, &plan, limit, &why)
               : ak_evaluate_check(&trial, w->evaluator, &candidate, limit, &why);
     /* The candidate left the device in an error, which the next call reported. */
@@ -259,15 +258,12 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
         trial.reason = ak_strdup(why.text);
         status = ak_made(trial.reason, &why);
     }
-    AK_TRY(status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text));
+    AK_DO(status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text));
     *out = ak_message_from_trial(&trial, &conditions);
     bool good = *out != NULL && (!ak_evaluator_unjudged(w->evaluator) ||
                                  ak_json_set(*out, "unjudged", json_true()));
     good = good && (!ak_evaluator_waited(w->evaluator) || ak_json_set(*out, "waited", json_true()));
-    status = ak_stored(good, err);
-out:
-    AK_FREE_ALL(trial.reason, trial.samples_ms);
-    return status;
+    return ak_stored(good, err);
 }
 
 static ak_status trial(json_t **out, worker *w, const json_t *request, ak_error *err)

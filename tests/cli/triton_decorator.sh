@@ -42,7 +42,7 @@ for name in ("x_ptr", "y_ptr", "z_ptr"):
 requests, answers = os.pipe(), os.pipe()
 def child():
     os.dup2(requests[0], 13), os.dup2(answers[1], 14), os.dup2(13, 3), os.dup2(14, 4)
-process = subprocess.Popen([sys.executable, worker], preexec_fn=child, close_fds=False)
+process = subprocess.Popen([sys.executable, "-c", worker], preexec_fn=child, close_fds=False)
 os.close(answers[1])
 to, out = os.fdopen(requests[1], "w"), os.fdopen(answers[0])
 def ask(**request):
@@ -62,7 +62,7 @@ else:
 process.kill()
 END
 }
-export WORKER=$TESTS/../../src/judge/reference_worker.py
+export WORKER=$(cat "$TESTS/../../src/backend/script.py" "$TESTS/../../src/judge/reference_worker.py")
 call False
 call True
 rm -r torch

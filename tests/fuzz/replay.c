@@ -11,17 +11,16 @@ int main(int argc, char **argv)
 {
     size_t ran = 0;
     for (int i = 1; i < argc; i++) {
-        char **names;
-        size_t count;
+        AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
         ak_error err = AK_ERROR_INIT;
-        if (ak_fs_list(&names, &count, argv[i], &err) != AK_OK) {
+        if (ak_fs_list(&names, argv[i], &err) != AK_OK) {
             (void)fprintf(stderr, "%s\n", err.text);
             return 1;
         }
-        for (size_t j = 0; j < count; j++) {
+        for (size_t j = 0; j < names.count; j++) {
             char path[AK_PATH_MAX], *text;
             size_t length;
-            if (ak_fs_join(path, argv[i], names[j], &err) != AK_OK ||
+            if (ak_fs_join(path, argv[i], names.list[j], &err) != AK_OK ||
                 ak_fs_read(&text, &length, path, 1u << 24, &err) != AK_OK) {
                 (void)fprintf(stderr, "%s\n", err.text);
                 return 1;
@@ -30,7 +29,6 @@ int main(int argc, char **argv)
             ak_free(text);
             ran++;
         }
-        ak_fs_list_free(names, count);
     }
     (void)printf("%zu inputs\n", ran);
     return ran > 0 ? 0 : 1;

@@ -9,7 +9,7 @@ import sys
 import unittest.mock
 
 root = sys.argv[1]
-path = os.path.join(root, "src/backend/cuda/torch_worker.py")
+paths = [os.path.join(root, "src/backend", name) for name in ("script.py", "cuda/torch_worker.py")]
 # The kernels that cuda_torch.c lists, and for them what PyTorch has no call for by default.
 KERNELS = {"matmul": {}, "matmul_act": {}, "matmul_fp8": {}, "matmul_grouped": {}, "softmax": {}, "layernorm": {},
            "rmsnorm": {}, "reduce": {}, "attention": {}, "attention_decode": {"lengths": "full"}}
@@ -21,7 +21,8 @@ os.dup2(read, 3)
 os.close(write)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 4)
 worker = {"__name__": "torch_worker"}
-exec(compile(open(path, encoding="utf-8").read(), path, "exec"), worker)
+for path in paths:
+    exec(compile(open(path, encoding="utf-8").read(), path, "exec"), worker)
 os.dup2(out[0], 1)
 os.dup2(out[1], 2)
 worker["torch"] = unittest.mock.MagicMock()

@@ -837,18 +837,18 @@ static void test_unusable_paths(void **state)
    appears beside it. */
 static void assert_left_alone(fixture *f, ak_status wanted, const char *part)
 {
-    char *before, *after, **names;
-    size_t before_bytes, after_bytes, count;
+    char *before, *after;
+    size_t before_bytes, after_bytes;
     ak_archive *archive = NULL;
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
     assert_ok(ak_fs_read(&before, &before_bytes, f->path, 1 << 24, err));
     assert_refused(ak_archive_open(&archive, f->path, err), wanted, part);
     assert_null(archive);
     assert_ok(ak_fs_read(&after, &after_bytes, f->path, 1 << 24, err));
     assert_int_equal(before_bytes, after_bytes);
     assert_memory_equal(before, after, before_bytes);
-    assert_ok(ak_fs_list(&names, &count, f->folder, err));
-    assert_int_equal(count, 1);
-    ak_fs_list_free(names, count);
+    assert_ok(ak_fs_list(&names, f->folder, err));
+    assert_int_equal(names.count, 1);
     ak_free(before);
     ak_free(after);
 }

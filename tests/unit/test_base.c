@@ -562,12 +562,10 @@ static void test_files(void **state)
     assert_false(ak_fs_is_file("/dev/null")); /* still the device */
     assert_int_equal(ak_fs_write("/dev/full", "1", 1, &err), AK_IO);
     assert_false(ak_fs_is_file("/dev/full"));
-    char **names = NULL;
-    size_t count = 0;
-    assert_int_equal(ak_fs_list(&names, &count, inner, &err), AK_OK);
-    assert_int_equal(count, 1);
-    assert_string_equal(names[0], "file");
-    ak_fs_list_free(names, count);
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    assert_int_equal(ak_fs_list(&names, inner, &err), AK_OK);
+    assert_int_equal(names.count, 1);
+    assert_string_equal(names.list[0], "file");
     ak_fs_remove(folder);
     assert_false(ak_fs_is_folder(folder));
     assert_int_equal(ak_fs_read(&text, &length, path, 5, &err), AK_NOT_FOUND);
@@ -620,11 +618,10 @@ static void test_folders_of_the_killed_are_removed(void **state)
     ak_fs_owned_close(&mine);
     ak_fs_owned_close(&mine); /* twice is no fault */
     ak_fs_remove(foreign);
-    char **names = NULL;
-    size_t count = 1;
-    assert_int_equal(ak_fs_list(&names, &count, root, &err), AK_OK);
-    assert_int_equal(count, 0);
-    ak_fs_list_free(names, count);
+    ak_fs_names names = {.count = 1};
+    assert_int_equal(ak_fs_list(&names, root, &err), AK_OK);
+    assert_int_equal(names.count, 0);
+    ak_fs_names_free(&names);
     (void)close(pipe_ends[0]);
     (void)close(pipe_ends[1]);
     (void)(kept == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", kept, 1));

@@ -390,12 +390,9 @@ static void test_environment(void **state)
 
 static size_t count_files(const char *folder)
 {
-    char **names = NULL;
-    size_t count = 0;
-    if (ak_fs_list(&names, &count, folder, NULL) == AK_OK) {
-        ak_fs_list_free(names, count);
-    }
-    return count;
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    (void)ak_fs_list(&names, folder, NULL);
+    return names.count;
 }
 
 static void expect_removed(const char *path)

@@ -1174,19 +1174,17 @@ static void recordings_replay_byte_for_byte(void **state)
     }
     assert_string_equal(texts[0], texts[1]);
     assert_true(costs[0] > 0 && costs[0] == costs[1] && costs[0] == costs[2]);
-    char **names = NULL;
-    size_t count = 0;
-    assert_int_equal(ak_fs_list(&names, &count, folder, NULL), AK_OK);
-    assert_int_equal(count, 2);
-    for (size_t i = 0; i < count; i++) {
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    assert_int_equal(ak_fs_list(&names, folder, NULL), AK_OK);
+    assert_int_equal(names.count, 2);
+    for (size_t i = 0; i < names.count; i++) {
         char path[AK_PATH_MAX], *text = NULL;
         size_t length;
-        assert_int_equal(ak_fs_join(path, folder, names[i], NULL), AK_OK);
+        assert_int_equal(ak_fs_join(path, folder, names.list[i], NULL), AK_OK);
         assert_int_equal(ak_fs_read(&text, &length, path, 1u << 20, NULL), AK_OK);
         assert_null(strstr(text, KEY));
         ak_free(text);
     }
-    ak_fs_list_free(names, count);
     ak_free(texts[0]);
     ak_free(texts[1]);
     ak_fs_remove(folder);

@@ -136,11 +136,9 @@ static void a_prompt_is_a_private_file(void **state)
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0600);
     /* nothing else is left behind */
-    char **names;
-    size_t count;
-    assert_int_equal(ak_fs_list(&names, &count, folder, NULL), AK_OK);
-    assert_int_equal(count, 2);
-    ak_fs_list_free(names, count);
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    assert_int_equal(ak_fs_list(&names, folder, NULL), AK_OK);
+    assert_int_equal(names.count, 2);
 }
 
 /* The folder may have any name; the model is named by what of it can be shown. */

@@ -238,18 +238,17 @@ static void test_recorded(void **state)
     }
     /* Prompts that have other words now are found by what they are about: here no question is found
        by its words. */
-    char **names = NULL, from[AK_PATH_MAX], to[AK_PATH_MAX], name[200];
-    size_t count = 0;
-    assert_int_equal(ak_fs_list(&names, &count, answers, NULL), AK_OK);
-    for (size_t k = 0; k < count; k++) {
-        if (strcmp(names[k], "tape.json") != 0) {
-            (void)snprintf(name, sizeof name, "other-words-%.100s", names[k]);
-            assert_int_equal(ak_fs_join(from, answers, names[k], NULL), AK_OK);
+    char from[AK_PATH_MAX], to[AK_PATH_MAX], name[200];
+    AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
+    assert_int_equal(ak_fs_list(&names, answers, NULL), AK_OK);
+    for (size_t k = 0; k < names.count; k++) {
+        if (strcmp(names.list[k], "tape.json") != 0) {
+            (void)snprintf(name, sizeof name, "other-words-%.100s", names.list[k]);
+            assert_int_equal(ak_fs_join(from, answers, names.list[k], NULL), AK_OK);
             assert_int_equal(ak_fs_join(to, answers, name, NULL), AK_OK);
             assert_int_equal(rename(from, to), 0);
         }
     }
-    ak_fs_list_free(names, count);
     /* What else lies there, such as questions of file:, is no matter. */
     static const char *const others[] = {"0001.prompt.md", "0001.reply.json"};
     for (size_t k = 0; k < 2; k++) {

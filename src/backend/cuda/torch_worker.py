@@ -1,7 +1,4 @@
-"""torch_worker.py: PyTorch's side of a comparison, which cuda_torch.c starts and asks.
-
-Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true,
-...} or {"ok": false, "error": one line}.
+"""torch_worker.py: PyTorch's side of a comparison, which cuda_torch.c starts and asks (backend/script.py runs before it).
 
   open     device                         imports torch and returns its version
   prepare  key, way, kernel, dtype, size, choices, handle, bytes, sets, arguments
@@ -12,22 +9,10 @@ Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on d
                                           over the sets in turn, as a CUDA graph between two events; then
                                           copies the output of one of the sets, chosen at random, to where
                                           the harness judges it. Returns nanoseconds and whether a graph
-                                          could be made
-
-Standard output and error are dropped. The process ends when descriptor 3 is closed."""
-import sys
-
-sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
-
+                                          could be made"""
 import ctypes
-import json
-import os
 import random
 
-requests, replies = os.fdopen(3), os.fdopen(4, "w")
-nowhere = os.open(os.devnull, os.O_RDWR)
-os.dup2(nowhere, 1)
-os.dup2(nowhere, 2)
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # workers take seconds to start, for one small kernel
 
 GRAPH_RUNS_MAX = 256
@@ -469,10 +454,4 @@ def answer(request):
 
 
 for line in requests:
-    try:
-        reply = dict(answer(json.loads(line)), ok=True)
-    except Exception as e:  # any failure is reported to the other side
-        text = " ".join(str(e).split())
-        reply = {"ok": False, "error": "%s: %s" % (type(e).__name__, text[:200])}
-    replies.write(json.dumps(reply) + "\n")
-    replies.flush()
+    reply_to(line, answer, lambda error: "%s: %s" % (type(error).__name__, " ".join(str(error).split())[:200]))

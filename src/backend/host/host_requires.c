@@ -244,40 +244,34 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     ak_options options = {.compiler = job->compiler,
                           .argv = (char **)job->argv, /* borrowed */
                           .count = job->argc};
-    ak_proc_result run = {0};
-    ak_host_targets targets = {.unknown = false};
-    machine here = {.cpuinfo = NULL};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
+    AK_AT_END(ak_host_targets_clear) ak_host_targets targets = {.unknown = false};
+    AK_FREED char *cpuinfo = NULL;
     struct utsname system;
-    json_t *needs = json_object(), *features = json_array();
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(needs != NULL && features != NULL, err));
-    AK_TRY(refuse_openmp(job, err));
-    AK_TRY(options.compiler == NULL ? ak_host_compiler(&options.compiler, err) : AK_OK);
-    AK_TRY(ask(&run, &options, NULL, err));
-    AK_TRY(run.exit_code == 0
-               ? AK_OK
-               : ak_fail(err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
-                         options.compiler, (int)strcspn(run.output, "\n"), run.output));
-    AK_TRY(ak_fs_read(&here.cpuinfo, NULL, "/proc/cpuinfo", CPUINFO_MAX, err));
+    json_auto_t *needs = json_object(), *features = json_array();
+    AK_DO(ak_stored(needs != NULL && features != NULL, err));
+    AK_DO(refuse_openmp(job, err));
+    AK_DO(options.compiler == NULL ? ak_host_compiler(&options.compiler, err) : AK_OK);
+    AK_DO(ask(&run, &options, NULL, err));
+    AK_DO(run.exit_code == 0
+              ? AK_OK
+              : ak_fail(err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
+                        options.compiler, (int)strcspn(run.output, "\n"), run.output));
+    AK_DO(ak_fs_read(&cpuinfo, NULL, "/proc/cpuinfo", CPUINFO_MAX, err));
+    machine here = {.cpuinfo = cpuinfo};
     here.flags = flags_of(&here.length, here.cpuinfo);
-    AK_TRY(add_features(features, &here, run.output, err));
+    AK_DO(add_features(features, &here, run.output, err));
     for (size_t i = 0; i < job->argc; i++) {
-        AK_TRY(add_named(features, &here, job->argv[i], err));
+        AK_DO(add_named(features, &here, job->argv[i], err));
     }
-    AK_TRY(read_source(&targets, &options, job, err));
-    AK_TRY(add_targets(features, &here, &targets, &options, err));
-    AK_TRY(ak_host_need_version(version, bytes, options.compiler, err));
+    AK_DO(read_source(&targets, &options, job, err));
+    AK_DO(add_targets(features, &here, &targets, &options, err));
+    AK_DO(ak_host_need_version(version, bytes, options.compiler, err));
     bool good = uname(&system) == 0 && ak_json_set_text(needs, "os", system.sysname) &&
                 ak_json_set_text(needs, "architecture", system.machine) &&
                 ak_json_set(needs, "cpu_features", json_incref(features)) &&
                 (!(uses_tiles(job) || targets.tiles) || ak_json_set(needs, "tiles", json_true()));
-    AK_TRY(ak_stored(good, err));
+    AK_DO(ak_stored(good, err));
     *out = json_incref(needs);
-out:
-    ak_host_targets_clear(&targets);
-    ak_proc_result_clear(&run);
-    ak_free(here.cpuinfo);
-    json_decref(needs);
-    json_decref(features);
-    return status;
+    return AK_OK;
 }

@@ -1,33 +1,14 @@
-"""own_worker.py: runs a Python function as a baseline; own.c starts and tells it.
+"""own_worker.py: runs a Python function as a baseline; own.c starts and tells it (script.py runs before it).
 
-On descriptor 3 come lines. A JSON object gets a reply on descriptor 4: {"ok": true, ...} or {"ok": false, "error":
-one line}. The first has the function's source and what its parameters may be (host_own.c). The later ones say where
-the arguments lie in the shared memory `fd`: offsets, pitches and extents, and the sizes; the function is called once
-then, unless an argument is read and written. An empty line runs the function, and is answered by an empty line.
+The first request has the function's source and what its parameters may be (host_own.c). The later ones say where the
+arguments lie in the shared memory `fd`: offsets, pitches and extents, and the sizes; the function is called once then,
+unless an argument is read and written. An empty line runs the function, and is answered by an empty line.
 
 The function gets views of the arguments, in their own dtype. It writes into the outputs, or returns them: one array,
 several in the order of the arguments, or a dictionary of them."""
-import sys
-
-sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
-
 import hashlib
-import inspect
-import json
-import linecache
 import mmap
-import os
 import traceback
-
-requests, replies = os.fdopen(3, "rb", 0), os.fdopen(4, "wb", 0)
-nowhere = os.open(os.devnull, os.O_RDWR)
-for descriptor in (0, 1, 2):
-    os.dup2(nowhere, descriptor)
-
-
-class Wrong(Exception):
-    pass
-
 
 started = []  # the last process that the function asked for: the kernel refuses them, and some libraries hide why
 
@@ -55,26 +36,15 @@ def open_function(request):
     except ImportError as error:
         raise Wrong("a Python baseline needs NumPy, and %s has none that can be imported (%s): set AUTOKERNEL_PYTHON "
                     "to a Python that has it" % (sys.executable, error))
-    file = task["file"]
-    sys.path.insert(0, task["folder"])
     for argument in task["arguments"]:
         try:
             np.dtype(argument["dtype"])
         except TypeError:
             raise Wrong("NumPy has no %s" % argument["dtype"])
-    scope = {"__name__": "baseline", "__file__": os.path.join(task["folder"], file)}
-    linecache.cache[file] = (len(task["source"]), None, task["source"].splitlines(True), file)
-    exec(compile(task["source"], file, "exec"), scope)
-    function = scope.get(task["function"])
-    if not callable(function):
-        raise Wrong("%s defines no function %s" % (file, task["function"]))
+    scope = run_source(task["source"], task["file"], task["folder"], "baseline")
+    function = find_function(scope, task["file"], task["function"])
     names = [a["name"] for a in task["arguments"]] + task["sizes"] + list(task["choices"]) + ["dtype"]
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name in names:
-            parameters.append(name)
-        elif parameter.default is parameter.empty:
-            raise Wrong("%s: the parameter %s of %s is neither an argument nor a size nor an option of the problem; "
-                        "there are: %s" % (file, name, task["function"], ", ".join(names)))
+    parameters.extend(find_parameters(function, task["file"], task["function"], names))
     return {"numpy": np.__version__, "hash": content()}
 
 
@@ -150,8 +120,4 @@ for request in requests:
         replies.write(b"\n")
         continue
     started.clear()
-    try:
-        reply = dict((open_function if task is None else place)(json.loads(request)), ok=True)
-    except Exception as error:
-        reply = {"ok": False, "error": said(error)}
-    replies.write(json.dumps(reply).encode() + b"\n")
+    reply_to(request, open_function if task is None else place, said)

@@ -228,8 +228,7 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
                             ak_error *err)
 {
     char cache[AK_PATH_MAX + 32], path[AK_PATH_MAX];
-    char **names = NULL;
-    size_t icds = 0;
+    AK_AT_END(ak_fs_names_free) ak_fs_names icds = {0};
     const char *own = ak_env("OCL_ICD_VENDORS"), *library = ak_env("AUTOKERNEL_LIBOPENCL");
     (void)compilers, (void)count, (void)err;
     ak_reads_add(&out->reads, "/etc/OpenCL");
@@ -241,13 +240,11 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
         add_home(out, library);
     }
     const char *vendors = own != NULL ? own : "/etc/OpenCL/vendors";
-    if (ak_fs_list(&names, &icds, vendors, NULL) == AK_OK) {
-        for (size_t i = 0; i < icds; i++) {
-            if (ak_fs_join(path, vendors, names[i], NULL) == AK_OK) {
-                add_icd(out, path);
-            }
+    (void)ak_fs_list(&icds, vendors, NULL);
+    for (size_t i = 0; i < icds.count; i++) {
+        if (ak_fs_join(path, vendors, icds.list[i], NULL) == AK_OK) {
+            add_icd(out, path);
         }
-        ak_fs_list_free(names, icds);
     }
     ak_opencl_pocl_cache(cache, sizeof cache);
     const char *folder = strchr(cache, '=');

@@ -1,7 +1,5 @@
-"""triton_worker.py: compiles Triton kernels for a device that need not be here; triton_compile.c starts and asks it.
-
-Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true, ...}
-or {"ok": false, "error": one line}.
+"""triton_worker.py: compiles Triton kernels for a device that need not be here; triton_compile.c starts and asks it
+(backend/script.py runs before it).
 
   open                imports Triton. The reply has its version
   compile source, function, options, artifact, folder, cpu_seconds, wall_seconds, memory
@@ -23,24 +21,13 @@ These are the options of a compilation:
 
 Triton specialises code by its integer arguments (equal to 1, divisible by 16), so an artifact has a variant for the
 task's own and one for all others. It begins with a line of JSON, and the binaries follow."""
-import sys
-
-sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
-
 import ast
-import json
-import os
 import re
 import resource
 import select
 import signal
 import struct
 import time
-
-requests, replies = os.fdopen(3), os.fdopen(4, "w")
-nowhere = os.open(os.devnull, os.O_RDWR)
-for descriptor in (0, 1, 2):  # a failing ptxas prints its whole input
-    os.dup2(nowhere, descriptor)
 
 triton = None
 OLDEST, NEWEST = (3, 2), (3, 9)  # versions that this was tried with
@@ -49,10 +36,6 @@ POLL_SECONDS = 0.05
 REPLY_MAX = 4 << 20  # bytes of a description; a file may have a thousand configurations
 KINDS = {"f": "float", "i": "int", "u": "uint", "bf": "bfloat"}
 CODES = {"cuda": "cubin", "hip": "hsaco"}
-
-
-class Wrong(Exception):
-    pass
 
 
 def version_of(text):
@@ -188,16 +171,6 @@ def read_options(options):
     if target is None or not lines:
         raise Wrong("the options name no target or no arguments")
     return defines, lines, target
-
-
-class Decorators:
-    """Stands for the package autokernel in a user's file, which need not be installed here."""
-
-    def reference(self, function=None, *, kernel=None, torch=False, **settings):
-        def mark(function):
-            function.autokernel = {"kernel": kernel, "torch": torch, "settings": settings}
-            return function
-        return mark if function is None else mark(function)
 
 
 def refuse_text(text, name):
@@ -755,28 +728,29 @@ def listen(pid, reading, wall_seconds):
     return text.decode(errors="replace"), status, used, late
 
 
+def answer(request):
+    if request["op"] == "open":
+        return {"version": import_triton().__version__}
+    if request["op"] == "describe":
+        name = os.path.basename(request["path"])
+        request.update(memory=0, who="%s: importing it" % name, ended=" (does it call os._exit?)",
+                       cpu_seconds=request["seconds"], wall_seconds=2 * request["seconds"])
+        reply = apart(request, describe)
+        if "status" in reply:
+            more = "; AUTOKERNEL_IMPORT_SECONDS=%d would allow more" % (4 * request["seconds"])
+            raise Wrong(reply["reason"] + (more if reply["status"] == "timed_out" else ""))
+        return reply
+    import_triton()
+    warm(request["options"], request["folder"])
+    return apart(request, build)
+
+
+def failure(error):
+    if isinstance(error, Wrong):
+        return one_line(error)
+    return "Triton %s: %s%s" % (getattr(triton, "__version__", "is not imported"), told(error),
+                                newer(getattr(triton, "__version__", "0")))
+
+
 for line in requests:
-    try:
-        request = json.loads(line)
-        if request["op"] == "open":
-            reply = {"version": import_triton().__version__}
-        elif request["op"] == "describe":
-            name = os.path.basename(request["path"])
-            request.update(memory=0, who="%s: importing it" % name, ended=" (does it call os._exit?)",
-                           cpu_seconds=request["seconds"], wall_seconds=2 * request["seconds"])
-            reply = apart(request, describe)
-            if "status" in reply:
-                more = "; AUTOKERNEL_IMPORT_SECONDS=%d would allow more" % (4 * request["seconds"])
-                raise Wrong(reply["reason"] + (more if reply["status"] == "timed_out" else ""))
-        else:
-            import_triton()
-            warm(request["options"], request["folder"])
-            reply = apart(request, build)
-        reply["ok"] = True
-    except Wrong as error:
-        reply = {"ok": False, "error": one_line(error)}
-    except Exception as error:
-        reply = {"ok": False, "error": "Triton %s: %s%s" % (getattr(triton, "__version__", "is not imported"), told(error),
-                                                        newer(getattr(triton, "__version__", "0")))}
-    replies.write(json.dumps(reply) + "\n")
-    replies.flush()
+    reply_to(line, answer, failure)

@@ -142,8 +142,7 @@ function change_table(run) {
         {name: "parameter", value: (c) => c.parameter},
         {name: "default", value: (c) => ak.sort_value(c.from), cell: (c) => c.from},
         {name: "best", value: (c) => ak.sort_value(c.to), cell: (c) => c.to},
-        {name: "times as fast", right: true, value: (c) => c.speed,
-            cell: (c) => ak.known(c.speed) ? ak.ratio(c.speed) : "-"},
+        ak.figure("times as fast", (c) => c.speed, (v) => ak.known(v) ? ak.ratio(v) : "-"),
         {name: "interval", right: true, value: (c) => c.least, cell: range},
         {name: "pairs of trials", right: true, value: (c) => c.pairs},
     ];
@@ -324,8 +323,7 @@ function compile_by(host, run) {
     host.append(ak.el("h3", null, "Compiling, by compiler"), ak.table([
         {name: "compiler", value: (r) => r.name},
         {name: "configurations", right: true, value: (r) => r.count},
-        {name: "time", right: true, value: (r) => r.sum, cell: (r) => ak.seconds(r.sum)},
-        {name: "each", right: true, value: (r) => r.sum / r.count,
-            cell: (r) => ak.seconds(r.sum / r.count)},
+        ak.figure("time", (r) => r.sum, ak.seconds),
+        ak.figure("each", (r) => r.sum / r.count, ak.seconds),
     ], rows, {caption: "Compile times by compiler"}).element);
 }

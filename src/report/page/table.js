@@ -207,6 +207,10 @@ ak.table = function (columns, rows, options = {}) {
     };
 };
 
+/* Returns a column of figures, of which show(value) is the cell; `more` has further members. */
+ak.figure = (name, value, show, more) =>
+    ({name, right: true, value, cell: (row) => show(value(row)), ...more});
+
 /* Returns a section of the report as an element: a list of pairs, or a table with headers. */
 ak.section_table = function (section) {
     const width = section.headers === null ? 2 : section.headers.length;

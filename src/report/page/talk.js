@@ -88,8 +88,7 @@ function draw_call(call, texts) {
         {name: "verdict", value: (p) => p.verdict || ""},
         {name: "changes", value: (p) => p.changes || ""},
         {name: "because", value: (p) => p.hypothesis || ""},
-        {name: "predicted", right: true, value: (p) => p.expected_gain,
-            cell: (p) => typeof p.expected_gain === "number" ? ak.percent(p.expected_gain) : "-"},
+        ak.figure("predicted", (p) => p.expected_gain, (v) => typeof v === "number" ? ak.percent(v) : "-"),
         {name: "what came of it", value: (p) => outcome_words(p.outcome)},
     ];
     return ak.details(

@@ -156,9 +156,9 @@ function run_columns() {
             cell: (r) => ak.el("a", {href: `/run/${encodeURIComponent(r.id)}`}, r.kernel)},
         {name: "size", kind: "size", value: (r) => r.size,
             cell: (r) => r.size.replace(/([,;])/g, "$1\u200b")}, /* the line may break there */
-        {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
-        {name: "roofline", right: true, hint: ak.roofline_hint, value: (r) => r.efficiency,
-            cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
+        ak.figure("best", (r) => r.best_ms, ak.ms),
+        ak.figure("roofline", (r) => r.efficiency, (v) => ak.known(v) ? ak.percent(v) : "-",
+            {hint: ak.roofline_hint}),
         {name: "state", keep: true, value: state_of, cell: (r) =>
             ak.el("span", {class: is_running(r) ? "running" : null}, state_of(r))},
         {name: "trials", right: true, value: (r) => r.trials,
@@ -241,17 +241,16 @@ function device_table(running) {
     return ak.table([
         {name: "device", keep: true, value: (r) => r.name || r.run.device,
             cell: (r) => ak.el("span", {title: r.uuid}, r.name || r.run.device)},
-        {name: "trials", right: true, value: (r) => r.trials, cell: (r) => ak.count(r.trials)},
+        ak.figure("trials", (r) => r.trials, ak.count),
         {name: "failed", right: true, value: (r) => r.trials - r.ok,
             cell: (r) => r.trials > r.ok ? ak.count(r.trials - r.ok) : "-"},
-        {name: "a minute", right: true, value: rate, cell: (r) => ak.number(rate(r), 3)},
+        ak.figure("a minute", rate, (v) => ak.number(v, 3)),
         {name: "busy", right: true, hint: "share of the run's time that it checked and measured",
             value: (r) => r.busy_seconds,
             cell: (r) => ak.percent(Math.min(r.busy_seconds / age_s(r.run), 1), 0)},
         {name: "last result", right: true, value: (r) => r.ms,
             cell: (r) => r.status === "ok" ? ak.ms(r.ms) : r.status.replace(/_/g, " ")},
-        {name: "ended", right: true, value: (r) => r.ended,
-            cell: (r) => ak.el("span", {"data-since": r.ended}, ak.ago(r.ended))},
+        ak.figure("ended", (r) => r.ended, (v) => ak.el("span", {"data-since": v}, ak.ago(v))),
         {name: "run", keep: true, value: (r) => task_of(r.run), cell: (r) =>
             ak.el("a", {href: `/run/${encodeURIComponent(r.run.id)}`}, task_of(r.run))},
         {name: "configuration", below: true, value: (r) => r.config,
@@ -292,10 +291,9 @@ function worker_table(fleets) {
         {name: "state", keep: true, value: state, cell: (r) => ak.el("span",
             {class: state(r) === "at work" ? "running" : /lost|given up|silent/.test(state(r))
                 ? "bad" : null}, state(r))},
-        {name: "since", right: true, value: (r) => r.since,
-            cell: (r) => ak.el("span", {"data-since": r.since}, ak.ago(r.since))},
-        {name: "compile workers", right: true, value: share, cell: (r) => share(r) > 0
-            ? ak.count(share(r)) : "-", hint: "processes that compile on the worker's machine"},
+        ak.figure("since", (r) => r.since, (v) => ak.el("span", {"data-since": v}, ak.ago(v))),
+        ak.figure("compile workers", share, (v) => v > 0 ? ak.count(v) : "-",
+            {hint: "processes that compile on the worker's machine"}),
         {name: "run", keep: true, value: run_of, cell: (r) => ak.live.runs.has(r.fleet.run)
             ? ak.el("a", {href: `/run/${encodeURIComponent(r.fleet.run)}`}, run_of(r)) : run_of(r)},
         {name: "lost because", below: true, value: (r) => r.why || "-",
