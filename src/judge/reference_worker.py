@@ -23,7 +23,8 @@ import linecache
 import os
 import traceback
 
-requests, replies = os.fdopen(3), os.fdopen(4, "w")
+# Exceptions may hold characters that UTF-8 does not have, such as those for bytes of odd file names.
+requests, replies = os.fdopen(3), os.fdopen(4, "w", encoding="utf-8", errors="replace")
 nowhere = os.open(os.devnull, os.O_RDWR)
 for descriptor in (0, 1, 2):
     os.dup2(nowhere, descriptor)
@@ -116,6 +117,9 @@ def collect(result, arrays):
         missing = [name for name in outputs if name not in result]
         if missing:
             raise Wrong("%s: the result has no %s" % (file, missing[0]))
+        other = [name for name in result if name not in outputs]
+        if other:
+            raise Wrong("%s: the result has %r, which is no output; there are: %s" % (file, other[0], ", ".join(outputs)))
         return result
     if len(outputs) == 1:
         return {outputs[0]: result}
@@ -139,6 +143,9 @@ def run(request):
         if a["access"] == "in":
             continue
         result = found[a["name"]]
+        if isinstance(result, np.ma.MaskedArray):
+            raise Wrong("%s: %s is a masked array, and what is masked has no right result: return .filled(value), or .data "
+                        "to mean that" % (file, a["name"]))
         result = np.asarray(result.detach() if torch is not None and hasattr(result, "detach") else result)
         if result.dtype.kind not in "fiub":
             raise Wrong("%s: %s holds %s, not numbers" % (file, a["name"], result.dtype))
@@ -167,5 +174,5 @@ for line in requests:
         reply = {"ok": False, "error": str(error)}
     except BaseException as error:  # whatever a user's file raises, SystemExit too
         reply = {"ok": False, "error": told(error)}
-    replies.write(json.dumps(reply) + "\n")
+    replies.write(json.dumps(reply, ensure_ascii=False) + "\n")
     replies.flush()

@@ -24,7 +24,8 @@ import json
 import os
 import random
 
-requests, replies = os.fdopen(3), os.fdopen(4, "w")
+# Exceptions may hold characters that UTF-8 does not have, such as those for bytes of odd file names.
+requests, replies = os.fdopen(3), os.fdopen(4, "w", encoding="utf-8", errors="replace")
 nowhere = os.open(os.devnull, os.O_RDWR)
 os.dup2(nowhere, 1)
 os.dup2(nowhere, 2)
@@ -474,5 +475,5 @@ for line in requests:
     except Exception as e:  # any failure is reported to the other side
         text = " ".join(str(e).split())
         reply = {"ok": False, "error": "%s: %s" % (type(e).__name__, text[:200])}
-    replies.write(json.dumps(reply) + "\n")
+    replies.write(json.dumps(reply, ensure_ascii=False) + "\n")
     replies.flush()

@@ -154,4 +154,5 @@ for request in requests:
         reply = dict((open_function if task is None else place)(json.loads(request)), ok=True)
     except Exception as error:
         reply = {"ok": False, "error": said(error)}
-    replies.write(json.dumps(reply).encode() + b"\n")
+    # "replace": exceptions may hold characters that UTF-8 does not have.
+    replies.write(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") + b"\n")

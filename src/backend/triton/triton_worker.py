@@ -37,7 +37,8 @@ import signal
 import struct
 import time
 
-requests, replies = os.fdopen(3), os.fdopen(4, "w")
+# Exceptions may hold characters that UTF-8 does not have, such as those for bytes of odd file names.
+requests, replies = os.fdopen(3), os.fdopen(4, "w", encoding="utf-8", errors="replace")
 nowhere = os.open(os.devnull, os.O_RDWR)
 for descriptor in (0, 1, 2):  # a failing ptxas prints its whole input
     os.dup2(nowhere, descriptor)
@@ -700,8 +701,8 @@ def child(request, pipe, work):
     except BaseException as error:
         ours = newer(triton.__version__) if isinstance(error, (AttributeError, ImportError, TypeError)) else ""
         reply = {"status": "compile_error", "reason": reason(error) + ours, "log": str(error)[-4000:]}
-    with os.fdopen(pipe, "w") as out:
-        json.dump(reply, out)
+    with os.fdopen(pipe, "w", encoding="utf-8", errors="replace") as out:
+        json.dump(reply, out, ensure_ascii=False)
     os._exit(0)
 
 
@@ -778,5 +779,5 @@ for line in requests:
     except Exception as error:
         reply = {"ok": False, "error": "Triton %s: %s%s" % (getattr(triton, "__version__", "is not imported"), told(error),
                                                         newer(getattr(triton, "__version__", "0")))}
-    replies.write(json.dumps(reply) + "\n")
+    replies.write(json.dumps(reply, ensure_ascii=False) + "\n")
     replies.flush()
