@@ -66,4 +66,5 @@ def reply_to(line, answer, told, failures=Exception):
         reply = dict(answer(json.loads(line)), ok=True)
     except failures as error:
         reply = {"ok": False, "error": told(error)}
-    replies.write(json.dumps(reply).encode() + b"\n")
+    # Exceptions may hold characters that UTF-8 does not have, such as those for bytes of odd file names.
+    replies.write(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") + b"\n")

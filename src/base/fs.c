@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 
 const char *ak_fs_advice(int why)
 {
@@ -408,6 +409,10 @@ static const char *temp_root(void)
 ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
 {
     AK_DO(ak_fs_join(out, temp_root(), TEMP_PREFIX TEMP_RANDOM, err));
+    if (!ak_utf8_valid(out)) { /* workers get the paths of files there as JSON */
+        return ak_fail(err, AK_INVALID, "%s is not UTF-8: let TMPDIR name another folder",
+                       temp_root());
+    }
     if (mkdtemp(out) == NULL) {
         ak_error why = AK_ERROR_INIT;
         const ak_status status = io_fault("temporary folder cannot be created", out, &why);

@@ -22,7 +22,6 @@ static const char *const passed[] = {"PATH",         "HOME",
                                      "LD_",          "LC_",
                                      "XDG_",         "AUTOKERNEL_",
                                      "CUDA_",        "NVIDIA_",
-                                     "CUBLAS_",      "CUDNN_",
                                      "NVRTC_",       "OCL_ICD_",
                                      "OPENCL_",      "POCL_",
                                      "OMP_",         "GOMP_",
@@ -39,6 +38,12 @@ static const char *const passed[] = {"PATH",         "HOME",
                                      "MSAN_OPTIONS", "GLIBC_TUNABLES",
                                      "MALLOC_",      "SOURCE_DATE_EPOCH",
                                      "FAKE_CUDA" /* tests/fakes */};
+
+/* Settings, made for another program, that make the libraries slower which candidates are compared
+   with, or every launch. They are passed only if ak_proc_spec.passes has their whole name or "*".
+   The runner takes away those of libraries for the CPU (host_runner.c). */
+static const char *const slowing[] = {"NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING",
+                                      "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_COMPILE_DISABLE"};
 
 /* A variable whose name contains one of these is a secret. It is passed only if ak_proc_spec.passes
    has its whole name or "*". */
@@ -79,6 +84,11 @@ bool ak_proc_passes(const char *variable, const char *const *more)
     }
     for (size_t i = 0; i < AK_COUNT(secret); i++) {
         if (memmem(variable, length, secret[i], strlen(secret[i])) != NULL) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < AK_COUNT(slowing); i++) {
+        if (is_named(variable, length, slowing[i])) {
             return false;
         }
     }

@@ -58,12 +58,11 @@ static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_mcp mcp = {.args = args};
-    json_t *message;
+    const json_t *message;
     ak_catch_interrupts();
     ak_status status = prepare(&mcp, &err);
     while (status == AK_OK && (message = ak_mcp_link_take(mcp.link)) != NULL) {
         ak_mcp_link_send(mcp.link, ak_mcp_answer(&mcp, message));
-        json_decref(message);
     }
     ak_mcp_link_close(mcp.link);
     ak_archive_close(mcp.archive);

@@ -370,5 +370,9 @@ json_t *ak_mcp_answer(ak_mcp *mcp, const json_t *value)
     if (json_array_size(value) == 0) {
         return ak_rpc_error(NULL, AK_RPC_NO_REQUEST, "a batch must not be empty");
     }
+    if (json_array_size(value) > AK_MCP_WAITING_MAX) {
+        return ak_rpc_error(NULL, AK_RPC_BUSY,
+                            "a batch has at most 64 messages; send less at once");
+    }
     return answer_batch(mcp, value);
 }

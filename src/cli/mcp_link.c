@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "cli/task_args.h"
 
-#define QUEUE_MAX    64  /* messages that wait while a request is under way */
 #define POLL_MS      100 /* ms between two checks of the clock and of signals */
 #define CHUNK        65536
 #define REPLY_MAX    (64u << 20)
@@ -25,10 +24,11 @@ struct ak_mcp_link {
     /* `writing` guards `out`. `lock` guards all members below; `stop` is also read without it. */
     pthread_mutex_t lock, writing;
     pthread_cond_t ready;
-    json_t *queue[QUEUE_MAX];
+    json_t *queue[AK_MCP_WAITING_MAX];
     size_t queued;
     bool ended;
-    const json_t *under_way; /* id of the request under way; NULL: none */
+    json_t *taken;           /* the message that was taken last */
+    const json_t *under_way; /* id of the request under way, in `taken`; NULL: none */
     volatile int stop;
     int64_t deadline_ns;
     const json_t *tick_token;
@@ -112,7 +112,7 @@ static void cancel_request(ak_mcp_link *link, const json_t *id)
 static bool enqueue(ak_mcp_link *link, json_t *value)
 {
     (void)pthread_mutex_lock(&link->lock);
-    bool room = link->queued < QUEUE_MAX;
+    bool room = link->queued < AK_MCP_WAITING_MAX;
     if (room) {
         link->queue[link->queued++] = json_incref(value);
         (void)pthread_cond_signal(&link->ready);
@@ -207,22 +207,23 @@ void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id)
     (void)pthread_mutex_unlock(&link->lock);
 }
 
-json_t *ak_mcp_link_take(ak_mcp_link *link)
+const json_t *ak_mcp_link_take(ak_mcp_link *link)
 {
-    json_t *value = NULL;
     (void)pthread_mutex_lock(&link->lock);
     begin(link, NULL);
+    json_decref(link->taken); /* only now, because the reader looked into it until here */
+    link->taken = NULL;
     while (link->queued == 0 && !link->ended) {
         (void)pthread_cond_wait(&link->ready, &link->lock);
     }
     if (link->queued > 0 && ak_interrupted == 0) {
-        value = link->queue[0];
+        link->taken = link->queue[0];
         link->queued--;
         memmove(link->queue, link->queue + 1, link->queued * sizeof link->queue[0]);
-        begin(link, json_object_get(value, "id"));
+        begin(link, json_object_get(link->taken, "id"));
     }
     (void)pthread_mutex_unlock(&link->lock);
-    return value;
+    return link->taken;
 }
 
 ak_mcp_stop ak_mcp_link_stopped(const ak_mcp_link *link)
@@ -282,6 +283,7 @@ void ak_mcp_link_close(ak_mcp_link *link)
     }
     (void)pthread_join(link->reader, NULL);
     AK_END_EACH(json_decref, link->queue, link->queued);
+    json_decref(link->taken);
     (void)pthread_cond_destroy(&link->ready);
     (void)pthread_mutex_destroy(&link->writing);
     (void)pthread_mutex_destroy(&link->lock);

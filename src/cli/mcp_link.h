@@ -11,6 +11,10 @@
 
 #include "cli/mcp_rpc.h"
 
+/* Messages that may wait while a request is under way, and those that a batch may have: their
+   replies are kept until the last one is there. */
+#define AK_MCP_WAITING_MAX 64
+
 typedef struct ak_mcp_link ak_mcp_link;
 
 /* The reason why a request must end before its work is done. */
@@ -24,9 +28,10 @@ typedef enum ak_mcp_stop {
 ak_status ak_mcp_link_open(ak_mcp_link **out, ak_error *err);
 void ak_mcp_link_close(ak_mcp_link *link);
 
-/* Waits for the next message and returns it, for the caller to release; NULL at the end of the
-   input or after a signal. The request of the message is then under way. */
-json_t *ak_mcp_link_take(ak_mcp_link *link);
+/* Waits for the next message and returns it; NULL at the end of the input or after a signal. It
+   belongs to the link and lives until the next one is taken, because the reader's thread compares
+   cancellations with its id. The request of the message is then under way. */
+const json_t *ak_mcp_link_take(ak_mcp_link *link);
 /* Puts another request of a batch under way. `id` must live until the next request is under way. */
 void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id);
 /* Sends a message and takes ownership of it. NULL, the result of functions that found no memory for

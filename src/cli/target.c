@@ -7,17 +7,45 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-/* Returns true if writing to the path destroys nothing that a user could miss: with --force, and
-   for standard output, a pipe, or a file that does not exist or is empty. */
+#define HEAD_BYTES 2048 /* the title of a page is before that */
+
+static void read_head(char head[HEAD_BYTES + 1], const char *path)
+{
+    FILE *file = fopen(path, "rbe");
+    head[0] = 0;
+    if (file != NULL) {
+        head[fread(head, 1, HEAD_BYTES, file)] = 0;
+        (void)fclose(file);
+    }
+}
+
+/* Returns whether a file may be an archive: its trials cannot be made again by a slip. */
+static bool is_archive(const char *path)
+{
+    static const char begin[] = "SQLite format 3";
+    char head[HEAD_BYTES + 1];
+    read_head(head, path);
+    return strcmp(head, begin) == 0;
+}
+
+/* Returns true if writing to the path destroys nothing that a user could miss: with --force unless
+   it is an archive, and for standard output, a pipe, or a file that does not exist or is empty. */
 static bool is_free(const char *path, const ak_args *args)
 {
     struct stat info;
-    return strcmp(path, "-") == 0 || ak_args_has(args, AK_OPTION_FORCE) || stat(path, &info) != 0 ||
-           !S_ISREG(info.st_mode) || info.st_size == 0;
+    return strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
+           info.st_size == 0 || (ak_args_has(args, AK_OPTION_FORCE) && !is_archive(path));
 }
 
 static ak_status refuse(const char *path, const char *what, const char *option, ak_error *err)
 {
+    if (is_archive(path)) {
+        return ak_fail(
+            err, AK_INVALID,
+            "%.200s: this is an SQLite file, as archives are, and --force does not replace "
+            "these; choose another with --%s",
+            path, option);
+    }
     return ak_fail(err, AK_INVALID,
                    "%.200s: this file exists and %s; choose another with --%s, or replace it with "
                    "--force",
@@ -37,7 +65,6 @@ static bool has_content(const char *path, const ak_content *content)
 #define CSV_BEGIN     "timestamp,name,"
 #define CSV_BYTES_MAX (256u << 20)
 #define KERNEL_BYTES  128
-#define HEAD_BYTES    2048 /* the title of a page is before that */
 
 /* Writes the name of the kernel that a JSON document is an export of; "" if it is not an export. */
 static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
@@ -127,16 +154,6 @@ ak_status ak_target_of_task(const char *path, const char *text, const ak_args *a
         }
     }
     return AK_OK;
-}
-
-static void read_head(char head[HEAD_BYTES + 1], const char *path)
-{
-    FILE *file = fopen(path, "rbe");
-    head[0] = 0;
-    if (file != NULL) {
-        head[fread(head, 1, HEAD_BYTES, file)] = 0;
-        (void)fclose(file);
-    }
 }
 
 /* Returns whether a file begins as the C source does that is to replace it, up to the colon behind

@@ -139,24 +139,19 @@ static bool number_of(double *out, const json_t *value)
 
 /* Returns whether a part of a key, as Python prints it, can be the value. A part of another kind
    than the value, such as "np.int64(3)", cannot be compared and fits. */
-static bool part_fits(const char *part, const json_t *value)
+static bool part_fits(const char *part, size_t length, const json_t *value)
 {
     double number, its = 0;
     if (number_of(&number, value)) {
-        bool word = strcmp(part, "True") == 0 || strcmp(part, "False") == 0;
-        its = word ? (double)(part[0] == 'T') : 0;
-        return !(word || ak_text_real(&its, part)) || number == its;
+        char text[128]; /* longer than any number that Python prints */
+        (void)snprintf(text, sizeof text, "%.*s", (int)length, part);
+        bool word = strcmp(text, "True") == 0 || strcmp(text, "False") == 0;
+        its = word ? (double)(text[0] == 'T') : 0;
+        return !(word || ak_text_real(&its, text)) || number == its;
     }
-    return !json_is_string(value) || strchr(part, '\'') != NULL ||
-           strcmp(part, json_string_value(value)) == 0;
-}
-
-/* Copies the next part of a key and moves *key behind it. */
-static void next_part(char *out, size_t bytes, const char **key)
-{
-    size_t length = strcspn(*key, ",");
-    (void)snprintf(out, bytes, "%.*s", (int)length, *key);
-    *key += length + ((*key)[length] == ',' ? 1 : 0);
+    return !json_is_string(value) || memchr(part, '\'', length) != NULL ||
+           (json_string_length(value) == length &&
+            memcmp(part, json_string_value(value), length) == 0);
 }
 
 ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json_t *entry,
@@ -173,16 +168,17 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
         return AK_OK; /* a value may have a comma of its own */
     }
     json_array_foreach(order, i, name) {
-        char part[128], *text = NULL;
-        const char *word = json_string_value(name);
+        char *text = NULL;
+        const char *word = json_string_value(name), *part = key;
         const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
-        next_part(part, sizeof part, &key);
-        if (value == NULL || part_fits(part, value)) {
+        const size_t length = strcspn(part, ",");
+        key += length + (part[length] == ',' ? 1 : 0);
+        if (value == NULL || part_fits(part, length, value)) {
             continue; /* the reader reports a missing value */
         }
         AK_DO(ak_json_text(&text, value, err));
-        (void)ak_fail(err, AK_INVALID, "%s: \"%.60s\" is %.60s, but the key says %.60s", where,
-                      word, text, part);
+        (void)ak_fail(err, AK_INVALID, "%s: \"%.60s\" is %.60s, but the key says %.*s", where, word,
+                      text, (int)(length < 60 ? length : 60), part);
         ak_free(text);
         return AK_INVALID;
     }

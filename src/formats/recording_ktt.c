@@ -4,6 +4,8 @@
  * "Configuration": [{"Name", "Value"}]}]}. The duration is the objective; duration plus overhead is
  * the cost.
  */
+#include <string.h>
+
 #include "formats/draft.h"
 
 static const char *const spent[] = {"TotalDuration", "TotalOverhead", NULL};
@@ -57,6 +59,9 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
         if (name == NULL || value == NULL) {
             return ak_fail(err, AK_INVALID,
                            "%s: \"Configuration\" must hold objects with Name and Value", where);
+        } else if (json_object_get(config, name) != NULL) {
+            return ak_fail(err, AK_INVALID, "%s: \"Configuration\" has \"%.60s\" twice", where,
+                           name);
         } else if (!ak_json_set(config, name, json_incref(value))) {
             return ak_fail_memory(err);
         }
@@ -65,10 +70,18 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
     return AK_OK;
 }
 
-static ak_status take_result(ak_record *record, const json_t *result, double ms, const char *where,
-                             ak_error *err)
+static ak_status take_result(ak_record *record, const ak_draft *draft, const json_t *result,
+                             double ms, const char *where, ak_error *err)
 {
+    const char *kernel = ak_json_text_or_null(result, "KernelName");
+    const char *first = draft->recording->kernel;
     double duration = 0;
+    if (kernel != NULL && first != NULL && strcmp(kernel, first) != 0) {
+        return ak_fail(err, AK_INVALID,
+                       "%s is of the kernel \"%.60s\", and the first one of \"%.60s\": a recording "
+                       "holds results of one kernel; give those of each in a file of its own",
+                       where, kernel, first);
+    }
     AK_DO(ak_draft_status(&record->status, result, "Status", words, where, err));
     AK_DO(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
     record->value = duration * ms;
@@ -87,7 +100,7 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         json_auto_t *config = NULL;
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
-        AK_DO(json_is_object(result) ? take_result(&record, result, ms, where, err)
+        AK_DO(json_is_object(result) ? take_result(&record, draft, result, ms, where, err)
                                      : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(take_config(&config, result, where, err));
         AK_DO(ak_draft_add(draft, config, &record, where, err));

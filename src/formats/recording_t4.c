@@ -69,8 +69,10 @@ ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms,
     json_t *one;
     json_array_foreach(runtimes, i, one) {
         const double runtime = json_number_value(one) * unit_ms;
-        least = i == 0 || runtime < least ? runtime : least;
-        most = runtime > most ? runtime : most;
+        if (runtime > 0) { /* others are no times: with them as the least, any time would pass */
+            least = most <= 0 || runtime < least ? runtime : least;
+            most = runtime > most ? runtime : most;
+        }
     }
     if (ms <= 0 || most <= 0 || (ms * TIME_FACTOR >= least && ms <= most * TIME_FACTOR)) {
         return AK_OK;

@@ -75,6 +75,9 @@ def collect(result, arrays):
         missing = [name for name in outputs if name not in result]
         if missing:
             raise Wrong("%s: the result has no %s" % (file, missing[0]))
+        other = [name for name in result if name not in outputs]
+        if other:
+            raise Wrong("%s: the result has %r, which is no output; there are: %s" % (file, other[0], ", ".join(outputs)))
         return result
     if len(outputs) == 1:
         return {outputs[0]: result}
@@ -98,6 +101,9 @@ def run(request):
         if a["access"] == "in":
             continue
         result = found[a["name"]]
+        if isinstance(result, np.ma.MaskedArray):
+            raise Wrong("%s: %s is a masked array, and what is masked has no right result: return .filled(value), or .data "
+                        "to mean that" % (file, a["name"]))
         result = np.asarray(result.detach() if torch is not None and hasattr(result, "detach") else result)
         if result.dtype.kind not in "fiub":
             raise Wrong("%s: %s holds %s, not numbers" % (file, a["name"], result.dtype))

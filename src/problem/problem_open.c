@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/asset.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "problem/identity.h"
 #include "problem/python_kernel.h"
 
@@ -273,6 +274,10 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
     if (strlen(name) >= AK_PATH_MAX) {
         return ak_fail(err, AK_LIMIT, "the name of the kernel is longer than %d bytes",
                        AK_PATH_MAX);
+    }
+    if (!ak_utf8_valid(name)) { /* workers get it as JSON */
+        return ak_fail(err, AK_INVALID, "%s: the path of a kernel must be UTF-8; rename the folder",
+                       name);
     }
     ak_problem *problem;
     AK_DO(AK_NEW(problem, 1, err));

@@ -9,7 +9,8 @@
  *   manifest.c     writes bundle.json
  *   ship.c         the public functions; puts the files of a bundle in order and writes it
  *   format_c.c     writes a bundle as C source
- *   verify.c       describes and verifies a finished bundle
+ *   read.c         opens a finished bundle and reads its bundle.json
+ *   verify.c       verifies a finished bundle
  */
 #ifndef AK_SHIP_BUNDLE_H
 #define AK_SHIP_BUNDLE_H
@@ -97,6 +98,13 @@ ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err);
 json_t *ak_bundle_tolerances(const ak_task *task);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);
+
+struct akr_bundle;
+/* Opens a bundle with the runtime's flags (ak_runtime.h). */
+ak_status ak_bundle_open(struct akr_bundle **out, const char *path, int flags, ak_error *err);
+/* Parses bundle.json and refuses numbers that no measurement gives. */
+ak_status ak_bundle_file(json_t **out, const struct akr_bundle *bundle, const char *path,
+                         ak_error *err);
 
 /* Gives all files of a bundle in the order in which they are written. *name is a C identifier, to
    be freed with ak_free. */

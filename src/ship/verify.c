@@ -1,5 +1,5 @@
 /*
- * verify.c: describes and verifies finished bundles. The runtime reads them. Verifying judges the
+ * verify.c: verifies finished bundles. The runtime reads them. Verifying judges the
  * code of a bundle as that of a trial, in a confined process, against the reference among the
  * bundle's own sources: the sources are unpacked and opened as a kernel, and the pool loads the
  * bundle's code instead of compiling the sources.
@@ -29,37 +29,6 @@
 #define CLOCKS_BYTES 80
 /* Clocks are reported if times differ by more than this share. */
 #define DIFFERENT 0.01
-
-static ak_status open_bundle(akr_bundle **out, const char *path, int flags, ak_error *err)
-{
-    static const ak_status statuses[] = {
-        [AKR_OK] = AK_OK,           [AKR_NOT_FOUND] = AK_NOT_FOUND, [AKR_FOREIGN] = AK_INVALID,
-        [AKR_DAMAGED] = AK_CORRUPT, [AKR_DEVICE] = AK_UNAVAILABLE,  [AKR_NO_MEMORY] = AK_NO_MEMORY,
-        [AKR_SYSTEM] = AK_IO};
-    akr_error why;
-    akr_status status = akr_open(out, path, flags, &why);
-    bool known = (size_t)status < AK_COUNT(statuses);
-    if (status == AKR_NOT_FOUND) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' "
-                       "writes",
-                       why.text);
-    }
-    return status == AKR_OK
-               ? AK_OK
-               : ak_fail(err, known && statuses[status] != AK_OK ? statuses[status] : AK_INTERNAL,
-                         "%s", why.text);
-}
-
-ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err)
-{
-    akr_bundle *bundle = NULL;
-    AK_DO(open_bundle(&bundle, path, AKR_LOOK, err));
-    char *text = ak_strdup(akr_describe(bundle)->json);
-    akr_close(bundle);
-    *out_json = text;
-    return ak_made(text, err);
-}
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
@@ -549,9 +518,8 @@ ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
     ak_status status = AK_OK;
     v.max_slowdown = options->max_slowdown > 0 ? options->max_slowdown : SLOWDOWN_DEFAULT;
     AK_TRY(ak_made(v.rows, err));
-    AK_TRY(open_bundle(&bundle, path, AKR_FIT, err));
-    const char *json = akr_describe(bundle)->json;
-    AK_TRY(ak_json_parse(&v.file, json, strlen(json), path, err));
+    AK_TRY(ak_bundle_open(&bundle, path, AKR_FIT, err));
+    AK_TRY(ak_bundle_file(&v.file, bundle, path, err));
     AK_TRY(unpack(&v, path, err));
     const json_t *sizes = json_object_get(v.file, "measured");
     ak_pressure_take(&v.begun);

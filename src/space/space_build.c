@@ -53,7 +53,7 @@ static void append_fault(ak_buf *out, const ak_space *space, size_t condition, s
             const ak_atom *atom = &space->atoms.items[i];
             ak_error why = AK_ERROR_INIT;
             fault = atom->condition == condition &&
-                    ak_atom_evaluate(&work, atom, &space->symbols, &binding, &why) == AK_INVALID;
+                    ak_atom_evaluate(&work, atom, &space->symbols, &binding, &why) != AK_OK;
             if (fault && faults++ == 0) {
                 first = why;
                 /* the place and the text of the expression, which the message has already */

@@ -69,6 +69,13 @@ other 'arguments.pop()'
 other 'bundle["sizes"][0]["description"] = "bytes"'
 other 'bundle["description"] = "Z = X"'
 other 'bundle["measured"][0]["tolerances"][2]["relative"] = 1.0'
+echo "-- bundles whose evidence nothing can have measured"
+other 'bundle["measured"][0].update(ms=-1, ci_ms=None)'
+autokernel bundle show other
+other 'bundle["measured"][0].update(ms=0, ci_ms=None)'
+other 'bundle["measured"][0].update(ms=1, ci_ms=[3, 2])'
+other 'bundle["measured"][0]["search"] = {"ms": "fast"}'
+other 'bundle["measured"][0]["samples"] = -1'
 echo "-- the default that is the reference is that of the run, which --fix held to a part of the space"
 autokernel new kernel held >/dev/null
 sed -i 's/ + w->y\[/ + UNROLL * w->y[/' held/host.c

@@ -177,6 +177,8 @@ for revision in "2024-11-05", "2025-03-26":
     print(c.tool("measure"))
     c.line("[]")
     print(c.reply()["error"]["message"])
+    c.line(json.dumps([{"jsonrpc": "2.0", "id": 1, "method": "ping"}] * 65))
+    print(c.reply()["error"]["message"])
     c.line('[{"jsonrpc": "2.0", "id": 7, "method": "ping"}, {"jsonrpc": "2.0", "method": "x"}, 3]')
     print(c.reply())
     c.close()

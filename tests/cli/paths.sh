@@ -30,3 +30,9 @@ else
     chmod 000 closed.json
     autokernel simulate closed.json 2>&1 | sed 's/.*closed.json/closed.json/'
 fi
+echo "--- paths that are not UTF-8"
+other=$(printf 'caf\351')
+autokernel new kernel k >/dev/null
+mkdir "$other"
+cp -r k "$other/k"
+{ try check "$other/k"; TMPDIR=$PWD/$other try check k; } 2>&1 | LC_ALL=C tr '\351' '?' | sed "s|$PWD|HERE|"

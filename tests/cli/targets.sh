@@ -91,3 +91,11 @@ autokernel export ./double --format dispatch --force | head -n 1
 autokernel export ./double --size 100 | head -n 1
 autokernel export ./double --size 200; echo "exit $?"
 autokernel export ./double --size 200 --output 200.json | head -n 1
+echo "-- an archive holds what cannot be made again"
+cp "$AUTOKERNEL_ARCHIVE" mine.db
+for format in best csv bundle c; do
+    ship --format $format --output mine.db --force
+done
+autokernel report --output mine.db --force; echo "exit $?"
+autokernel tune ./double --size 100 --evals 1 --events mine.db --force; echo "exit $?"
+cmp "$AUTOKERNEL_ARCHIVE" mine.db

@@ -36,6 +36,9 @@ def short(X): return X[:-1]
 def odd(X, W): return X
 def silent(X): pass
 def words(X): return ["x"] * len(X)
+def masked(X, Y): return np.ma.array(2 * X + Y, mask=[True] * len(X))
+def other(X, Y): return {"Z": 2 * X + Y, "W": X}
+def surrogate(X): raise ValueError("a\udcff")
 def reads(X): return np.array([float(len(open("/etc/passwd").read()))] * len(X))
 def calls(X):
     import socket
@@ -59,6 +62,9 @@ expect "reference.py: Z has the shape (63,); it should be (64,)" ":short"
 expect "the parameter W of odd is neither an argument nor a size nor an option" ":odd"
 expect "the function returns nothing and has no parameter Z to write to" ":silent"
 expect "Z holds <U1, not numbers" ":words"
+expect "reference.py: Z is a masked array" ":masked"
+expect "reference.py: the result has 'W', which is no output; there are: Z" ":other"
+expect "mine: reference.py:16: ValueError: a?" ":surrogate"
 expect "Permission denied: '/etc/passwd'" ":reads"
 expect "Operation not permitted" ":calls"
 expect "Operation not permitted" ":forks"

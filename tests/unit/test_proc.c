@@ -186,6 +186,39 @@ static void too_few_descriptors_are_said(void **state)
     assert_non_null(strstr(err.text, "ulimit -n"));
 }
 
+/* Returns what a child sees of our variables, to be cleared with ak_proc_result_clear. */
+static ak_proc_result seen_by_child(const char *const *passes)
+{
+    static const char *const argv[] = {"env", NULL};
+    const ak_proc_spec spec = {.argv = argv, .passes = passes};
+    ak_proc_result result;
+    assert_int_equal(ak_proc_run(&result, &spec, NULL), AK_OK);
+    return result;
+}
+
+static void settings_that_slow_libraries_stay_here(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"NVIDIA_TF32_OVERRIDE",    "CUDA_LAUNCH_BLOCKING",
+                                        "CUBLAS_WORKSPACE_CONFIG", "CUDNN_LOGLEVEL_DBG",
+                                        "CUBLASLT_LOG_LEVEL",      "TORCH_COMPILE_DISABLE"};
+    static const char *const all[] = {"*", NULL};
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
+        assert_int_equal(setenv(names[i], "1", 1), 0);
+    }
+    assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "3", 1), 0);
+    ak_proc_result usual = seen_by_child(NULL), whole = seen_by_child(all);
+    assert_non_null(strstr(usual.output, "CUDA_VISIBLE_DEVICES=3\n"));
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
+        assert_null(strstr(usual.output, names[i]));
+        assert_non_null(strstr(whole.output, names[i]));
+        assert_int_equal(unsetenv(names[i]), 0);
+    }
+    assert_int_equal(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+    ak_proc_result_clear(&usual);
+    ak_proc_result_clear(&whole);
+}
+
 static void unset_variables_are_gone(void **state)
 {
     (void)state;
@@ -206,6 +239,7 @@ static void unset_variables_are_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_that_slow_libraries_stay_here),
         cmocka_unit_test(unset_variables_are_gone),
         cmocka_unit_test(ends_are_known_where_sigchld_is_ignored),
         cmocka_unit_test(ends_are_known_where_others_wait),

@@ -134,15 +134,44 @@ static void test_maximised(void **state)
 static void test_times_agree(void **state)
 {
     fixture *f = fixture_of(state);
+    /* What is no time among the samples excuses nothing. */
+    static const char *const others[] = {"", ", 0", ", -1", ", null", ", \"x\""};
     char text[1024];
     ak_recording *recording = NULL;
+    for (size_t i = 0; i < AK_COUNT(others); i++) {
+        (void)snprintf(text, sizeof text,
+                       "%s \"cache\": {\"4,True\": {\"n\": 4, \"on\": true, \"time\": 0.001, "
+                       "\"times\": [2, 3%s]}}}",
+                       cache_head, others[i]);
+        assert_ok(ak_fs_write(f->file, text, strlen(text), err));
+        assert_refused(ak_recording_open(&recording, f->file, err), AK_INVALID,
+                       "\"time\" is 0.001 ms, and the runtimes are 2 to 3 ms");
+    }
+}
+
+/* Writes a file with one configuration, whose parameter "flags" is a long text, and whose key has
+   this text with another last character. */
+static void write_long_text(fixture *f, char last)
+{
+    char text[2048], flags[200];
+    memset(flags, 'f', sizeof flags);
+    flags[sizeof flags - 1] = 0;
     (void)snprintf(text, sizeof text,
-                   "%s \"cache\": {\"4,True\": {\"n\": 4, \"on\": true, \"time\": 0.001, "
-                   "\"times\": [2, 3]}}}",
-                   cache_head);
+                   "{\"tune_params_keys\": [\"flags\"], \"tune_params\": {\"flags\": [\"%s1\"]}, "
+                   "\"cache\": {\"%s%c\": {\"flags\": \"%s1\", \"time\": 1}}}",
+                   flags, flags, last, flags);
     assert_ok(ak_fs_write(f->file, text, strlen(text), err));
-    assert_refused(ak_recording_open(&recording, f->file, err), AK_INVALID,
-                   "\"time\" is 0.001 ms, and the runtimes are 2 to 3 ms");
+}
+
+static void test_long_texts(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_recording *recording = NULL;
+    write_long_text(f, '1');
+    assert_ok(ak_recording_open(&recording, f->file, err));
+    ak_recording_close(recording);
+    write_long_text(f, '2');
+    assert_refused(ak_recording_open(&recording, f->file, err), AK_INVALID, "but the key says");
 }
 
 static void test_failures(void **state)
@@ -283,6 +312,28 @@ static void test_ktt(void **state)
     assert_int_equal(at_config(recording, "MWG=8").status, AK_TRIAL_WRONG_RESULT);
     near(at_config(recording, "MWG=8").seconds, 1);
     ak_recording_close(recording);
+}
+
+static void test_ktt_refusals(void **state)
+{
+    static const char one[] = "{\"Results\": [{\"KernelName\": \"gemm\", \"Status\": \"Ok\", "
+                              "\"TotalDuration\": 1, \"Configuration\": [{\"Name\": \"A\", "
+                              "\"Value\": 1}";
+    static const struct {
+        const char *rest, *why;
+    } files[] = {
+        {", {\"Name\": \"A\", \"Value\": 2}]}]}", "result 1: \"Configuration\" has \"A\" twice"},
+        {"]}, {\"KernelName\": \"fft\", \"Status\": \"Ok\", \"TotalDuration\": 0.1, "
+         "\"Configuration\": [{\"Name\": \"A\", \"Value\": 2}]}]}",
+         "result 2 is of the kernel \"fft\", and the first one of \"gemm\""}};
+    fixture *f = fixture_of(state);
+    ak_recording *recording = NULL;
+    for (size_t i = 0; i < AK_COUNT(files); i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text, "%s%s", one, files[i].rest);
+        assert_ok(ak_fs_write(f->file, text, strlen(text), err));
+        assert_refused(ak_recording_open(&recording, f->file, err), AK_INVALID, files[i].why);
+    }
 }
 
 /* ---- archives -------------------------------------------------------------------------------- */
@@ -490,10 +541,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_t1, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_maximised, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_times_agree, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_long_texts, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_failures, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_t4, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_t4_units, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_ktt, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_ktt_refusals, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_archive, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_unpack, fixture_open, fixture_close),

@@ -877,6 +877,8 @@ static void test_faults(void **state)
          "evaluated: division by zero"},
         {"{\"Name\":\"MR\",\"Values\":[1,2]}", "\"MR % (MR - 2) == 1\"",
          "; for 50 % it cannot be evaluated: division by zero"},
+        {"{\"Name\":\"MR\",\"Values\":[1,2]}", "\"MR in range(10**15)\"",
+         "; for 100 % it cannot be evaluated: a list has more than 65536 items"},
         {"{\"Name\":\"MR\",\"Values\":[1,2,3]}", "\"MR < 3\",\"MR > 2\"", "excludes 66.7 %"},
     };
     ak_scope *constants = ak_scope_new(NULL);

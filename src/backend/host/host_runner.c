@@ -147,6 +147,26 @@ static inline uint64_t take_flags(void)
 #endif
 }
 
+/* Returns whether this thread computes in another mode than the usual one. */
+static bool is_mode_changed(void)
+{
+#if defined(__x86_64__)
+    uint16_t control;
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    return (__builtin_ia32_stmxcsr() & ~MXCSR_FLAGS) != MXCSR_USUAL || (control & 0xf3f) != 0x33f;
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return fpcr != 0;
+#else
+    return false;
+#endif
+}
+
+/* Whether a call has left another mode, or flags, in a thread of the pool. In a program such a
+   thread goes on with other work. */
+static atomic_bool thread_left;
+
 /* Says which part of the processor's state a kernel has changed although the calling convention
    requires it to be restored; NULL if there is none. With a changed state the runner, or a program
    that calls the kernel, would compute other results, and the x87 registers could keep a result
@@ -159,11 +179,6 @@ static const char *left_behind(void)
         uint32_t rest[4];
     } x87;
     __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(x87));
-    if ((__builtin_ia32_stmxcsr() & ~MXCSR_FLAGS) != MXCSR_USUAL ||
-        (x87.control & 0xf3f) != 0x33f) {
-        return "it leaves another rounding mode, denormals flushed to zero or exceptions "
-               "unmasked: a kernel restores the floating-point mode before it returns";
-    }
     if (flags_left != 0) {
         return "it leaves flags of the processor set (direction, alignment check): a kernel "
                "restores them before it returns";
@@ -171,15 +186,15 @@ static const char *left_behind(void)
     if (x87.tags != 0xffff) {
         return "it leaves values in x87 or MMX registers: a kernel that uses these ends with emms";
     }
-#elif defined(__aarch64__)
-    uint64_t fpcr;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
-    if (fpcr != 0) {
-        return "it leaves another rounding mode or denormals flushed to zero: a kernel restores "
-               "the floating-point mode before it returns";
-    }
 #endif
-    return NULL;
+    if (is_mode_changed()) {
+        return "it leaves another rounding mode, denormals flushed to zero or exceptions "
+               "unmasked: a kernel restores the floating-point mode before it returns";
+    }
+    return atomic_load(&thread_left)
+               ? "it leaves another rounding mode, denormals flushed to zero or flags of the "
+                 "processor set in another thread: each thread restores them at its end"
+               : NULL;
 }
 
 /* ---- load ---------------------------------------------------------------------------------- */
@@ -459,13 +474,22 @@ static void forget_in_thread(void)
     ak_openmp_forget();
 }
 
+/* Looks at what an earlier call has left in a thread of the pool before it is cleared. */
+static void forget_in_worker(void)
+{
+    if (take_flags() != 0 || is_mode_changed()) {
+        atomic_store(&thread_left, true);
+    }
+    forget_in_thread();
+}
+
 /* Clears what earlier calls may have left in the processor, in the functions of host_openmp.c, and
    in signgam, the sign of lgamma. As there may be two copies of signgam, lgamma sets it. */
 static void forget_calls(runner *r)
 {
     static const volatile double one = 1;
     (void)lgamma(one);
-    ak_host_pool_begin_call(r->pool, forget_in_thread);
+    ak_host_pool_begin_call(r->pool, forget_in_worker);
     ak_openmp_forget_team();
     forget_in_thread();
 }

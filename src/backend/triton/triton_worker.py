@@ -673,8 +673,8 @@ def child(request, pipe, work):
     except BaseException as error:
         ours = newer(triton.__version__) if isinstance(error, (AttributeError, ImportError, TypeError)) else ""
         reply = {"status": "compile_error", "reason": reason(error) + ours, "log": str(error)[-4000:]}
-    with os.fdopen(pipe, "w") as out:
-        json.dump(reply, out)
+    with os.fdopen(pipe, "w", encoding="utf-8", errors="replace") as out:
+        json.dump(reply, out, ensure_ascii=False)
     os._exit(0)
 
 

@@ -369,6 +369,24 @@ static void half(void *context, int thread, int n)
 }
 #endif
 
+#if ATTACK == 154 || ATTACK == 155
+/* Computes a share, and leaves the second thread with another arithmetic or direction of copies. */
+static void change_thread(void *context, int thread, int n)
+{
+    const job *j = context;
+    for (int64_t i = j->n * thread / n; i < j->n * (thread + 1) / n; i++) {
+        j->y[i] = one(j, i);
+    }
+    if (thread == 1) {
+#if ATTACK == 154
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#else
+        __asm__ volatile("std" ::: "memory", "cc");
+#endif
+    }
+}
+#endif
+
 #if ATTACK == 120
 /* The linker drops the symbol, because its section is merged, and keeps the relocation. */
 __asm__(
@@ -1017,6 +1035,8 @@ static void run(const ak_host_call *call, const job *j)
     __asm__ volatile("movl %0, %%" SELECTOR : : "r"(3));
 #elif ATTACK == 144 /* computes with two threads only, and says that it has one */
     call->parallel(call->pool, 2, half, (void *)j);
+#elif ATTACK == 154 || ATTACK == 155
+    call->parallel(call->pool, 2, change_thread, (void *)j);
 #elif ATTACK == 150 /* a mark behind the options in the arrays of the call */
     int *choice = (int *)(uintptr_t)call->choice;
     found_a_mark(j, choice[3] == 42);
