@@ -43,8 +43,9 @@ def expression(_, p):
     model = "(%s + (%s if SPLIT > 1 else 0) + %s*%s + (((%s)**%.4g)**%s + (%s*%s)**%s)**(1/%s))" % (
         g("t0"), g("sp"), tail, one, several, 1 / p["q2"], how, turns, one, how, how)
     # what was not fitted: kernel-log.md has the measurements
-    return ("%s*(1 + (%s if LOAD_HINT == 0 else 0) + 0.1*(16 - VEC_BYTES)/8 + "
-            "(0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0))") % (model, g("hint"))
+    promise = "(0.002/BLOCKS_PER_SM if BLOCKS_PER_SM*%s*(40 + 4*KEEP) <= registers_sm else 0.1)" % threads # as in fit_rows.py
+    return ("%s*(1 + %s + (%s if LOAD_HINT == 0 else 0) + 0.1*(16 - VEC_BYTES)/8 + "
+            "(0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0))") % (model, promise, g("hint"))
 
 def config_of(job, v):
     r, k = fit_rows.rows_and_vectors(job, v)

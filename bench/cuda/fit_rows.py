@@ -98,11 +98,13 @@ def expression(kernel, p):
     tail = "((0 if %s <= %s else %s if PREFETCH == 1 else %s)*%s)" % (blocks, places, g("tp"), g("td"), one)
     how = "(1 if %s <= %s else %s if PREFETCH == 1 else %s)" % (blocks, places, g("q"), g("qn")) # how little the two overlap
     model = "(%s%s + %s + (((%s)**%.4g)**%s + (%s*%s)**%s)**(1/%s))" % (g("t0"), stay, tail, several, 1 / p["q2"], how, turns, one, how, how)
+    # of equal configurations that which promises more blocks, but not so many that it might spill
+    promise = "(0.002/BLOCKS_PER_SM if BLOCKS_PER_SM*max(128, %s)*%s <= registers_sm*max(1, 128//%s) else 0.1)" % (threads, registers(kernel), threads)
     # what was not fitted: see kernel-log.md for the measurements
     again = "0.8*max(0, 1 - KEEP*THREADS_PER_ROW*CLUSTER*VEC_BYTES/%s)*(1 - REST)" % row
     slower = "0.02*(1 - %s)" % {"softmax": "ONLINE", "layernorm": "MOMENTS", "rmsnorm": "1"}[kernel]
-    return ("%s*(1 + %s + %s + 0.03*min(1, STAGES) + 0.02*max(0, WAVES - 1) + 0.1*(16 - VEC_BYTES)/8 + 0.02*log2(BATCH) + 0.004*LOAD_HINT + "
-            "0.008*STORE_HINT + (0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0))") % (model, again, slower)
+    return ("%s*(1 + %s + %s + %s + 0.03*min(1, STAGES) + 0.02*max(0, WAVES - 1) + 0.1*(16 - VEC_BYTES)/8 + 0.02*log2(BATCH) + 0.004*LOAD_HINT + "
+            "0.008*STORE_HINT + (0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0))") % (model, again, slower, promise)
 
 def read_files(paths, kernels=tuple(KERNELS), config_of=None):
     """Returns {(kernel, dtype, rows, columns): {configuration: microseconds}}. config_of(job, fields of a line of
