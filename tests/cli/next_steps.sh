@@ -67,4 +67,4 @@ for weight in none scale; do
 done
 follow best rmsnorm --set weight=none --archive r.db
 autokernel export rmsnorm --size rows=4,cols=64 --archive r.db
-autokernel export rmsnorm --format t4 --archive r.db
+autokernel export rmsnorm --format t4 --archive r.db || echo "exit $?"
