@@ -32,7 +32,13 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
         AK_DO(add(out, problem, problem->reference.name, err));
     }
     for (size_t i = 0; i < problem->file_count; i++) {
-        AK_DO(problem->files[i].module ? add(out, problem, problem->files[i].name, err) : AK_OK);
+        const ak_kernel_file *file = &problem->files[i];
+        AK_DO(file->module || file->beside ? add(out, problem, file->name, err) : AK_OK);
+    }
+    for (size_t i = 0; i < problem->own_count; i++) { /* a library is on the machine */
+        const ak_own_baseline *own = &problem->own[i];
+        const char *file = own->source != NULL ? own->source : own->python;
+        AK_DO(file != NULL ? add(out, problem, file, err) : AK_OK);
     }
     if (problem->device_reference != NULL) {
         AK_DO(add(out, problem, "reference.cu", err));

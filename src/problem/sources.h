@@ -1,8 +1,8 @@
 /*
- * sources.h: collects the files of one implementation of a kernel: problem.json, the references
- * with the Python modules that they import, the space file, and the source with the files that it
- * includes. They keep their places relative to each other ("softmax/host.json", "matmul/vector.h"),
- * so that the folder can be opened again as a kernel wherever it is put.
+ * sources.h: collects the files of one implementation of a kernel: problem.json, the references and
+ * baselines with the Python modules that they import, the space file, and the source with the files
+ * that it includes. They keep their places relative to each other ("softmax/host.json",
+ * "matmul/vector.h"), so that the folder can be opened again as a kernel wherever it is put.
  */
 #ifndef AK_PROBLEM_SOURCES_H
 #define AK_PROBLEM_SOURCES_H
