@@ -480,6 +480,10 @@ def _words(text: str, folder: str) -> str:
                   r"it writes \1, which is const or has no answer", text)
 
 
+#: what a reason says of a result that differs, and not of a write outside of an array
+_DIFFERS = ", expected "
+
+
 def _agreed(run: Callable[[Mapping[str, Any]], tuple[Result, list[dict[str, Any]]]],
             values_of: Callable[[str], dict[str, Any]]) -> tuple[Result, list[dict[str, Any]]]:
     """Runs a search whose results are compared with those of one configuration. If most do not
@@ -487,7 +491,7 @@ def _agreed(run: Callable[[Mapping[str, Any]], tuple[Result, list[dict[str, Any]
     kept, most, refused, first = None, -1, None, {}
     for _ in range(REFERENCES_MAX):
         result, trials = run(first)
-        wrong = [t["config"] for t in trials if t["status"] == "wrong_result"]
+        wrong = [t["config"] for t in trials if t["status"] == "wrong_result" and _DIFFERS in t["reason"]]
         right = sum(t["status"] == "ok" for t in trials)
         refused = set(wrong) if refused is None else refused & set(wrong)
         if right > most:
@@ -496,7 +500,7 @@ def _agreed(run: Callable[[Mapping[str, Any]], tuple[Result, list[dict[str, Any]
             break
         first = {n: v.item() if isinstance(v, np.generic) else v
                  for n, v in values_of(next(c for c in wrong if c in refused)).items()}
-    if apart > 0:
+    if apart > 0 and most > 0:  # where none is right, the run says why
         warn(f"ak.tune_kernel: without answer, {counted(most, 'configuration')} "
              f"agree{'s' if most == 1 else ''} and {apart} do{'es' if apart == 1 else ''} not agree "
              "with them: which are right is not known; give answer, or atol if they may differ by "

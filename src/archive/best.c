@@ -83,10 +83,8 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
             } else if (first[i] == NULL) {
                 status = ak_trial_set_text(&first[i], text, err);
             } else if (strcmp(first[i], text) != 0) {
-                status = ak_fail(err, AK_INVALID,
-                                 "trials of different tasks match (%s \"%s\" and \"%s\"): choose "
-                                 "one %s",
-                                 names[i], first[i], text, names[i]);
+                status =
+                    ak_fail_tasks(err, "trials of different tasks match", names[i], first[i], text);
             }
         }
     }

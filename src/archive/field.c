@@ -62,6 +62,23 @@ char **ak_trial_text(const ak_trial *trial, const char *name)
 const char *const ak_task_texts[] = {"kernel", "implementation", "device", "size",
                                      "dtype",  "choices",        NULL};
 
+ak_status ak_fail_tasks(ak_error *err, const char *before, const char *name, const char *a,
+                        const char *b)
+{
+    static const struct {
+        const char *name, *noun, *option;
+    } words[] = {{"implementation", "implementation", " (--impl)"},
+                 {"device", "device", " (--device)"},
+                 {"size", "size", " (--size)"},
+                 {"dtype", "type", " (--dtype)"},
+                 {"choices", "set of options", " (--set)"}};
+    const size_t at = AK_FIND(words, AK_COUNT(words), name, name);
+    const bool known = at < AK_COUNT(words); /* else the kernel, which is no option */
+    const char *noun = known ? words[at].noun : name;
+    return ak_fail(err, AK_INVALID, "%s (%s \"%.200s\" and \"%.200s\"): choose one %s%s", before,
+                   noun, a, b, noun, known ? words[at].option : "");
+}
+
 const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b)
 {
     const char *const *name = ak_task_texts;

@@ -124,6 +124,10 @@ extern const char *const ak_task_texts[];
 /* Returns the first of ak_task_texts in which two trials differ (NULL counts as ""), or NULL if the
    trials are of one task. */
 const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b);
+/* Returns AK_INVALID: trials of two tasks match, which `before` says, and of these the text `name`
+   is `a` in one and `b` in the other. */
+ak_status ak_fail_tasks(ak_error *err, const char *before, const char *name, const char *a,
+                        const char *b);
 
 /* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones) and within their
    limits, the kernel must have a name, numbers must be finite, and quantities that cannot be

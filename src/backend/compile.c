@@ -148,6 +148,31 @@ static ak_status fail_folder(const char *folder, ak_error *err)
                    folder, strerror(errno));
 }
 
+/* Says how a source gets files of its kernel's folder, if the compiler did not find one that it
+   includes: it sees the source alone. */
+static ak_status explain_include(ak_compile_result *out, ak_error *err)
+{
+    static const char *const words[] = {": No such file or directory", "' file not found",
+                                        "cannot open source file"};
+    bool missing = false;
+    for (size_t i = 0; i < AK_COUNT(words) && out->reason != NULL; i++) {
+        missing = missing || strstr(out->reason, words[i]) != NULL;
+    }
+    if (!missing || strstr(out->reason, "cannot execute") != NULL) { /* a part of the compiler */
+        return AK_OK;
+    }
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(16384);
+    char *longer = NULL;
+    ak_buf_print(&text,
+                 "%s; name a file of the kernel's folder in \"Include\" of the space file, which "
+                 "puts it in front of the source, and take the #include out",
+                 out->reason);
+    AK_DO(ak_buf_take(&longer, &text, err));
+    ak_free(out->reason);
+    out->reason = longer;
+    return AK_OK;
+}
+
 /* Fails if the machine, not the configuration, made the compilation fail. */
 static ak_status look_around(const ak_proc_result *run, const ak_compile_job *job, const char *who,
                              ak_error *err)
@@ -200,6 +225,7 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
         out->status = AK_TRIAL_COMPILE_ERROR;
         out->reason = first_error(run->output, who);
         ak_lacking_explain(out, job);
+        AK_DO(explain_include(out, err));
     } else {
         out->status = AK_TRIAL_OK;
     }

@@ -75,6 +75,11 @@ ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t 
     return AK_OK;
 }
 
+bool ak_pack_is_text(const char *data, size_t length)
+{
+    return memchr(data, 0, length) == NULL;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const ak_pack_file *)a)->name, ((const ak_pack_file *)b)->name);

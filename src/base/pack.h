@@ -32,7 +32,9 @@ void ak_pack_clear(ak_pack *pack);
 ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t length,
                       ak_error *err);
 const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name); /* NULL: none */
-void ak_pack_sort(ak_pack *pack);                                        /* by name */
+/* Returns whether a file can be shown: data files have 0 bytes, texts have none. */
+bool ak_pack_is_text(const char *data, size_t length);
+void ak_pack_sort(ak_pack *pack); /* by name */
 
 ak_status ak_pack_tar(ak_buf *out, const ak_pack *pack, ak_error *err);
 /* Reads a tar file that ak_pack_tar wrote; returns AK_CORRUPT if it is damaged or incomplete.

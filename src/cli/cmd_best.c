@@ -11,7 +11,8 @@
 #include "cli/trial_table.h"
 
 /* Suggests the export of the first row. If other rows have the same kernel and size, the suggested
-   command also names dtype, options, implementation and device. An imported trial may lack a size.
+   command also names dtype, options, implementation and device; else those that were typed, without
+   which other trials would match. An imported trial may lack a size.
    If the first row does and its kernel has other rows, --size cannot select it, and nothing is
    suggested. Nor is it for a trial without a device. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
@@ -28,10 +29,12 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
         bool wanted;
     } parts[] = {
         {"size", ak_or_empty(first->size), true},
-        {"dtype", ak_or_empty(first->dtype), same > 1},
-        {"set", ak_or_empty(first->choices), same > 1},
-        {"impl", ak_or_empty(first->implementation), same > 1},
-        {"device", ak_or_empty(first->device), same > 1 || ak_device_is_recorded(first->device)},
+        {"dtype", ak_or_empty(first->dtype), same > 1 || ak_args_typed(args, AK_OPTION_DTYPE)},
+        {"set", ak_or_empty(first->choices), same > 1 || ak_args_typed(args, AK_OPTION_SET)},
+        {"impl", ak_or_empty(first->implementation),
+         same > 1 || ak_args_typed(args, AK_OPTION_IMPL)},
+        {"device", ak_or_empty(first->device),
+         same > 1 || ak_args_typed(args, AK_OPTION_DEVICE) || ak_device_is_recorded(first->device)},
         {"run", ak_or_empty(args->text[AK_OPTION_RUN]), true}};
     AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");

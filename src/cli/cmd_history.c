@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/pack.h"
 #include "base/shell.h"
 #include "base/utf8.h"
 #include "cli/outdated.h"
@@ -174,13 +175,17 @@ static void show_file(void *context, const char *name, const char *data, size_t 
     }
     if (s->list != NULL) {
         char *clean = ak_utf8_clean(data); /* a source may have bytes that are not UTF-8 */
-        json_t *one = clean == NULL ? NULL : json_pack("{s:s, s:s}", "name", name, "text", clean);
+        json_t *one = clean == NULL ? NULL
+                                    : json_pack("{s:s, s:s?}", "name", name, "text",
+                                                ak_pack_is_text(data, length) ? clean : NULL);
         ak_free(clean);
         s->status = ak_stored(ak_json_append(s->list, one), s->err);
     } else if (s->folder != NULL) {
         ak_out("wrote %s\n", path);
-    } else {
+    } else if (ak_pack_is_text(data, length)) {
         ak_out("==== %s\n%s\n", name, data);
+    } else {
+        ak_out("==== %s\n(%zu bytes of data: --output FOLDER writes them)\n\n", name, length);
     }
 }
 

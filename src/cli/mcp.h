@@ -105,8 +105,9 @@ ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
 /* Adds a list of sentences to the result as "warnings", and to the text. The caller still owns the
    list. */
 ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err);
-/* Adds to the result "warnings": what ak_task_ignored and ak_task_unused find. */
-ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err);
+/* Adds to the result "warnings": what ak_task_ignored, ak_task_unused and ak_default_sizes find. */
+ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, const ak_args *args,
+                          ak_error *err);
 /* Adds a warning to those, and to the text, in the words of MCP. */
 ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err);
 /* Reads a configuration from an argument: an object, a text, "default" or the trial "#5". */

@@ -74,10 +74,16 @@ static void describe_trials(ak_buf *out, const json_t *trials)
     json_array_foreach(trials, i, each) {
         char ms[AK_NUMBER_BYTES];
         const char *reason = ak_json_text_at(each, "reason");
-        ak_buf_print(out, "#%lld %s %s ms; %s; %s%s%s\n",
-                     (long long)json_integer_value(json_object_get(each, "id")),
-                     ak_json_text_at(each, "status"),
-                     ak_show_real(ms, ak_json_number_at(each, "ms")), ak_json_text_at(each, "size"),
+        const char *const task[] = {ak_json_text_at(each, "dtype"),
+                                    ak_json_text_at(each, "choices")};
+        ak_buf_print(
+            out, "#%lld %s %s ms; %s", (long long)json_integer_value(json_object_get(each, "id")),
+            ak_json_text_at(each, "status"), ak_show_real(ms, ak_json_number_at(each, "ms")),
+            ak_json_text_at(each, "size"));
+        for (size_t t = 0; t < AK_COUNT(task); t++) {
+            ak_buf_print(out, "%s%s", task[t][0] == 0 ? "" : " ", task[t]);
+        }
+        ak_buf_print(out, " on %s; %s%s%s\n", ak_json_text_at(each, "device"),
                      ak_json_text_at(each, "config"), reason[0] == 0 ? "" : "; ", reason);
     }
 }

@@ -85,7 +85,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     json_auto_t *object = NULL, *about = json_object(), *facts = NULL;
     char *text = NULL, valid[AK_NUMBER_BYTES];
     AK_DO(look(&task, &args, call, err));
-    AK_DO(ak_mcp_warnings(call, task, err));
+    AK_DO(ak_mcp_warnings(call, task, &args, err));
     AK_DO(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err));
     object = ak_space_json(task);
     keep_occurring(object, ak_task_space(task));

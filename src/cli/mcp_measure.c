@@ -173,7 +173,7 @@ ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err)
     AK_TRY(spent(mcp, 1) == NULL ? AK_OK : refuse(mcp, spent(mcp, 1), err));
     AK_TRY(ak_mcp_args(&m.args, call, err));
     AK_TRY(ak_args_known_task(&m.task, &m.args, err));
-    AK_TRY(ak_mcp_warnings(call, m.task, err));
+    AK_TRY(ak_mcp_warnings(call, m.task, &m.args, err));
     ak_task_set_cancel(m.task, ak_mcp_link_cancel(mcp->link));
     AK_TRY(measure_all(&m, err));
     if (m.stopped_by != NULL && json_array_size(m.trials) == 0) {
@@ -253,7 +253,7 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
     AK_TRY(spent(mcp, count) == NULL ? AK_OK : refuse(mcp, spent(mcp, count), err));
     AK_TRY(ak_mcp_args(&args, call, err));
     AK_TRY(ak_args_known_task(&task, &args, err));
-    AK_TRY(ak_mcp_warnings(call, task, err));
+    AK_TRY(ak_mcp_warnings(call, task, &args, err));
     ak_task_set_cancel(task, ak_mcp_link_cancel(mcp->link));
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(names[i], sizeof names[i], "config %zu", i + 1);

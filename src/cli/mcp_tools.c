@@ -299,9 +299,14 @@ ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err)
         ak_json_append(json_object_get(call->result, "warnings"), json_string(words.data)), err);
 }
 
-ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)
+ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, const ak_args *args,
+                          ak_error *err)
 {
-    const char *const found[] = {ak_task_ignored(task), ak_task_unused(task)};
+    AK_AT_END(ak_buf_free) ak_buf sizes = AK_BUF(AK_JSON_BYTES_MAX);
+    ak_default_sizes(&sizes, task, args);
+    AK_DO(ak_buf_status(&sizes, err));
+    const char *const found[] = {ak_task_ignored(task), ak_task_unused(task),
+                                 sizes.length > 0 ? sizes.data : NULL};
     AK_DO(ak_stored(ak_json_set(call->result, "warnings", json_array()), err));
     for (size_t i = 0; i < AK_COUNT(found); i++) {
         AK_DO(found[i] == NULL ? AK_OK : ak_mcp_warn_also(call, found[i], err));

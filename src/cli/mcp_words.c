@@ -43,6 +43,28 @@ static size_t take_word(char out[32], const char *text)
     return length;
 }
 
+/* Returns the index of the option at the beginning of a text among `arguments`, and its bytes in
+ *length; AK_COUNT(arguments): no tool has it, or there is none. */
+static size_t argument_at(size_t *length, const char *text)
+{
+    char word[32];
+    *length = strncmp(text, "--", 2) == 0 ? take_word(word, text + 2) : 0;
+    return *length == 0 ? AK_COUNT(arguments)
+                        : AK_FIND(arguments, AK_COUNT(arguments), option, word);
+}
+
+/* Returns whether the command has an option that no tool has, such as --sizes. */
+static bool beyond_tools(const char *text, const char *end)
+{
+    size_t length;
+    for (const char *at = strstr(text, " --"); at != NULL && at < end; at = strstr(at + 1, " --")) {
+        if (argument_at(&length, at + 1) == AK_COUNT(arguments)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Writes the command in quotes at the beginning of a text as a tool. Returns its bytes; 0: there is
    no command. */
 static size_t add_command(ak_buf *out, const char *text)
@@ -55,7 +77,7 @@ static size_t add_command(ak_buf *out, const char *text)
     }
     (void)take_word(word, text + sizeof program);
     const char *tool = tool_for(word);
-    if (tool != NULL) {
+    if (tool != NULL && !beyond_tools(text, end)) {
         ak_buf_print(out, "the tool %s", tool);
     } else {
         ak_buf_append(out, text, (size_t)(end + 1 - text));
@@ -68,10 +90,8 @@ static size_t add_command(ak_buf *out, const char *text)
    option, or no tool has it. */
 static size_t add_option(ak_buf *out, const char *text)
 {
-    char word[32];
-    const size_t length = strncmp(text, "--", 2) == 0 ? take_word(word, text + 2) : 0;
-    const size_t at =
-        length == 0 ? AK_COUNT(arguments) : AK_FIND(arguments, AK_COUNT(arguments), option, word);
+    size_t length;
+    const size_t at = argument_at(&length, text);
     if (at == AK_COUNT(arguments)) {
         return 0;
     }

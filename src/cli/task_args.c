@@ -246,26 +246,33 @@ static bool size_is_given(const char *text, const char *name, size_t length)
     return false;
 }
 
-/* Warns if --size, or an element of --sizes, names some sizes and leaves out others, which is most
-   often an oversight. */
-static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
+void ak_default_sizes(ak_buf *out, const ak_task *task, const ak_args *args)
 {
     const char *given = args->text[AK_OPTION_SIZE];
     if (given == NULL || strchr(given, '=') == NULL) {
         return;
     }
-    AK_AT_END(ak_buf_free) ak_buf left = AK_BUF(ASSIGNMENTS_BYTES);
+    bool any = false;
     for (const char *at = ak_task_size(task); *at != 0;) {
         size_t length = strcspn(at, ",");
         if (!size_is_given(given, at, strcspn(at, "="))) {
-            ak_buf_print(&left, "%s%.*s", left.length == 0 ? "" : ",", (int)length, at);
+            if (!any) {
+                ak_buf_print(out, "%s %s leaves the kernel's default for the rest: ",
+                             args->text[AK_OPTION_SIZES] != NULL ? "--sizes:" : "--size", given);
+            }
+            ak_buf_print(out, "%s%.*s", any ? "," : "", (int)length, at);
+            any = true;
         }
         at += length + (at[length] == ',' ? 1 : 0);
     }
-    if (left.length > 0 && ak_buf_status(&left, NULL) == AK_OK) {
-        const bool listed = args->text[AK_OPTION_SIZES] != NULL;
-        ak_warn("%s %s leaves the kernel's default for the rest: %s",
-                listed ? "--sizes:" : "--size", given, left.data);
+}
+
+static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
+{
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(ASSIGNMENTS_BYTES);
+    ak_default_sizes(&text, task, args);
+    if (text.length > 0 && ak_buf_status(&text, NULL) == AK_OK) {
+        ak_warn("%s", text.data);
     }
 }
 

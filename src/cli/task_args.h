@@ -26,6 +26,9 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
+/* Writes, if --size, or an element of --sizes, names some sizes of the task and leaves out others,
+   which is most often an oversight, a warning of it. */
+void ak_default_sizes(ak_buf *out, const ak_task *task, const ak_args *args);
 /* Warns of the items of --sizes that name some sizes and leave out others. Items that are wrong are
    left to whoever opens them. */
 void ak_warn_listed_sizes(const ak_args *args, const char *const *items, size_t count);

@@ -124,13 +124,14 @@ ak_status ak_format_check_task(ak_trial *first, const char *format, const ak_tri
         return ak_trial_copy(first, trial, err);
     }
     const char *name = ak_trial_task_difference(first, trial);
-    return name == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "a %s file holds one task, but trials of different ones match (%s \"%s\" "
-                         "and \"%s\"): choose one %s",
-                         format, name, *ak_trial_text(first, name), *ak_trial_text(trial, name),
-                         name);
+    if (name == NULL) {
+        return AK_OK;
+    }
+    char before[160];
+    (void)snprintf(before, sizeof before,
+                   "a %s file holds one task, but trials of different ones match", format);
+    return ak_fail_tasks(err, before, name, *ak_trial_text(first, name),
+                         *ak_trial_text(trial, name));
 }
 
 bool ak_format_set_texts(json_t *object, const ak_trial *trial, const char *const *names)

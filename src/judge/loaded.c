@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "measure/stats.h"
 #include "measure/verdict.h"
+#include "problem/task_options.h"
 
 /* Every trial runs the edge-case shape with the most work below this, which covers as much of the
    code as a tenth of a millisecond can. */
@@ -315,22 +316,43 @@ ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *e
     return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
 }
 
+/* Adds to the reason of a failure, if there is room. */
+static void also(ak_loaded *r, const char *text)
+{
+    const size_t used = strlen(r->outcome.reason), room = sizeof r->outcome.reason - used;
+    if (strlen(text) < room) {
+        memcpy(r->outcome.reason + used, text, strlen(text) + 1);
+    }
+}
+
 /* Adds to the reason of a failure which condition the configuration breaks at the stage's shape:
-   without "EverySize" a condition holds at the size that is tuned only. */
+   without "EverySize" a condition holds at the size that is tuned only. Without such a condition,
+   names a macro of "Defines", which has the value of the size that is tuned everywhere. */
 static ak_status say_broken(ak_loaded *r, const ak_stage *stage, ak_error *err)
 {
-    const char *condition = NULL;
-    const size_t used = strlen(r->outcome.reason), room = sizeof r->outcome.reason - used;
+    const char *condition = NULL, *macro = NULL;
+    const ak_config *config = &r->candidate->config;
+    int64_t value = 0;
     char text[sizeof r->outcome.reason];
-    if (r->candidate->artifact != NULL) {
-        AK_DO(ak_task_broken_condition(&condition, task_of(r), &stage->shape, &r->candidate->config,
-                                       err));
+    if (r->candidate->artifact == NULL) {
+        return AK_OK;
     }
-    if (condition != NULL && (size_t)snprintf(text, sizeof text,
-                                              "; \"%s\" does not hold there: if results need it, "
-                                              "give this condition \"EverySize\": true",
-                                              condition) < room) {
-        memcpy(r->outcome.reason + used, text, strlen(text) + 1);
+    AK_DO(ak_task_broken_condition(&condition, task_of(r), &stage->shape, config, err));
+    if (condition != NULL) {
+        (void)snprintf(text, sizeof text,
+                       "; \"%s\" does not hold there: if results need it, give this condition "
+                       "\"EverySize\": true",
+                       condition);
+        also(r, text);
+        return AK_OK;
+    }
+    AK_DO(ak_task_fixed_define(&macro, &value, task_of(r), &stage->shape, config, err));
+    if (macro != NULL) {
+        (void)snprintf(text, sizeof text,
+                       "; the macro %.63s of \"Defines\" is %lld there, too, as at the task's own "
+                       "size: if results need it, compute it in the source from the sizes",
+                       macro, (long long)value);
+        also(r, text);
     }
     return AK_OK;
 }

@@ -116,13 +116,7 @@ static json_t *values_json(const ak_task *task, const ak_shape *shape)
         good = ak_json_set(values, problem->sizes[i].name, json_integer(shape->size[i]));
     }
     for (size_t i = 0; good && i < problem->choice_count; i++) {
-        const ak_choice_spec *choice = &problem->choices[i];
-        double number = task->number[i];
-        good = ak_json_set(values, choice->name,
-                           choice->kind == AK_CHOICE_TEXT
-                               ? json_string(choice->values[task->choice[i]])
-                           : choice->kind == AK_CHOICE_WHOLE ? json_integer((json_int_t)number)
-                                                             : json_real(number));
+        good = ak_json_set(values, problem->choices[i].name, ak_task_choice_json(task, i));
     }
     return ak_json_whole(values, good);
 }

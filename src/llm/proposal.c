@@ -246,7 +246,7 @@ static double gain_of(const json_t *percents)
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count)
 {
-    *out = (ak_suggestion){.status = AK_SUGGESTION_ACCEPTED};
+    *out = (ak_suggestion){.status = AK_SUGGESTION_ACCEPTED, .expected = (double)NAN};
     const json_t *changes = json_object_get(element, "changes");
     const json_t *gain = json_object_get(element, "expected_gain_pct");
     const char *hypothesis = ak_json_text_or_null(element, "hypothesis");

@@ -159,6 +159,13 @@ bool ak_verdict_decides(double low, double high)
     return low > 0 && high <= AK_VERDICT_WIDEST * low;
 }
 
+/* Returns whether a ratio was the same in all rounds but for rounding: then it is one of values
+   that no scheduler changes, such as bytes of code, if these are the objective. */
+static bool is_exact(const ak_stats *ratio)
+{
+    return ratio->high <= ratio->low * (1 + 1e-9);
+}
+
 static ak_speed_verdict doubt(ak_speed_doubt *out, ak_speed_doubt why)
 {
     *out = why;
@@ -180,7 +187,7 @@ ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
     if (ratio->low <= least && ratio->high >= 1 / least) {
         return least <= AK_VERDICT_WIDEST ? AK_SPEED_TIE : doubt(out, AK_DOUBT_CONTROL);
     }
-    if (!clean) {
+    if (!clean && !is_exact(ratio)) {
         return doubt(out, AK_DOUBT_BUSY);
     }
     if (control != NULL) {

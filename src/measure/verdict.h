@@ -50,8 +50,9 @@ bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *deno
    comes from here. A difference that is beyond the control's ratio, but not beyond its interval, is
    undecided: identical code may differ by as much. If the rounds were not `clean` (ak_verdict_ratio
    returned false), the result is a tie or undecided: a scheduler can favour one of two processes
-   with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). Gives the reason if the
-   verdict is undecided. */
+   with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). A ratio that was the
+   same in all rounds, as of bytes of code, is decided all the same. Gives the reason if the verdict
+   is undecided. */
 ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean);
 /* Returns true if an interval is narrow enough (AK_VERDICT_WIDEST) to decide anything. */

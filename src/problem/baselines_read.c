@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "problem/modules.h"
 
 #define OPTIONS_MAX 32
 
@@ -33,7 +34,8 @@ static ak_status read_python(ak_own_baseline *out, ak_problem_reader *r)
     }
     out->function = colon == NULL ? "baseline" : colon + 1;
     AK_DO(ak_problem_text(&out->python, r->problem, file, r->err));
-    return read_text(out, file, r);
+    AK_DO(read_text(out, file, r));
+    return ak_modules_read_beside(r->problem, r->files, out, r->err);
 }
 
 /* Checks that `list` holds only texts, at most OPTIONS_MAX. */

@@ -13,8 +13,15 @@ enum {
 typedef struct search {
     ak_problem *problem;
     const ak_kernel_files *files;
+    const char *name, *text; /* of the file that imports */
+    bool beside;             /* it is a baseline */
     size_t count;
 } search;
+
+static bool is_found(const search *s, const ak_kernel_file *file)
+{
+    return file->module || (s->beside && file->beside);
+}
 
 static bool has_word(const char *text, const char *word, size_t length)
 {
@@ -26,23 +33,24 @@ static bool has_word(const char *text, const char *word, size_t length)
     return false;
 }
 
-/* Returns whether the reference, or a module that was found, has the name as a word. */
+/* Returns whether the importing file, or a module that was found, has the name as a word. */
 static bool is_mentioned(const search *s, const char *name)
 {
     const size_t length = strlen(name);
-    bool found = has_word(s->problem->reference_source, name, length);
+    bool found = has_word(s->text, name, length);
     for (size_t i = 0; !found && i < s->problem->file_count; i++) {
         const ak_kernel_file *file = &s->problem->files[i];
-        found = file->module && has_word(file->text, name, length);
+        found = is_found(s, file) && has_word(file->text, name, length);
     }
     return found;
 }
 
 static bool is_known(const search *s, const char *path)
 {
-    bool known = strcmp(path, s->problem->reference.name) == 0;
+    bool known = strcmp(path, s->name) == 0;
     for (size_t i = 0; !known && i < s->problem->file_count; i++) {
-        known = s->problem->files[i].module && strcmp(s->problem->files[i].name, path) == 0;
+        const ak_kernel_file *file = &s->problem->files[i];
+        known = is_found(s, file) && strcmp(file->name, path) == 0;
     }
     return known;
 }
@@ -62,10 +70,11 @@ static ak_status visit_file(search *s, const char *path, ak_error *err)
             err, AK_LIMIT,
             "%s: %s mentions more than %d Python modules of this folder: keep only those "
             "there that it imports",
-            s->files->folder, s->problem->reference.name, MODULES_MAX);
+            s->files->folder, s->name, MODULES_MAX);
     }
     AK_DO(ak_kernel_read(&text, s->problem, s->files, path, err));
-    s->problem->files[s->problem->file_count - 1].module = true;
+    ak_kernel_file *file = &s->problem->files[s->problem->file_count - 1];
+    *(s->beside ? &file->beside : &file->module) = true;
     return AK_OK;
 }
 
@@ -90,16 +99,32 @@ static ak_status visit(search *s, const char *path, int depth, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_modules_read(ak_problem *problem, const ak_kernel_files *files, ak_error *err)
+static ak_status read_all(search *s, ak_error *err)
 {
-    search s = {.problem = problem, .files = files};
     size_t before;
-    if (files->builtin) {
+    if (s->files->builtin) {
         return AK_OK;
     }
     do { /* a module may mention one that was passed over */
-        before = s.count;
-        AK_DO(visit(&s, "", 0, err));
-    } while (s.count > before);
+        before = s->count;
+        AK_DO(visit(s, "", 0, err));
+    } while (s->count > before);
     return AK_OK;
+}
+
+ak_status ak_modules_read(ak_problem *problem, const ak_kernel_files *files, ak_error *err)
+{
+    search s = {.problem = problem,
+                .files = files,
+                .name = problem->reference.name,
+                .text = problem->reference_source};
+    return read_all(&s, err);
+}
+
+ak_status ak_modules_read_beside(ak_problem *problem, const ak_kernel_files *files,
+                                 const ak_own_baseline *own, ak_error *err)
+{
+    search s = {
+        .problem = problem, .files = files, .name = own->python, .text = own->text, .beside = true};
+    return read_all(&s, err);
 }

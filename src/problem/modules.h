@@ -15,5 +15,9 @@
 /* Reads the modules as files of the kernel, whose `module` is then true. The reference has been
    read. A built-in kernel has none. */
 ak_status ak_modules_read(ak_problem *problem, const ak_kernel_files *files, ak_error *err);
+/* Reads those of a baseline in Python, whose `beside` is then true. They travel with the kernel,
+   and are no part of its identity. */
+ak_status ak_modules_read_beside(ak_problem *problem, const ak_kernel_files *files,
+                                 const ak_own_baseline *own, ak_error *err);
 
 #endif

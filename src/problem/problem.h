@@ -206,6 +206,7 @@ typedef struct ak_kernel_file {
     const char *name, *text;
     size_t length;
     bool module; /* a Python module that the reference imports (modules.h) */
+    bool beside; /* one that a baseline imports */
 } ak_kernel_file;
 
 /* Each element of an output is a sum over a size, to whose terms each of some inputs contributes a

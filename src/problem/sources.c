@@ -1,6 +1,7 @@
 #include "problem/sources.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -20,61 +21,40 @@ static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, 
     return ak_pack_add(out, path, problem->files[i].text, problem->files[i].length, err);
 }
 
-ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
-                        const ak_implementation_spec *implementation, ak_error *err)
+/* Adds the data files if they have at most `most` bytes together. Each line of problem->data begins
+   with the name of one, relative to the folder of problem.json. */
+static ak_status add_data(ak_pack *out, const ak_problem *problem, size_t most, ak_error *err)
 {
-    char space[AK_KERNEL_NAME_MAX + 8];
-    const json_t *kernel = json_object_get(implementation->definition, "KernelSpecification");
-    const json_t *includes = json_object_get(kernel, "Include");
-    (void)snprintf(space, sizeof space, "%.63s.json", implementation->name);
-    AK_DO(add(out, problem, AK_PROBLEM_FILE, err));
-    if (problem->reference.function != NULL) {
-        AK_DO(add(out, problem, problem->reference.name, err));
-    }
-    for (size_t i = 0; i < problem->file_count; i++) {
-        AK_DO(problem->files[i].module ? add(out, problem, problem->files[i].name, err) : AK_OK);
-    }
-    if (problem->device_reference != NULL) {
-        AK_DO(add(out, problem, "reference.cu", err));
-    }
-    AK_DO(add(out, problem, space, err));
-    for (size_t i = 0; i < json_array_size(includes); i++) {
-        AK_DO(add(out, problem, json_string_value(json_array_get(includes, i)), err));
-    }
-    AK_DO(add(out, problem, ak_json_text_at(kernel, "KernelFile"), err));
-    ak_pack_sort(out);
-    return AK_OK;
-}
-
-/* Adds the data files. Each line of problem->data begins with the name of one, relative to the
-   folder of problem.json. */
-static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err)
-{
+    AK_AT_END(ak_pack_clear) ak_pack pack = {0};
     char folder[AK_PATH_MAX], name[AK_PATH_MAX], path[AK_PATH_MAX];
+    struct stat facts;
+    size_t total = 0;
     const char *at = problem->data == NULL ? "" : problem->data;
     (void)snprintf(folder, sizeof folder, "%.*s",
                    (int)(ak_fs_base(problem->where) - problem->where), problem->where);
     for (; *at != 0; at += strcspn(at, "\n") + 1) {
         AK_FREED char *data = NULL;
         size_t length = 0;
-        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        int words = (int)strcspn(at, "\n"); /* the name, which may have blanks, and the hash */
+        while (words > 0 && at[words] != ' ') {
+            words--;
+        }
+        (void)snprintf(name, sizeof name, "%.*s", words, at);
         AK_DO(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
+        total += stat(path, &facts) == 0 ? (size_t)facts.st_size : 0;
+        if (total > most) {
+            return AK_OK;
+        }
         AK_DO(ak_fs_read(&data, &length, path, AK_DATA_BYTES_MAX, err));
         AK_DO(ak_kernel_path(path, problem->name, name, err));
-        AK_DO(ak_pack_add(out, path, data, length, err));
+        AK_DO(ak_pack_add(&pack, path, data, length, err));
+    }
+    for (size_t i = 0; i < pack.count; i++) {
+        const ak_pack_file *file = &pack.files[i];
+        AK_DO(ak_pack_add(out, file->name, file->data, file->length, err));
     }
     return AK_OK;
 }
-
-ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)
-{
-    for (size_t i = 0; i < problem->file_count; i++) {
-        AK_DO(add(out, problem, problem->files[i].name, err));
-    }
-    return add_data(out, problem, err);
-}
-
-typedef ak_status (*printer)(char **out, const json_t *document, ak_error *err);
 
 /* Finds the implementation that is the reference; NULL if none is. */
 static ak_status find_other(const ak_implementation_spec **out, const ak_problem *problem,
@@ -85,6 +65,59 @@ static ak_status find_other(const ak_implementation_spec **out, const ak_problem
                ? ak_problem_find(out, problem, problem->reference.name, err)
                : AK_OK;
 }
+
+/* Adds the space file and the source of an implementation, and the files that this includes. */
+static ak_status add_implementation(ak_pack *out, const ak_problem *problem,
+                                    const ak_implementation_spec *implementation, ak_error *err)
+{
+    char space[AK_KERNEL_NAME_MAX + 8];
+    const json_t *kernel = json_object_get(implementation->definition, "KernelSpecification");
+    const json_t *includes = json_object_get(kernel, "Include");
+    (void)snprintf(space, sizeof space, "%.63s.json", implementation->name);
+    AK_DO(add(out, problem, space, err));
+    for (size_t i = 0; i < json_array_size(includes); i++) {
+        AK_DO(add(out, problem, json_string_value(json_array_get(includes, i)), err));
+    }
+    return add(out, problem, ak_json_text_at(kernel, "KernelFile"), err);
+}
+
+ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
+                        const ak_implementation_spec *implementation, size_t data, ak_error *err)
+{
+    const ak_implementation_spec *other;
+    AK_DO(add(out, problem, AK_PROBLEM_FILE, err));
+    if (problem->reference.function != NULL) {
+        AK_DO(add(out, problem, problem->reference.name, err));
+    }
+    for (size_t i = 0; i < problem->file_count; i++) {
+        const ak_kernel_file *file = &problem->files[i];
+        AK_DO(file->module || file->beside ? add(out, problem, file->name, err) : AK_OK);
+    }
+    for (size_t i = 0; i < problem->own_count; i++) { /* a library is on the machine */
+        const ak_own_baseline *own = &problem->own[i];
+        const char *file = own->source != NULL ? own->source : own->python;
+        AK_DO(file != NULL ? add(out, problem, file, err) : AK_OK);
+    }
+    if (problem->device_reference != NULL) {
+        AK_DO(add(out, problem, "reference.cu", err));
+    }
+    AK_DO(find_other(&other, problem, err));
+    AK_DO(other == NULL ? AK_OK : add_implementation(out, problem, other, err));
+    AK_DO(add_implementation(out, problem, implementation, err));
+    AK_DO(add_data(out, problem, data, err));
+    ak_pack_sort(out);
+    return AK_OK;
+}
+
+ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)
+{
+    for (size_t i = 0; i < problem->file_count; i++) {
+        AK_DO(add(out, problem, problem->files[i].name, err));
+    }
+    return add_data(out, problem, SIZE_MAX, err);
+}
+
+typedef ak_status (*printer)(char **out, const json_t *document, ak_error *err);
 
 /* A way to print problem.json and space files. */
 typedef struct way {

@@ -1,8 +1,8 @@
 /*
- * sources.h: collects the files of one implementation of a kernel: problem.json, the references
- * with the Python modules that they import, the space file, and the source with the files that it
- * includes. They keep their places relative to each other ("softmax/host.json", "matmul/vector.h"),
- * so that the folder can be opened again as a kernel wherever it is put.
+ * sources.h: collects the files of one implementation of a kernel: problem.json, the references and
+ * baselines with the Python modules that they import, the space file, and the source with the files
+ * that it includes. They keep their places relative to each other ("softmax/host.json",
+ * "matmul/vector.h"), so that the folder can be opened again as a kernel wherever it is put.
  */
 #ifndef AK_PROBLEM_SOURCES_H
 #define AK_PROBLEM_SOURCES_H
@@ -11,10 +11,13 @@
 #include "base/pack.h"
 #include "problem/problem.h"
 
-/* Gives the files as they were when the problem was opened, sorted by name. `out` is empty at the
-   start; the caller clears it, also on failure. */
+/* Gives the files as they were when the problem was opened, sorted by name, with those of the
+   implementation that is the reference, if one is, and with the data files, which are read again,
+   if they have at most `data` bytes together: without them the folder cannot be opened. `out` is
+   empty at the start; the caller clears it, also on failure. */
+#define AK_SOURCES_DATA ((size_t)4 << 20) /* most that an archive keeps of one kernel */
 ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
-                        const ak_implementation_spec *implementation, ak_error *err);
+                        const ak_implementation_spec *implementation, size_t data, ak_error *err);
 
 /* Gives all files of a kernel in the same places, including those of its other implementations and
    its data files, which are read again. `out` is empty at the start; the caller clears it, also on

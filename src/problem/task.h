@@ -171,5 +171,8 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
    JSON. The spec that is read borrows from `object`. */
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err);
 ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_error *err);
+/* Returns the value of an option as Python gets it: a text, or a number, whole if its kind is. The
+   caller owns it; NULL: no memory. */
+json_t *ak_task_choice_json(const ak_task *task, size_t index);
 
 #endif

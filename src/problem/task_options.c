@@ -35,6 +35,43 @@ static ak_status add_defines(ak_options *out, const ak_task *task, const ak_conf
     return AK_OK;
 }
 
+/* Returns whether a "Launch" has an entry of its own for the task's sizes: then another entry runs
+   at other sizes, which need not read these macros. */
+static bool is_specialised(const json_t *launch)
+{
+    bool found = json_object_get(launch, "SizedKernelName") != NULL;
+    for (size_t i = 0; i < json_array_size(launch); i++) {
+        found |= json_object_get(json_array_get(launch, i), "SizedKernelName") != NULL;
+    }
+    return found;
+}
+
+ak_status ak_task_fixed_define(const char **out, int64_t *value, const ak_task *task,
+                               const ak_shape *shape, const ak_config *config, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    const char *name;
+    json_t *text;
+    AK_AT_END(ak_scope_free_at) ak_scope *own = NULL;
+    AK_AT_END(ak_scope_free_at) ak_scope *there = NULL;
+    *out = NULL;
+    if (is_specialised(implementation->launch)) {
+        return AK_OK;
+    }
+    AK_DO(ak_task_scope(&own, task, &task->shape, config, err));
+    AK_DO(ak_task_scope(&there, task, shape, config, err));
+    json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text) {
+        const char *expression = json_string_value(text), *where = implementation->where;
+        int64_t other = 0;
+        AK_DO(ak_expr_int(value, expression, own, where, err));
+        if (ak_expr_int(&other, expression, there, where, NULL) != AK_OK || other != *value) {
+            *out = name;
+            break;
+        }
+    }
+    return AK_OK;
+}
+
 ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
                           ak_error *err)
 {

@@ -19,6 +19,12 @@
    a space file. Called after the task's space is built. */
 ak_status ak_task_check_options(const ak_task *task, ak_error *err);
 
+/* Sets *out to the first macro of "Defines" that would have another value if the shape were the
+   task's own, and *value to the one that it has; to NULL if there is none, or if another entry runs
+   there. The name lives as long as the task. */
+ak_status ak_task_fixed_define(const char **out, int64_t *value, const ak_task *task,
+                               const ak_shape *shape, const ak_config *config, ak_error *err);
+
 /* Appends the options to `out`, which the caller clears with ak_options_clear, also on failure. */
 ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
                           ak_error *err);

@@ -49,3 +49,12 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     *out = spec;
     return AK_OK;
 }
+
+json_t *ak_task_choice_json(const ak_task *task, size_t index)
+{
+    const ak_choice_spec *choice = &task->problem->choices[index];
+    const double number = task->number[index];
+    return choice->kind == AK_CHOICE_TEXT    ? json_string(choice->values[task->choice[index]])
+           : choice->kind == AK_CHOICE_WHOLE ? json_integer((json_int_t)number)
+                                             : json_real(number);
+}

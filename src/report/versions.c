@@ -237,6 +237,25 @@ static void add_lines(ak_section_builder *b, const char *name, const char *befor
     }
 }
 
+/* Adds the changed lines of a file, or that its data changed. `before` or `after` is NULL if the
+   file was not there. */
+static void add_file(ak_section_builder *b, const ak_pack_file *before, const ak_pack_file *after)
+{
+    const ak_pack_file none = {.data = ""}, *file = after != NULL ? after : before;
+    before = before == NULL ? &none : before;
+    after = after == NULL ? &none : after;
+    if (ak_pack_is_text(before->data, before->length) &&
+        ak_pack_is_text(after->data, after->length)) {
+        add_lines(b, file->name, before->data, after->data);
+    } else if (before->length != after->length ||
+               memcmp(before->data, after->data, after->length) != 0) {
+        ak_section_cell(b, file->name);
+        ak_section_cell(b, "");
+        ak_section_cell(b, "");
+        ak_section_cell(b, "(other data)");
+    }
+}
+
 /* Notes which other members of the environment differ, because they may also explain a change of
    speed. */
 static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
@@ -261,12 +280,11 @@ static void add_changes(ak_section_builder *b, const ak_versions *v, size_t at)
     ak_section_table(b, "What changed", "file", ">line", "", "text", NULL);
     note_change(b, v, at);
     for (size_t i = 0; i < after->count && before->count > 0; i++) {
-        const ak_pack_file *was = ak_pack_find(before, after->files[i].name);
-        add_lines(b, after->files[i].name, was == NULL ? "" : was->data, after->files[i].data);
+        add_file(b, ak_pack_find(before, after->files[i].name), &after->files[i]);
     }
     for (size_t i = 0; i < before->count && after->count > 0; i++) {
         if (ak_pack_find(after, before->files[i].name) == NULL) {
-            add_lines(b, before->files[i].name, before->files[i].data, "");
+            add_file(b, &before->files[i], NULL);
         }
     }
     if (b->status == AK_OK && b->section->cell_count == 0) {

@@ -383,5 +383,5 @@ ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err)
         AK_DO(compile(b, &b->variants[i], err));
     }
     return ak_sources_of(&b->sources, b->cases[0].task->problem, b->cases[0].task->implementation,
-                         err);
+                         SIZE_MAX, err);
 }

@@ -29,6 +29,7 @@ typedef struct place {
     const char *device, *size, *dtype, *choices, *environment;
     double distance;
     size_t order;
+    bool worked; /* a configuration was right there */
 } place;
 
 typedef struct reader {
@@ -90,13 +91,19 @@ static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
         !(distance < HUGE_VAL)) {
         return AK_OK;
     }
-    for (size_t i = r->count; i-- > 0;) { /* latest first, as a place's trials are mostly
-                                             adjacent */
-        if (is_place(&r->places[i], trial)) {
-            return AK_OK;
-        }
+    size_t i = r->count; /* latest first, as a place's trials are mostly adjacent */
+    while (i > 0 && !is_place(&r->places[i - 1], trial)) {
+        i--;
     }
-    return r->count < KNOWN_MAX ? add_place(r, trial, distance, err) : AK_OK;
+    if (i == 0 && r->count == KNOWN_MAX) {
+        return AK_OK;
+    }
+    if (i == 0) {
+        AK_DO(add_place(r, trial, distance, err));
+        i = r->count;
+    }
+    r->places[i - 1].worked |= trial->status == AK_TRIAL_OK;
+    return AK_OK;
 }
 
 /* Returns true if the result may be the machine's fault, so that it says nothing about the
@@ -181,10 +188,24 @@ static ak_status take_place(reader *r, size_t at, ak_archive *archive, ak_error 
     return ak_archive_take(archive, &filter, take_trial, r, err);
 }
 
+/* Leaves out the places where nothing worked, such as a version of the kernel that was wrong: they
+   have no best, and do not tell one configuration from another. */
+static void keep_what_worked(reader *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->places[i].worked) {
+            r->places[kept++] = r->places[i];
+        }
+    }
+    r->count = kept;
+}
+
 static ak_status read_archive(reader *r, ak_archive *archive, ak_error *err)
 {
     ak_archive_filter filter = filter_of(r->task);
     AK_DO(ak_archive_take(archive, &filter, note_place, r, err));
+    keep_what_worked(r);
     if (r->count > 0) {
         qsort(r->places, r->count, sizeof *r->places, nearest_first);
     }

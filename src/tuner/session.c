@@ -62,7 +62,8 @@ void ak_session_keep_sources(const ak_task *task, ak_archive *archive)
 {
     AK_AT_END(ak_pack_clear) ak_pack sources = {0};
     if (archive != NULL && !task->recorded && !task->sheet &&
-        ak_sources_of(&sources, task->problem, task->implementation, NULL) == AK_OK) {
+        ak_sources_of(&sources, task->problem, task->implementation, AK_SOURCES_DATA, NULL) ==
+            AK_OK) {
         (void)ak_archive_keep_sources(archive, task->source_hash, &sources, NULL);
     }
 }

@@ -33,3 +33,12 @@ for kernel in reduce softmax; do
 done
 echo "- the host computes each precision of f32 in full"
 autokernel check matmul --config MR=4,K_UNROLL=1,PASSES=O2 --size 64 --set precision=bf16x6 --quiet | grep -E -o '.* (is|are) right'
+echo "-- a file of the folder that the source includes by itself"
+autokernel new kernel parts >/dev/null
+echo '#define TWO 2' >parts/two.h
+cp parts/host.c host.c
+sed '1i #include "two.h"' <host.c >parts/host.c
+autokernel check ./parts --size 64 --config default --quiet 2>/dev/null | grep -o '; name a file .* out'
+sed -i 's/"KernelFile"/"Include": ["two.h"], "KernelFile"/' parts/host.json
+cp host.c parts/host.c
+autokernel check ./parts --size 64 --config default --quiet | grep -c '^ok'

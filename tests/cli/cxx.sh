@@ -44,6 +44,20 @@ sed -i 's/"dtypes": \["f32"\]/"dtypes": ["f32", "f64"]/; s/"tolerance": {/& "f64
 check
 check --dtype f64
 cp host.c mine
+echo "-- a plain function that takes options which are numbers"
+cp mine/problem.json problem.json
+sed -i 's/"choices": \[\]/"choices": [{ "name": "alpha", "type": "real", "default": 2 }, { "name": "times", "type": "int", "minimum": 1, "maximum": 3, "default": 1 }]/' mine/problem.json
+cp mine/reference.c reference.c
+sed -i 's/2 \* x\[i\]/call->number[0] * call->number[1] * x[i]/; s/2\.0 \* x\[i\]/call->number[0] * call->number[1] * x[i]/' mine/reference.c
+sed -i 's/int64_t n)/int64_t n, float a, int times)/; s/2\.0f \* x\[i\]/a * x[i]/; s/part<\(.*\)>(z + i, x + i, y + i)/part<\1>(z + i, x + i, y + i, a * times)/; s/const float \*y)$/const float *y, float a)/' mine/host.c
+sed 's/{ "Int64": "n" }/{ "Int64": "n" }, { "Float32": "alpha" }, { "Int32": "times" }/' host.json >mine/host.json
+check
+check --set alpha=-1.5,times=3
+try 's/{ "Int64": "n" }/{ "Int64": "n" }, { "Float32": "alpha" }, { "Int32": "alpha" }/'
+try 's/{ "Int64": "n" }/{ "Int64": "n" }, { "Float32": "alpha" }, { "Int32": "1000000000*times" }/'
+cp host.json mine
+cp host.c mine
+cp problem.json reference.c mine
 echo "-- what needs the library of C++"
 sed -i 's/int64_t i = 0;/int64_t i = 0; float *p = new float[n]; p[n \/ 2] = x[0]; z[0] = p[n \/ 3]; delete[] p;/' mine/host.c
 check

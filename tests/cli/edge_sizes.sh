@@ -19,6 +19,12 @@ sed 's/"Conditions": \[/"Conditions": ["n % UNROLL == 0",/' <host.json >mine/hos
 sed 's/for (; i < end; i++)/for (; 0;)/' <host.c >mine/host.c
 $check 2>/dev/null | grep -o 'at n=[0-9]*:\|(.*written).*'
 cp host.c mine/host.c
+echo "-- a failure where a macro has the value of the task's own size"
+sed 's/"KernelFile"/"Defines": { "N": "n" }, "KernelFile"/' <host.json >mine/host.json
+sed 's/{call->size\[0\],/{N,/' <host.c >mine/host.c
+cmp -s host.c mine/host.c && echo "nothing was replaced"
+$check 2>/dev/null | grep -o 'the macro N of.*sizes'
+cp host.c mine/host.c
 cp host.json mine/host.json
 echo "-- several implementations and no archive"
 sed 's/host\.c/other.c/' mine/host.json >mine/host_other.json

@@ -83,4 +83,10 @@ echo "- of two versions of the kernel"
 echo '/* another version */' >>double/host.c
 autokernel tune ./double --size 1000 --evals 4 --like none --quiet >/dev/null 2>&1
 autokernel tune ./double --size 3000 --evals 4 2>&1 | grep 'tried first'
+echo "- not of a version that was wrong"
+cp double/host.c right.c
+sed 's/= 2 \*/= 3 */' right.c >double/host.c
+autokernel tune ./double --size 5000 --evals 4 --like none --quiet 2>&1 | grep -c 'none of . configurations worked'
+cp right.c double/host.c
+autokernel tune ./double --size 5001 --evals 4 2>&1 | grep -o 'n=[45]000'
 echo "- done"

@@ -61,3 +61,10 @@ follow best --device sim --archive s.db
 follow best --archive s.db
 follow history tiny --device sim --archive s.db
 follow stats tiny --device sim:tiny.json --archive s.db
+echo "-- a task that is told apart by an option"
+for weight in none scale; do
+    autokernel bench rmsnorm --size rows=4,cols=64 --set weight=$weight --archive r.db >/dev/null 2>&1
+done
+follow best rmsnorm --set weight=none --archive r.db
+autokernel export rmsnorm --size rows=4,cols=64 --archive r.db
+autokernel export rmsnorm --format t4 --archive r.db || echo "exit $?"

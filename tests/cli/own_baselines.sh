@@ -165,3 +165,16 @@ sed -i 's/2 \* x/2.0f * x/; s/z\[i\] =/z[i] = 0 +/' m/naive.c
 versions | grep -vxFf before | grep -o 'C file'
 gcc -O0 -shared -fPIC library.c -o m/libmine.so
 versions | grep -vxFf before | grep -o 'library'
+echo "-- the archive and bundles have their files, without which problem.json cannot be read"
+baselines "$naive, {\"name\": \"py\", \"python\": \"base.py:scale\"}"
+echo 'import helper' >>m/base.py
+echo 'import deeper' >m/helper.py
+echo 'A = 1' >m/deeper.py
+AUTOKERNEL_FINISH_TIME=0.02 autokernel tune ./m --size 1000 --evals 1 --libraries none --quiet --archive kept.db >/dev/null 2>&1
+autokernel export ./m --format bundle --output m.akb --archive kept.db
+autokernel bundle verify m.akb --max-slowdown 1000% 2>&1 | grep -oE '^n=1000 +ok'
+mv m gone
+autokernel history --source '#1' --output back --archive kept.db
+autokernel check back/m --size 64 --configs 0 --quiet | grep right
+autokernel export m --format bundle --config '#1' --output again.akb --archive kept.db
+cmp <(tar xOf m.akb source/m/helper.py) <(tar xOf again.akb source/m/helper.py) && echo "the same helper"

@@ -33,3 +33,34 @@ rm -r part && mv then part
 autokernel tune ./part --size 64 --evals 1 --libraries none --finish-time 0.1 --quiet >/dev/null 2>&1
 sed -i 's/"4\*eps"/"0.001"/g' part/problem.json
 export_it
+echo "-- what the folder needs to be opened: data files, and another implementation that is the reference"
+autokernel new kernel data >/dev/null
+python3 - <<'P' || { echo "no python3"; exit 77; }
+import json, struct
+x = [i / 7 for i in range(100)]
+for name, values in ("x 1", x), ("y", x), ("z", [2 * a + a for a in x]):
+    with open("data/%s.raw" % name, "wb") as file:
+        file.write(struct.pack("100f", *values))
+problem = json.load(open("data/problem.json"))
+problem["sizes"][0]["default"] = 100
+problem.update(awkward=[], reference={"arrays": {"Z": "z.raw"}})
+problem.pop("tune_size", None)
+problem["arguments"][0]["fill"], problem["arguments"][1]["fill"] = "file(x 1.raw)", "file(y.raw)"
+json.dump(problem, open("data/problem.json", "w"))
+P
+autokernel new kernel other >/dev/null
+sed 's/host\.c/plain.c/' other/host.json >other/host_plain.json
+cp other/host.c other/plain.c
+sed -i 's/"reference": *"reference.c"/"reference": { "implementation": "host_plain" }/; s/"default": [0-9]*/"default": 100/' other/problem.json
+for kernel in data other; do
+    AUTOKERNEL_FINISH_TIME=0.02 autokernel tune ./$kernel --size 100 --impl host --evals 1 --quiet --archive $kernel.db >/dev/null 2>&1
+    autokernel export ./$kernel --size 100 --impl host --format bundle --output $kernel.akb --archive $kernel.db 2>/dev/null
+    autokernel bundle verify $kernel.akb --max-slowdown 1000% 2>&1 | grep -oE '^n=100 +ok'
+    mv $kernel gone
+    autokernel history --source '#1' --output back --archive $kernel.db
+    autokernel check back/$kernel --size 100 --configs 0 --impl host --quiet | grep -o '^1 of 1'
+    autokernel export $kernel --config '#1' --format bundle --output again-$kernel.akb --archive $kernel.db 2>/dev/null
+    mv gone $kernel
+done
+autokernel history --source '#1' --archive data.db | grep 'bytes of data'
+autokernel history --source '#1' --archive data.db --json | grep -o '"name":"data/y.raw","text":null'

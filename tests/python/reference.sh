@@ -161,6 +161,21 @@ baseline "^base \(own\) Python [0-9a-f]{8}, NumPy 2.2.6 +[0-9.]+ " spies
 [ -e "$scratch/made" ] || [ -e mine/made ] || [ -e /dev/shm/autokernel-made ] && { echo "a baseline wrote a file"; bad=1; }
 baseline "^base .* failed +base.py:2[0-9]: RuntimeError: the back end failed; it wanted to start a process \\(gcc\\), which a baseline may not: " compiles
 
+# An exception is told of a kernel that works in place, too; an option that is a whole number is an int.
+cp mine/problem.json problem.json
+cat >mine/base.py <<'P'
+def adds(X, Y, Z, step): Z += 2 * X[::step] + Y
+def fails(X, Y, Z, step): Z += X / []
+P
+sed -i 's/"access": "out"/"access": "inout"/; s/"choices": \[\]/"choices": [{"name": "step", "type": "int", "default": 1}]/' mine/problem.json
+cp mine/reference.c reference.c
+sed -i 's/z\[i\] = /z[i] += /' mine/reference.c
+cp mine/host.c host.c
+sed -i 's/z\[i\] = /z[i] += /' mine/host.c
+baseline "^base \(own\) Python [0-9a-f]{8}, NumPy 2.2.6 +[0-9.]+ " adds
+baseline "^base .* failed +base.py:2: " fails
+cp problem.json reference.c host.c mine
+
 # Whole numbers come as int64, so that sums of bytes do not wrap, and baselines get them as they are. What an output
 # cannot hold is refused.
 mkdir bytes

@@ -523,6 +523,20 @@ def test_without_an_answer():
         tuned(tune_params={"UNROLL": [4], "WRONG": ["0", "0.1f"]}, atol=0.01, **given)
 
 
+@pytest.mark.parametrize("values", [[1, 8], [8]])
+def test_a_write_outside_is_no_disagreement(values):
+    """What writes outside of an array is wrong by itself, whatever else the others do."""
+    n = 1001
+    given = {"arguments": [np.zeros(n, np.float32), a[:n], b[:n], scale, np.int32(n)], "problem_size": n}
+    with no_warning():
+        if len(values) > 1:
+            results, _ = tuned(answer=None, tune_params={"UNROLL": values, "WRONG": [0]}, **given)
+            assert [r["status"] for r in results] == ["ok", "wrong_result"]
+        else:
+            with pytest.raises(ak.TuneError, match="it writes outside of arguments"):
+                tuned(answer=None, tune_params={"UNROLL": values, "WRONG": [0]}, **given)
+
+
 @pytest.mark.parametrize("header, before, after", [
     ("time.h", "struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);", "t.tv_nsec"),
     ("sys/time.h", "struct timeval t; gettimeofday(&t, NULL);", "t.tv_usec"),

@@ -193,7 +193,7 @@ static void test_python_modules(void **state)
     hash_kernel(then, folder, false);
     assert_fine(ak_problem_open(&problem, folder, &err), &err);
     assert_fine(ak_problem_find(&implementation, problem, "host", &err), &err);
-    assert_fine(ak_sources_of(&sources, problem, implementation, &err), &err);
+    assert_fine(ak_sources_of(&sources, problem, implementation, 0, &err), &err);
     for (size_t i = 0; i < AK_COUNT(files); i++) {
         (void)snprintf(name, sizeof name, "%s/%s", problem->name, files[i].name);
         write_in(folder, files[i].name, files[i].then);

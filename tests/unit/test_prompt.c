@@ -1038,6 +1038,7 @@ static void test_predictions(void **state)
                 {"{\"expected_gain_pct\": 1e300, \"changes\": {}}", NAN},
                 {"{\"expected_gain_pct\": \"lots\", \"changes\": {}}", NAN},
                 {"{\"expected_gain_pct\": null, \"changes\": {}}", NAN},
+                {"{\"TILE\": 64}", NAN}, /* malformed */
                 {"{\"changes\": {}}", NAN}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ak_suggestion s;

@@ -138,7 +138,7 @@ static void nothing_is_won_among_disturbed_rounds(void **state)
     double slow[ROUNDS], fast[ROUNDS];
     bool disturbed[ROUNDS];
     for (size_t i = 0; i < ROUNDS; i++) {
-        slow[i] = 2;
+        slow[i] = 2 + 0.001 * (double)(i % 7);
         fast[i] = 1;
         disturbed[i] = true;
     }
@@ -184,13 +184,12 @@ static void verdicts_have_their_limits(void **state)
     static const struct {
         ak_speed_doubt why;
         bool clean;
-    } rules[] = {{AK_DOUBT_VARIES, true},
-                 {AK_DOUBT_CONTROL, true},
-                 {AK_DOUBT_CONTROL, true},
-                 {AK_DOUBT_BUSY, false},
-                 {AK_DOUBT_NONE, true}};
-    const ak_stats *const ratios[] = {&far, &a, &a, &a, &a};
-    const ak_stats *const controls[] = {&same, &wide, &unsure, &same, &same};
+    } rules[] = {{AK_DOUBT_VARIES, true}, {AK_DOUBT_CONTROL, true}, {AK_DOUBT_CONTROL, true},
+                 {AK_DOUBT_BUSY, false},  {AK_DOUBT_NONE, true},    {AK_DOUBT_NONE, false}};
+    const ak_stats bytes = of(7.1, 7.1 * (1 - 1e-15), 7.1 * (1 + 1e-15)); /* of code */
+    const ak_stats itself = of(1, 1, 1);
+    const ak_stats *const ratios[] = {&far, &a, &a, &a, &a, &bytes};
+    const ak_stats *const controls[] = {&same, &wide, &unsure, &same, &same, &itself};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         ak_speed_doubt doubt = AK_DOUBT_NONE;
         ak_speed_verdict verdict = ak_verdict_doubt(&doubt, ratios[i], controls[i], rules[i].clean);

@@ -58,44 +58,73 @@ static ak_status print_buffer(ak_buf *out, const char *name, const ak_host_entry
                    entry->where, name, entry->problem->name);
 }
 
-/* Prints an expression of a space file in C. Refuses all but numbers, sizes, + - * and brackets,
-   which mean the same in both. */
-static ak_status print_value(ak_buf *out, const char *type, const char *text,
+/* Prints a size or an option that is a number. Returns false if there is none of that name. A real
+   number must not become a whole one without a word. */
+static bool print_name(ak_buf *out, const char *name, size_t length, bool whole,
+                       const ak_problem *problem)
+{
+    for (size_t i = 0; i < problem->size_count; i++) {
+        const char *size = problem->sizes[i].name;
+        if (strlen(size) == length && strncmp(size, name, length) == 0) {
+            ak_buf_print(out, "call->size[%zu]", i);
+            return true;
+        }
+    }
+    for (size_t i = 0; i < problem->choice_count; i++) {
+        const ak_choice_spec *choice = &problem->choices[i];
+        if (choice->kind == (whole ? AK_CHOICE_WHOLE : choice->kind) &&
+            choice->kind != AK_CHOICE_TEXT && strlen(choice->name) == length &&
+            strncmp(choice->name, name, length) == 0) {
+            ak_buf_print(out, "call->number[%zu]", i);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Prints an expression of a space file in C. Refuses all but numbers, sizes, options that are
+   numbers, + - * and brackets, which mean the same in both. */
+static ak_status print_value(ak_buf *out, ak_dtype dtype, const char *text,
                              const ak_host_entry *entry, ak_error *err)
 {
+    const bool whole = !ak_dtype_is_float(dtype);
     bool plain = text[strspn(text, LETTERS DIGITS " .+-*()")] == 0 && strstr(text, "**") == NULL;
-    ak_buf_print(out, "(%s)(", type);
+    ak_buf_print(out, "(%s)(", ak_dtype_c_type(dtype));
     for (const char *p = text; plain && *p != 0;) {
-        size_t length = strspn(p, LETTERS DIGITS), size = 0;
-        bool number = *p >= '0' && *p <= '9';
-        while (!number && length > 0 && size < entry->problem->size_count &&
-               (strlen(entry->problem->sizes[size].name) != length ||
-                strncmp(entry->problem->sizes[size].name, p, length) != 0)) {
-            size++;
-        }
-        if (length == 0 || number) {
+        size_t length = strspn(p, LETTERS DIGITS);
+        if (length == 0 || (*p >= '0' && *p <= '9')) {
             length = length == 0 ? 1 : length;
             ak_buf_print(out, "%.*s", (int)length, p);
-        } else if (size < entry->problem->size_count) {
-            ak_buf_print(out, "call->size[%zu]", size);
         } else {
-            plain = false;
+            plain = print_name(out, p, length, whole, entry->problem);
         }
         p += length;
     }
     ak_buf_puts(out, ")");
     return plain ? AK_OK
                  : ak_fail(err, AK_INVALID,
-                           "%s: Launch: the argument \"%.80s\" must be made of numbers, sizes, + - "
-                           "* and brackets on the host",
-                           entry->where, text);
+                           "%s: Launch: the argument \"%.80s\" must be made of numbers, sizes, "
+                           "options that are %snumbers, + - * and brackets on the host",
+                           entry->where, text, whole ? "whole " : "");
 }
 
-/* Refuses an argument whose value at the default sizes does not fit its whole-number type. An
-   expression that cannot be evaluated is left to print_value. */
+/* Sets an option that is a number to its default, its least or its largest value. */
+static ak_status set_option(ak_scope *scope, const ak_choice_spec *choice, int which, ak_error *err)
+{
+    const double values[] = {choice->fallback, choice->low, choice->high};
+    return choice->kind == AK_CHOICE_TEXT
+               ? AK_OK
+               : ak_scope_set_real(scope, choice->name,
+                                   isfinite(values[which]) ? values[which] : choice->fallback, err);
+}
+
+/* Refuses an argument whose value at the default sizes, and at the ends of the options, does not
+   fit its whole-number type. An expression that cannot be evaluated is left to print_value. */
 static ak_status check_whole(ak_dtype dtype, const char *text, const ak_host_entry *entry,
                              ak_error *err)
 {
+    static const char *const ends[] = {"", " with its options at their \"minimum\"",
+                                       " with its options at their \"maximum\""};
     ak_dtype_range holds;
     ak_error ignored = AK_ERROR_INIT;
     double value = 0;
@@ -106,12 +135,18 @@ static ak_status check_whole(ak_dtype dtype, const char *text, const ak_host_ent
         AK_DO(ak_scope_set_int(scope, entry->problem->sizes[i].name,
                                entry->problem->sizes[i].fallback, err));
     }
-    if (ak_expr_real(&value, text, scope, entry->where, &ignored) == AK_OK &&
-        (floor(value) != value || value < holds.low || value > holds.high)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
-                       "%.0f to %.0f",
-                       entry->where, ak_dtype_scalar(dtype), text, value, holds.low, holds.high);
+    for (int which = 0; which < 3; which++) {
+        for (size_t i = 0; i < entry->problem->choice_count; i++) {
+            AK_DO(set_option(scope, &entry->problem->choices[i], which, err));
+        }
+        if (ak_expr_real(&value, text, scope, entry->where, &ignored) == AK_OK &&
+            (floor(value) != value || value < holds.low || value > holds.high)) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: Launch: %s: \"%.80s\" is %.17g%s; it must be a whole number from "
+                           "%.0f to %.0f",
+                           entry->where, ak_dtype_scalar(dtype), text, value, ends[which],
+                           holds.low, holds.high);
+        }
     }
     return AK_OK;
 }
@@ -142,8 +177,8 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
             text = number;
         }
         if (text != NULL) {
-            AK_DO(ak_dtype_is_float(dtype) ? AK_OK : check_whole(dtype, text, entry, err));
-            return print_value(out, ak_dtype_c_type(dtype), text, entry, err);
+            AK_DO(print_value(out, dtype, text, entry, err));
+            return ak_dtype_is_float(dtype) ? AK_OK : check_whole(dtype, text, entry, err);
         }
     }
     AK_AT_END(ak_text_free_at) char *text = NULL;

@@ -111,11 +111,7 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
         good = ak_json_append(sizes, json_string(problem->sizes[i].name));
     }
     for (size_t i = 0; good && i < problem->choice_count; i++) {
-        const ak_choice_spec *choice = &problem->choices[i];
-        good = ak_json_set(choices, choice->name,
-                           choice->kind == AK_CHOICE_TEXT
-                               ? json_string(choice->values[task->choice[i]])
-                               : json_real(task->number[i]));
+        good = ak_json_set(choices, problem->choices[i].name, ak_task_choice_json(task, i));
     }
     AK_FREED char *text = NULL;
     ak_status status = good ? ak_json_text(&text, message, err) : ak_fail_memory(err);

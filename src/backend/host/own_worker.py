@@ -2,7 +2,8 @@
 
 The first request has the function's source and what its parameters may be (host_own.c). The later ones say where the
 arguments lie in the shared memory `fd`: offsets, pitches and extents, and the sizes; the function is called once then,
-unless an argument is read and written. An empty line runs the function, and is answered by an empty line.
+with copies of what is read and written, so that an exception is told. An empty line runs the function, and is answered
+by an empty line.
 
 The function gets views of the arguments, in their own dtype. It writes into the outputs, or returns them: one array,
 several in the order of the arguments, or a dictionary of them."""
@@ -75,8 +76,12 @@ def place(request):
         for d in range(len(shape) - 2, -1, -1):
             strides[d] = strides[d + 1] * (pitch if d == len(shape) - 2 else shape[d + 1])
         values[a["name"]] = np.ndarray(shape, dtype, memory[key], offset, strides)
-    if all(a["access"] != "inout" for a in task["arguments"]):
+    views = {a["name"]: values[a["name"]] for a in task["arguments"] if a["access"] == "inout"}
+    values.update({name: view.copy() for name, view in views.items()})
+    try:
         run()
+    finally:
+        values.update(views)
     return {}
 
 
