@@ -207,7 +207,8 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
     file_text file;
     json_t *document = NULL;
     AK_DO(find_text(&file, files, name, err));
-    AK_FREED char *text = file.owned;
+    AK_FREED char *owned = file.owned;
+    (void)owned; /* only to be freed */
     AK_DO(ak_kernel_note(problem, name, file.text, file.length, err));
     AK_DO(ak_json_parse(&document, file.text, file.length, file.path, err));
     AK_DO(ak_problem_keep(problem, document, err));

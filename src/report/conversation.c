@@ -91,7 +91,8 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
     conversation c = {.trials = &trials, .calls = calls, .good = true};
     AK_DO(ak_archive_get_run(&record, archive, run, err));
     const ak_archive_filter filter = {.run = record.id};
-    c.result = result = ak_outcome_result(archive, record.id);
+    result = ak_outcome_result(archive, record.id);
+    c.result = result;
     AK_DO(ak_gather(&trials, archive, &filter, err));
     AK_DO(ak_archive_each_call(archive, record.id, add_call, &c, err));
     object = json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:O}", "run", record.id, "kernel",
