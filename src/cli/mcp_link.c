@@ -90,12 +90,18 @@ void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, d
 
 /* ---- the reader ------------------------------------------------------------------------------ */
 
+/* Says why the request under way must end. `lock` is held. */
+static void stop(ak_mcp_link *link, ak_mcp_stop why)
+{
+    __atomic_store_n(&link->stop, (int)why, __ATOMIC_RELAXED);
+}
+
 /* Cancels a request that is under way or in the queue. The id of a finished request is ignored. */
 static void cancel_request(ak_mcp_link *link, const json_t *id)
 {
     (void)pthread_mutex_lock(&link->lock);
     if (id != NULL && link->under_way != NULL && json_equal(link->under_way, id)) {
-        link->stop = AK_MCP_CANCELLED;
+        stop(link, AK_MCP_CANCELLED);
     }
     for (size_t i = 0; id != NULL && i < link->queued; i++) {
         if (json_equal(json_object_get(link->queue[i], "id"), id)) {
@@ -109,12 +115,15 @@ static void cancel_request(ak_mcp_link *link, const json_t *id)
     (void)pthread_mutex_unlock(&link->lock);
 }
 
-static bool enqueue(ak_mcp_link *link, json_t *value)
+/* Takes the message over, because both threads must not count its references at the same time. It
+   is left if there is no room. */
+static bool enqueue(ak_mcp_link *link, json_t **value)
 {
     (void)pthread_mutex_lock(&link->lock);
     bool room = link->queued < AK_MCP_WAITING_MAX;
     if (room) {
-        link->queue[link->queued++] = json_incref(value);
+        link->queue[link->queued++] = *value;
+        *value = NULL;
         (void)pthread_cond_signal(&link->ready);
     }
     (void)pthread_mutex_unlock(&link->lock);
@@ -137,7 +146,7 @@ static void take_line(void *context, const char *line, size_t length)
         cancel_request(link, json_object_get(message.params, "requestId"));
     } else if (good && message.id != NULL && strcmp(message.method, "ping") == 0) {
         ak_mcp_link_send(link, ak_rpc_result(message.id, json_object()));
-    } else if (!enqueue(link, value) && good && message.id != NULL) {
+    } else if (!enqueue(link, &value) && good && message.id != NULL) {
         ak_mcp_link_send(link, ak_rpc_error(message.id, AK_RPC_BUSY,
                                             "64 requests wait already; await their replies"));
     }
@@ -150,7 +159,7 @@ static void look_at_clock(ak_mcp_link *link)
     int64_t now = ak_clock_ns(), begin = 0;
     (void)pthread_mutex_lock(&link->lock);
     if (link->deadline_ns != 0 && now > link->deadline_ns && link->stop == AK_MCP_GO) {
-        link->stop = AK_MCP_TIME;
+        stop(link, AK_MCP_TIME);
     }
     if (link->tick_token != NULL && now > link->tick_next_ns && link->stop == AK_MCP_GO) {
         token = link->tick_token;
@@ -183,7 +192,7 @@ static void *read_all(void *context)
     ak_rpc_feed_end(&link->lines, take_line, link);
     (void)pthread_mutex_lock(&link->lock);
     link->ended = true;
-    link->stop = link->stop == AK_MCP_GO ? AK_MCP_END : link->stop;
+    stop(link, link->stop == AK_MCP_GO ? AK_MCP_END : (ak_mcp_stop)link->stop);
     (void)pthread_cond_signal(&link->ready);
     (void)pthread_mutex_unlock(&link->lock);
     return NULL;
@@ -195,7 +204,7 @@ static void *read_all(void *context)
 static void begin(ak_mcp_link *link, const json_t *id)
 {
     link->under_way = id;
-    link->stop = link->ended ? AK_MCP_END : AK_MCP_GO;
+    stop(link, link->ended ? AK_MCP_END : AK_MCP_GO);
     link->deadline_ns = 0;
     link->tick_token = NULL;
 }
@@ -228,7 +237,7 @@ const json_t *ak_mcp_link_take(ak_mcp_link *link)
 
 ak_mcp_stop ak_mcp_link_stopped(const ak_mcp_link *link)
 {
-    return (ak_mcp_stop)link->stop;
+    return (ak_mcp_stop)__atomic_load_n(&link->stop, __ATOMIC_RELAXED);
 }
 
 const volatile int *ak_mcp_link_cancel(const ak_mcp_link *link)
