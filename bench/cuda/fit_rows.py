@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the Rank of softmax, layernorm and rmsnorm on CUDA devices to measurements. Needs numpy.
 
-    python3 bench/cuda/fit_rows.py FILE... [--rounds 40] [--seed 1] [--held 2]
+    python3 bench/cuda/fit_rows.py FILE... [--rounds 5] [--seed 1] [--held 2]
     python3 bench/cuda/fit_rows.py FILE... --pack > bench/results/NAME     what is used of it, in little space
     python3 bench/cuda/fit_rows.py FILE... --write                         into the spaces of the three kernels
 

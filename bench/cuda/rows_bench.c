@@ -274,10 +274,8 @@ static int registers_for(const job *j, const int *v)
     const bool norm = has_weights(j);
     const bool odd = (int64_t)j->cols * j->element % 16 != 0;
     const double vector = norm ? 6.5 : j->element == 2 ? 12 : 9; /* for each that is kept */
-    const double more = 4 * v[PF] + (v[WE] == 0 || v[WE] == 3        ? 0
-                                     : v[WE] == 2 && j->element == 2 ? 5
-                                                                     : 4) *
-                                        (j->kernel == LAYERNORM ? 2 : 1);
+    const double weight = v[WE] == 2 && j->element == 2 ? 5 : v[WE] == 1 || v[WE] == 2 ? 4 : 0;
+    const double more = 4 * v[PF] + weight * (j->kernel == LAYERNORM ? 2 : 1);
     return (int)((j->element == 2 ? 46 : 36) + 6 * odd + v[N] * v[K] * (vector + more));
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/asset.h"
+#include "base/pack.h"
 #include "base/plain.h"
 
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err)
@@ -112,10 +113,14 @@ typedef struct file_text {
     char *owned, path[AK_PATH_MAX];
 } file_text;
 
+static void clear_text(file_text *file)
+{
+    ak_free(file->owned);
+}
+
 static ak_status find_text(file_text *out, const ak_kernel_files *files, const char *name,
                            ak_error *err)
 {
-    out->text = out->owned = NULL;
     AK_DO(check_name(name, files->folder, err));
     if (!files->builtin) {
         AK_DO(ak_fs_join(out->path, files->folder, name, err));
@@ -188,27 +193,23 @@ ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
                          const char *name, ak_error *err)
 {
-    file_text file;
+    AK_AT_END(clear_text) file_text file = {0};
+    *out = NULL;
     AK_DO(find_text(&file, files, name, err));
-    ak_status status = AK_OK;
-    if (memchr(file.text, 0, file.length) != NULL) {
-        status = ak_fail(err, AK_INVALID, "%s is not a text: it contains a 0 byte", file.path);
-    } else {
-        status = ak_kernel_note(problem, name, file.text, file.length, err);
-        *out = status == AK_OK ? problem->files[problem->file_count - 1].text : NULL;
+    if (!ak_pack_is_text(file.text, file.length)) {
+        return ak_fail(err, AK_INVALID, "%s is not a text: it contains a 0 byte", file.path);
     }
-    ak_free(file.owned);
-    return status;
+    AK_DO(ak_kernel_note(problem, name, file.text, file.length, err));
+    *out = problem->files[problem->file_count - 1].text;
+    return AK_OK;
 }
 
 ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *problem,
                               const ak_kernel_files *files, const char *name, ak_error *err)
 {
-    file_text file;
+    AK_AT_END(clear_text) file_text file = {0};
     json_t *document = NULL;
     AK_DO(find_text(&file, files, name, err));
-    AK_FREED char *owned = file.owned;
-    (void)owned; /* only to be freed */
     AK_DO(ak_kernel_note(problem, name, file.text, file.length, err));
     AK_DO(ak_json_parse(&document, file.text, file.length, file.path, err));
     AK_DO(ak_problem_keep(problem, document, err));
