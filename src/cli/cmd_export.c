@@ -24,13 +24,12 @@ static bool is_simulated(const char *path)
 static void add_first_size(ak_buf *command, const char *path)
 {
     json_auto_t *document = NULL;
-    json_t *value;
-    const char *name, *before = " --size ";
+    const char *before = " --size ";
     if (ak_json_read(&document, path, NULL) != AK_OK) {
         return;
     }
     json_t *first = json_array_get(json_object_get(document, "sizes"), 0);
-    json_object_foreach(json_object_get(first, "size"), name, value) {
+    AK_EACH_MEMBER(name, value, json_object_get(first, "size")) {
         ak_buf_print(command, "%s%s=%lld", before, name, (long long)json_integer_value(value));
         before = ",";
     }

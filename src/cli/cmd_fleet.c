@@ -39,11 +39,9 @@ static const char *or_dash(const char *text)
 static void print_status(const json_t *list)
 {
     ak_table table;
-    size_t i;
-    const json_t *one;
     ak_table_begin(&table, ">worker", "host", "device", "state", ">start", ">message", ">cores",
                    ">compilers", "build", "files", "reason", NULL);
-    json_array_foreach((json_t *)(uintptr_t)list, i, one) {
+    AK_EACH(one, list) {
         const json_t *shared = json_object_get(one, "shared");
         cell_whole(&table, one, "worker");
         ak_table_cell(&table, "%s", or_dash(ak_json_text_at(one, "host")));
@@ -68,8 +66,7 @@ static int run_status(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_auto_t *list = NULL;
-    size_t ready = 0, i;
-    const json_t *one;
+    size_t ready = 0;
     ak_catch_interrupts();
     const ak_option_set own_of_status =
         AK_O(LAUNCHER) | AK_O(WORKERS) | AK_O(DEVICE) | AK_O(JSON) | AK_O(QUIET);
@@ -84,7 +81,7 @@ static int run_status(const ak_args *args)
         ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
                         args->text[AK_OPTION_DEVICE], &ak_interrupted, &err),
         &text, "fleet", &err));
-    json_array_foreach(list, i, one) {
+    AK_EACH(one, list) {
         ready += ak_json_text_is(one, "state", "ready") ? 1 : 0;
     }
     if (!ak_args_has(args, AK_OPTION_JSON)) {

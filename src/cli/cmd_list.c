@@ -45,12 +45,10 @@ static void add_row(void *context, const char *name, const char *description)
 /* Joins the names of implementations with blanks; "" if there are none. */
 static void join(char *out, size_t bytes, const json_t *names)
 {
-    size_t i;
-    json_t *name;
     out[0] = 0;
-    json_array_foreach(names, i, name) {
+    AK_EACH(name, names) {
         size_t used = strlen(out);
-        (void)snprintf(out + used, bytes - used, "%s%s", i == 0 ? "" : " ",
+        (void)snprintf(out + used, bytes - used, "%s%s", name_at == 0 ? "" : " ",
                        json_string_value(name));
     }
 }
@@ -60,9 +58,7 @@ static void print_section(const char *title, const json_t *rows)
     ak_table table;
     bool kernels = strcmp(title, "kernels") == 0;
     ak_table_begin(&table, title, kernels ? "implementations" : "", "", NULL);
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row) {
+    AK_EACH(row, rows) {
         char names[256];
         join(names, sizeof names, json_object_get(row, "implementations"));
         const char *description = ak_json_text_or_null(row, "description");
@@ -112,9 +108,7 @@ static int list_build(const ak_args *args)
     if (good && ak_args_has(args, AK_OPTION_JSON)) {
         good = ak_out_json(all);
     } else if (good) {
-        const char *title;
-        json_t *rows;
-        json_object_foreach(all, title, rows) {
+        AK_EACH_MEMBER(title, rows, all) {
             print_section(title, rows);
         }
         ak_out_next("list matmul", "what can be tuned in a kernel");

@@ -139,16 +139,14 @@ static void print_importance(const json_t *importance)
         ak_json_number_at(importance, "r2") * 100, ak_json_number_at(importance, "r2"),
         ak_json_number_at(importance, "learned"));
     ak_table_begin(&table, "parameter", ">alone", ">with its pairs", NULL);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *p = json_array_get(list, i);
+    AK_EACH(p, list) {
         if (json_array_size(json_object_get(p, "values")) > 1) {
             ak_table_cell(&table, "%s", ak_json_text_or_null(p, "parameter"));
             ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "share") * 100);
             ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "with_pairs") * 100);
         }
     }
-    for (size_t i = 0; i < json_array_size(pairs); i++) {
-        const json_t *pair = json_array_get(pairs, i);
+    AK_EACH(pair, pairs) {
         const json_t *names = json_object_get(pair, "parameters");
         ak_table_cell(&table, "%s with %s", json_string_value(json_array_get(names, 0)),
                       json_string_value(json_array_get(names, 1)));

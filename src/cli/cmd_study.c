@@ -38,13 +38,11 @@ static const char *const axes[] = {"evaluations", "seconds", "usd"};
 
 static void print_csv(const json_t *study)
 {
-    const json_t *arm, *step;
-    size_t a, i;
     ak_out("arm,axis,at,quality,low,high\n");
-    json_array_foreach(json_object_get(study, "arms"), a, arm) {
+    AK_EACH(arm, json_object_get(study, "arms")) {
         for (size_t axis = 0; axis < AXES; axis++) {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axes[axis]);
-            json_array_foreach(curve, i, step) {
+            AK_EACH(step, curve) {
                 /* An arm with hyper-parameters may contain commas, so it is quoted. */
                 ak_out("\"%s\",%s,%.6g,%.6g,", ak_json_text_at(arm, "arm"), axes[axis],
                        ak_json_number_at(step, "at"), ak_json_number_at(step, "quality"));
@@ -82,13 +80,11 @@ static bool is_bound(const json_t *object, const char *tokens, const char *usd)
 
 static void print_arms(const json_t *study)
 {
-    const json_t *arm;
-    size_t a;
     ak_table table;
     ak_table_begin(&table, "arm", ">runs", ">quality", "95 % interval", ">as deployed", ">reached",
                    ">evaluations", ">failed", ">seconds", ">questions", ">tokens", ">$ a run",
                    NULL);
-    json_array_foreach(json_object_get(study, "arms"), a, arm) {
+    AK_EACH(arm, json_object_get(study, "arms")) {
         const json_t *curves = json_object_get(arm, "quality");
         const json_t *last = last_of(json_object_get(curves, "evaluations"));
         ak_table_cell(&table, "%s", ak_json_text_at(arm, "arm"));
@@ -121,12 +117,12 @@ static void print_arms(const json_t *study)
 /* Prints quality along one axis, with a column for each arm; nothing if no arm has a curve. */
 static void print_axis(const json_t *study, const char *axis)
 {
-    const json_t *arm, *step, *longest = NULL;
+    const json_t *longest = NULL;
     const char *headers[AK_COLUMNS_MAX] = {NULL};
     char names[AK_COLUMNS_MAX][40];
-    size_t a, i, columns = 1;
+    size_t columns = 1;
     const json_t *arms = json_object_get(study, "arms");
-    json_array_foreach(arms, a, arm) {
+    AK_EACH(arm, arms) {
         const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
         if (json_array_size(curve) > json_array_size(longest)) {
             longest = curve;
@@ -148,12 +144,12 @@ static void print_axis(const json_t *study, const char *axis)
                    headers[1], headers[2], headers[3], headers[4], headers[5], headers[6],
                    headers[7], headers[8], headers[9], headers[10], headers[11], headers[12],
                    headers[13], headers[14], headers[15], NULL);
-    json_array_foreach(longest, i, step) {
+    AK_EACH(step, longest) {
         size_t column = 1;
         ak_table_cell(&table, "%.4g", ak_json_number_at(step, "at"));
-        json_array_foreach(arms, a, arm) {
+        AK_EACH(arm, arms) {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
-            const json_t *at = json_array_get(curve, i);
+            const json_t *at = json_array_get(curve, step_at);
             if (at != NULL && column < columns && !json_is_number(json_object_get(at, "low"))) {
                 ak_table_cell(&table, "%.3f", ak_json_number_at(at, "quality"));
                 column++;
@@ -198,8 +194,6 @@ static void print_left_out(const json_t *arm)
 
 static void print_text(const json_t *study)
 {
-    const json_t *arm, *warning;
-    size_t a;
     ak_out("%s %s on %s: %.0f evaluation%s, %.0f seed%s; quality 1 is %s\n",
            ak_json_text_at(study, "kernel"), ak_json_text_at(study, "size"),
            ak_json_text_at(study, "device"), ak_json_number_at(study, "evaluations"),
@@ -215,13 +209,13 @@ static void print_text(const json_t *study)
         ak_out("of so few seeds the intervals say little, and one run has none: use --seeds 10 or "
                "more\n");
     }
-    json_array_foreach(json_object_get(study, "arms"), a, arm) {
+    AK_EACH(arm, json_object_get(study, "arms")) {
         print_left_out(arm);
     }
     for (size_t axis = 0; axis < AXES; axis++) {
         print_axis(study, axes[axis]);
     }
-    json_array_foreach(json_object_get(study, "warnings"), a, warning) {
+    AK_EACH(warning, json_object_get(study, "warnings")) {
         ak_out("warning: %s\n", json_string_value(warning));
     }
 }

@@ -72,9 +72,7 @@ static int unknown_command(const char *word)
 static void warn_of_misspelled(const ak_command *command)
 {
     json_auto_t *unknown = ak_settings_unknown();
-    json_t *name;
-    size_t i;
-    json_array_foreach(unknown, i, name) {
+    AK_EACH(name, unknown) {
         char meant[120];
         if (ak_settings_meant(meant, sizeof meant, json_string_value(name)) &&
             strcmp(command->name, "doctor") != 0) {

@@ -123,17 +123,17 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
 
 static ak_status measure_all(measuring *m, ak_error *err)
 {
-    const json_t *configs = json_object_get(m->call->arguments, "configs"), *each;
+    const json_t *configs = json_object_get(m->call->arguments, "configs");
     const ak_mcp *mcp = m->call->mcp;
-    size_t i, count = json_array_size(configs);
+    const size_t count = json_array_size(configs);
     ak_status status = AK_OK;
-    json_array_foreach(configs, i, each) {
+    AK_EACH(each, configs) {
         ak_config config;
         ak_error why = AK_ERROR_INIT;
         char text[80];
-        (void)snprintf(text, sizeof text, "%zu of %zu configuration%s measured", i, count,
+        (void)snprintf(text, sizeof text, "%zu of %zu configuration%s measured", each_at, count,
                        ak_plural(count));
-        ak_mcp_link_progress(mcp->link, m->call->token, (double)i, (double)count, text);
+        ak_mcp_link_progress(mcp->link, m->call->token, (double)each_at, (double)count, text);
         m->stopped_by = spent(mcp, 1);
         if (m->stopped_by != NULL) {
             return AK_OK;

@@ -152,12 +152,10 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
 static json_t *output_schema(const ak_mcp_tool *tool)
 {
     ak_buf text = AK_BUF(1 << 16);
-    const char *key;
-    json_t *each;
     ak_buf_print(&text, "{\"type\": \"object\", \"properties\": {%s}}", tool->output);
     json_t *schema = parse(&text), *required = json_array();
     ak_buf_free(&text);
-    json_object_foreach(json_object_get(schema, "properties"), key, each) {
+    AK_EACH_MEMBER(key, each, json_object_get(schema, "properties")) {
         ak_json_add(&required, json_string(key));
     }
     bool good = ak_json_set(schema, "required", required);
@@ -235,12 +233,10 @@ ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err)
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
 {
     ak_buf text = AK_BUF(8192);
-    const char *key;
-    json_t *each;
     if (json_is_string(value)) {
         ak_buf_puts(&text, json_string_value(value));
     }
-    json_object_foreach((json_t *)value, key, each) {
+    AK_EACH_MEMBER(key, each, (json_t *)value) {
         ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", key);
         if (json_is_string(each)) {
             ak_buf_puts(&text, json_string_value(each));
@@ -283,8 +279,8 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
 
 ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        ak_buf_print(&call->text, "warning: %s\n", json_string_value(json_array_get(list, i)));
+    AK_EACH(one, list) {
+        ak_buf_print(&call->text, "warning: %s\n", json_string_value(one));
     }
     return ak_stored(json_object_set(call->result, "warnings", list) == 0, err);
 }

@@ -440,9 +440,9 @@ static void on_text(ak_progress *p, const json_t *event)
 
 static void on_llm(ak_progress *p, const json_t *event)
 {
-    const json_t *proposals = json_object_get(event, "proposals"), *proposal;
-    size_t i, taken = 0;
-    json_array_foreach(proposals, i, proposal) {
+    const json_t *proposals = json_object_get(event, "proposals");
+    size_t taken = 0;
+    AK_EACH(proposal, proposals) {
         const char *verdict = ak_json_text_at(proposal, "verdict");
         taken += strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0;
     }

@@ -27,10 +27,9 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
                                   const char *key, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(ASSIGNMENTS_BYTES - 1);
-    json_t *object = NULL, *value;
-    const char *name;
+    json_t *object = NULL;
     AK_DO(ak_json_object_or_null(&object, file->document, key, file->path, err));
-    json_object_foreach(object, name, value) {
+    AK_EACH_MEMBER(name, value, object) {
         if (!json_is_number(value) && !json_is_string(value)) {
             return ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
                            file->path, key, name);

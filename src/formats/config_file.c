@@ -83,10 +83,8 @@ static int by_distance(const void *a, const void *b)
 static ak_status measure(double *out, const json_t *wanted, const json_t *size, const char *place,
                          ak_error *err)
 {
-    const char *name;
-    json_t *value;
     *out = 0;
-    json_object_foreach((json_t *)(uintptr_t)wanted, name, value) {
+    AK_EACH_MEMBER(name, value, wanted) {
         int64_t here;
         AK_DO(ak_json_int(&here, size, name, place, err));
         if (here < 1) {

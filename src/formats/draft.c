@@ -118,9 +118,9 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
                                       .ordered = values != NULL};
     AK_DO(ak_stored(
         parameter->name != NULL && parameter->values != NULL && parameter->places != NULL, err));
-    for (size_t i = 0; i < json_array_size(values); i++) {
+    AK_EACH(value, values) {
         uint16_t place;
-        AK_DO(place_of(&place, parameter, json_array_get(values, i), draft->where, err));
+        AK_DO(place_of(&place, parameter, value, draft->where, err));
     }
     return AK_OK;
 }
@@ -133,10 +133,8 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
 
 static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error *err)
 {
-    const char *name;
-    json_t *value;
     ak_status status = AK_OK;
-    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
+    AK_EACH_MEMBER(name, value, config) {
         if (status == AK_OK) {
             status = ak_draft_parameter_add(draft, name, NULL, err);
         }
@@ -309,9 +307,7 @@ static ak_status translate(ak_draft *draft, const json_t *definition, const char
 
 static bool gives_default(const json_t *definition)
 {
-    size_t i;
-    const json_t *parameter;
-    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter) {
+    AK_EACH(parameter, json_object_get(definition, "TuningParameters")) {
         if (json_object_get(parameter, "Default") != NULL) {
             return true;
         }

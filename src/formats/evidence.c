@@ -13,12 +13,10 @@ static json_t *copy_of(const json_t *object, const char *key)
 
 const json_t *ak_format_best_entry(const json_t *result, const char *config)
 {
-    size_t i;
-    const json_t *one;
     if (!ak_json_text_is(json_object_get(result, "best"), "config", ak_or_empty(config))) {
         return NULL;
     }
-    json_array_foreach(json_object_get(result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(result, "contestants")) {
         if (ak_json_text_is(one, "config", ak_or_empty(config))) {
             return one;
         }

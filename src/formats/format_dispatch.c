@@ -131,8 +131,8 @@ static ak_status lists_of(json_t *configs, json_t *sizes, ak_archive *archive, c
     const json_t *table = json_object_get(json_object_get(from->result, "table"), "configs");
     const json_t *all = json_object_get(from->result, "configs");
     const json_t *list = json_object_get(from->result, "sizes");
-    for (size_t i = 0; i < json_array_size(table); i++) {
-        json_int_t at = json_integer_value(json_array_get(table, i));
+    AK_EACH(one, table) {
+        json_int_t at = json_integer_value(one);
         json_t *config = json_array_get(all, (size_t)at);
         AK_DO(config == NULL
                   ? ak_fail(err, AK_CORRUPT, "result: configuration %lld is missing", (long long)at)

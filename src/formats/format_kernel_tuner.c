@@ -49,10 +49,8 @@ static json_t *problem_size(const char *size)
         json_decref(array);
         return NULL;
     }
-    const char *key;
-    json_t *value;
     bool good = true;
-    json_object_foreach(object, key, value) {
+    AK_EACH_MEMBER(key, value, object) {
         good = good && json_array_append(array, value) == 0;
     }
     return ak_json_whole(array, good);
@@ -63,10 +61,8 @@ static json_t *problem_size(const char *size)
 static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *config, bool first,
                              ak_error *err)
 {
-    const char *name;
-    json_t *value;
     bool same = first || json_object_size(config) == json_object_size(writer->params);
-    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
+    AK_EACH_MEMBER(name, value, config) {
         json_t *list = json_object_get(writer->params, name);
         if (list == NULL && first) {
             list = json_array();
@@ -204,11 +200,11 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     bool on_host = strcmp(first->device, "host") == 0;
     ak_kernel_tuner_processor(name_of_device);
     json_auto_t *environment = environment_of(archive, first);
-    const char *named = ak_json_text_at(environment, "name"), *name, *separator = "\n";
-    json_t *keys = json_array(), *own = json_object(), *value;
+    const char *named = ak_json_text_at(environment, "name"), *separator = "\n";
+    json_t *keys = json_array(), *own = json_object();
     bool good = ak_format_set_texts(own, first, own_texts) &&
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
-    json_object_foreach(writer->params, name, value) {
+    AK_EACH_MEMBER(name, value, writer->params) {
         good = good && sort_numbers(value) && ak_json_append(keys, json_string(name));
     }
     json_t *head =
@@ -222,12 +218,12 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     good = good && head != NULL;
     if (good) {
         ak_buf_puts(out, "{\n");
-        json_object_foreach(head, name, value) {
+        AK_EACH_MEMBER(name, value, head) {
             print_member(out, name, value);
             ak_buf_puts(out, ",\n");
         }
         ak_buf_puts(out, "\"cache\": {");
-        json_object_foreach(writer->cache, name, value) {
+        AK_EACH_MEMBER(name, value, writer->cache) {
             ak_buf_puts(out, separator);
             print_member(out, name, value);
             separator = ",\n";
@@ -374,11 +370,9 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     const json_t *order = NULL, *cache = NULL;
     AK_AT_END(ak_trial_clear) ak_trial task = {0};
     AK_AT_END(ak_trial_clear) ak_trial trial = {0};
-    const char *key;
-    json_t *entry;
     AK_DO(ak_kernel_tuner_parse(&file, ak_import_left_out(import), text, length, path, err));
     AK_DO(take_head(&task, &order, &cache, file, path, err));
-    json_object_foreach((json_t *)(uintptr_t)cache, key, entry) {
+    AK_EACH_MEMBER(key, entry, cache) {
         char where[512];
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
         AK_DO(read_entry(&trial, &task, order, entry, where, err));

@@ -33,9 +33,7 @@ static json_t *entry_of(json_t *trial, json_t *config)
     for (size_t i = 0; i < 3 && good; i++) {
         good = json_object_set(entry, first[i], json_object_get(trial, first[i])) == 0;
     }
-    const char *key;
-    json_t *value;
-    json_object_foreach(trial, key, value) {
+    AK_EACH_MEMBER(key, value, trial) {
         bool taken = strcmp(key, "kernel") == 0 || json_object_get(entry, key) != NULL;
         good = good && (taken || json_object_set(entry, key, value) == 0);
     }

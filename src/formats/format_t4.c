@@ -179,8 +179,7 @@ static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms
     trial->measure_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "benchmark"));
     trial->propose_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "search_algorithm"));
     trial->overhead_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "framework"));
-    for (size_t i = 0; i < json_array_size(measurements); i++) {
-        const json_t *one = json_array_get(measurements, i);
+    AK_EACH(one, measurements) {
         const char *name = ak_json_text_or_null(one, "name");
         if (name != NULL && strcmp(name, "time") == 0) {
             double ms = unit_ms;

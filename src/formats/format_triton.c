@@ -101,12 +101,10 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
 {
     static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
     json_auto_t *values = NULL;
-    json_t *value;
-    const char *name;
     bool first = true;
     AK_DO(ak_config_text_to_json(&values, config, "configuration", err));
     ak_buf_puts(out, "triton.Config({");
-    json_object_foreach(values, name, value) {
+    AK_EACH_MEMBER(name, value, values) {
         if (!AK_HAS_TEXT(options, AK_COUNT(options), name)) {
             ak_buf_puts(out, first ? "" : ", ");
             ak_code_string(out, name);
@@ -117,7 +115,7 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
     }
     ak_buf_puts(out, "}");
     for (size_t i = 0; i < AK_COUNT(options); i++) {
-        value = json_object_get(values, options[i]);
+        const json_t *value = json_object_get(values, options[i]);
         if (value != NULL) {
             ak_buf_print(out, ", %s=", options[i]);
             put_value(out, value);
@@ -147,11 +145,10 @@ static size_t number_of(const entries *all, size_t at)
 /* Writes the key of an entry: its sizes in order, its dtype and, unless empty, its options. */
 static ak_status put_key(ak_buf *out, const ak_trial *trial, ak_error *err)
 {
-    json_t *sizes = NULL, *value;
-    const char *name;
+    json_t *sizes = NULL;
     AK_DO(ak_config_text_to_json(&sizes, trial->size, "size", err));
     ak_buf_puts(out, "(");
-    json_object_foreach(sizes, name, value) {
+    AK_EACH_MEMBER(name, value, sizes) {
         ak_json_print(out, value, false);
         ak_buf_puts(out, ", ");
     }

@@ -126,8 +126,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     }
     AK_DO(take_size(draft, json_object_get(file, "problem_size"), err));
     AK_DO(take_own(draft, file, err));
-    for (size_t i = 0; i < json_array_size(keys); i++) {
-        const char *name = json_string_value(json_array_get(keys, i));
+    AK_EACH(key, keys) {
+        const char *name = json_string_value(key);
         json_t *values = NULL;
         if (name == NULL) {
             return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" must hold names", where);
@@ -140,10 +140,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 {
-    const char *key;
-    json_t *entry;
     AK_DO(take_head(draft, file, err));
-    json_object_foreach(json_object_get(file, "cache"), key, entry) {
+    AK_EACH_MEMBER(key, entry, json_object_get(file, "cache")) {
         char where[512];
         ak_record record = {.seconds = ak_draft_sum(entry, stages) / 1000.0};
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", draft->where, key);

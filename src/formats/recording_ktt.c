@@ -52,8 +52,7 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
     json_auto_t *config = json_object();
     AK_DO(config == NULL ? ak_fail_memory(err)
                          : ak_json_array(&list, result, "Configuration", where, err));
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *pair = json_array_get(list, i);
+    AK_EACH(pair, list) {
         const char *name = ak_json_text_or_null(pair, "Name");
         json_t *value = json_object_get(pair, "Value");
         if (name == NULL || value == NULL) {
@@ -94,12 +93,11 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
     const json_t *results = json_object_get(file, "Results");
     double ms = 0;
     AK_DO(take_head(&ms, draft, file, err));
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *result = json_array_get(results, i);
+    AK_EACH(result, results) {
         char where[512];
         json_auto_t *config = NULL;
         ak_record record = {0};
-        (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
+        (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, result_at + 1);
         AK_DO(json_is_object(result) ? take_result(&record, draft, result, ms, where, err)
                                      : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(take_config(&config, result, where, err));

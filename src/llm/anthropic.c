@@ -121,9 +121,7 @@ static void read_output(ak_reply *out, const json_t *usage)
 
 static void reply(ak_reply *out, const json_t *body)
 {
-    size_t i;
-    json_t *part;
-    json_array_foreach(json_object_get(body, "content"), i, part) {
+    AK_EACH(part, json_object_get(body, "content")) {
         ak_append_at(&out->text, part, "text");
         ak_append_at(&out->reasoning, part, "thinking");
     }

@@ -282,19 +282,19 @@ static ak_status check_names(const ak_brief *brief, const ak_expr *expr, const c
 static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *err)
 {
     static const char *const keys[] = {"Name", "Expression", "Unit", NULL};
-    json_t *list, *entry;
-    size_t i;
+    json_t *list;
     AK_DO(ak_json_array_or_null(&list, task->implementation->definition, "Facts",
                                 task->implementation->where, err));
     if (json_array_size(list) > AK_FACTS_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: \"Facts\" has more than %d entries",
                        task->implementation->where, AK_FACTS_MAX);
     }
-    json_array_foreach(list, i, entry) {
+    AK_EACH(entry, list) {
         char where[256];
         const char *expression = NULL;
         ak_derived *derived = &brief->derived[brief->derived_count];
-        (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where, i + 1);
+        (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where,
+                       entry_at + 1);
         AK_DO(ak_json_only(entry, keys, where, err));
         AK_DO(ak_json_string(&derived->name, entry, "Name", where, err));
         if (AK_HAS(brief->derived, brief->derived_count, name, derived->name)) {
@@ -361,9 +361,8 @@ static void put_version(ak_buf *out, const char *name, const char *version)
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(LINE_MAX_BYTES);
-    const char *name = ak_json_text_at(environment, "name"), *key;
-    json_t *value;
-    json_object_foreach(json_object_get(environment, "compilers"), key, value) {
+    const char *name = ak_json_text_at(environment, "name");
+    AK_EACH_MEMBER(key, value, json_object_get(environment, "compilers")) {
         put_version(&text, key, json_is_string(value) ? json_string_value(value) : "");
     }
     for (size_t i = 0; i < AK_COUNT(versions); i++) {

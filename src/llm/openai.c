@@ -43,19 +43,17 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 /* Reads the parts of output[]: messages with text or a refusal, and reasoning with summaries. */
 static void read_output(ak_reply *out, const json_t *response, bool with_text)
 {
-    size_t i, j;
-    json_t *item, *part;
-    json_array_foreach(json_object_get(response, "output"), i, item) {
+    AK_EACH(item, json_object_get(response, "output")) {
         if (ak_json_text_is(item, "type", "reasoning") && with_text) {
-            json_array_foreach(json_object_get(item, "summary"), j, part) {
+            AK_EACH(part, json_object_get(item, "summary")) {
                 ak_append_at(&out->reasoning, part, "text");
             }
-            json_array_foreach(json_object_get(item, "content"), j, part) {
+            AK_EACH(part, json_object_get(item, "content")) {
                 ak_append_at(&out->reasoning, part, "text");
             }
             continue;
         }
-        json_array_foreach(json_object_get(item, "content"), j, part) {
+        AK_EACH(part, json_object_get(item, "content")) {
             bool refusal = ak_json_text_is(part, "type", "refusal");
             if (refusal) {
                 out->finish = AK_LLM_FINISH_REFUSAL;

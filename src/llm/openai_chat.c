@@ -46,11 +46,9 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
 
 static void read_message(ak_reply *out, const json_t *message)
 {
-    size_t i;
-    json_t *part;
     const json_t *content = json_object_get(message, "content");
     if (json_is_array(content)) {
-        json_array_foreach(content, i, part) {
+        AK_EACH(part, content) {
             ak_append_at(&out->text, part, "text");
         }
     } else {

@@ -68,8 +68,6 @@ static ak_status read_price(ak_price *out, const json_t *entry, const char *wher
 static ak_status find_in_file(ak_price *out, const char *name, const char *path, ak_error *err)
 {
     json_auto_t *document = NULL;
-    json_t *entry;
-    const char *key;
     AK_DO(ak_json_read(&document, path, err));
     if (!json_is_object(document)) {
         return ak_fail(err, AK_INVALID,
@@ -77,7 +75,7 @@ static ak_status find_in_file(ak_price *out, const char *name, const char *path,
                        "\"output\": 10}}",
                        path);
     }
-    json_object_foreach(document, key, entry) {
+    AK_EACH_MEMBER(key, entry, document) {
         char where[AK_LLM_NAME_MAX + 512];
         ak_price price;
         (void)snprintf(where, sizeof where, "%.400s: \"%.100s\"", path, key);

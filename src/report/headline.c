@@ -66,10 +66,8 @@ void ak_headline_ms(ak_buf *out, double ms)
 /* Returns the candidate that won the finish; NULL if there is none. */
 static const json_t *winner_of(const json_t *finish)
 {
-    size_t i;
-    const json_t *one;
     ak_finish_order order;
-    json_array_foreach(finish, i, one) {
+    AK_EACH(one, finish) {
         if (ak_json_text_is(one, "name", "tuned")) {
             return one;
         }
@@ -168,10 +166,9 @@ static void say_speeds(speaker *s)
     ak_buf text = AK_BUF(SENTENCE_MAX);
     const json_t *finish = json_object_get(s->model->result, "contestants");
     const char *reference = ak_json_text_at(s->model->result, "reference");
-    const json_t *best = winner_of(finish), *one;
-    size_t i;
+    const json_t *best = winner_of(finish);
     print_default(&text, best, s->model);
-    json_array_foreach(finish, i, one) {
+    AK_EACH(one, finish) {
         bool library = !json_is_string(json_object_get(one, "config"));
         if (best == NULL || !library || !(ak_json_number_at(one, "ms") > 0)) {
             continue;
@@ -190,13 +187,11 @@ static void say_speeds(speaker *s)
 /* Says which speeds the finish did not decide. */
 static void say_doubts(ak_buf *out, const json_t *result, const json_t *best, const char *objective)
 {
-    size_t i;
-    const json_t *one;
     const ak_speed over_default = ak_speed_read(json_object_get(best, "over_default"));
     if (over_default.ratio > 0 && over_default.verdict == AK_SPEED_UNDECIDED) {
         print_speed(out, &over_default, the_default, "", objective);
     }
-    json_array_foreach(json_object_get(result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(result, "contestants")) {
         if (json_is_string(json_object_get(one, "config")) || !(ak_json_number_at(one, "ms") > 0)) {
             continue;
         }

@@ -11,9 +11,8 @@ ak_sizes_lost ak_sizes_lost_of(const json_t *result)
 {
     ak_sizes_lost lost = {0};
     double logs = 0;
-    size_t i, decided = 0;
-    const json_t *one;
-    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+    size_t decided = 0;
+    AK_EACH(one, json_object_get(result, "sizes")) {
         const char *verdict = ak_json_text_at(one, "loss_verdict");
         double loss = ak_json_positive_at(one, "loss");
         if (strcmp(verdict, "undecided") == 0) {
@@ -116,9 +115,7 @@ void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
 {
     beside b = {.least_at = "", .most_at = ""};
     const char *library = timed ? "fastest" : "best";
-    size_t i;
-    const json_t *one;
-    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+    AK_EACH(one, json_object_get(result, "sizes")) {
         add_size(&b, one);
     }
     if (b.decided > b.ties) {

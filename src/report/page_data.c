@@ -89,8 +89,7 @@ static bool cut_failures(json_t *report)
     while (json_array_size(list) > AK_PAGE_FAILURES_MAX) {
         (void)json_array_remove(list, json_array_size(list) - 1);
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *one = json_array_get(list, i);
+    AK_EACH(one, list) {
         const char *reason = ak_json_text_at(one, "reason");
         const size_t length = ak_utf8_cut(reason, AK_PAGE_REASON_BYTES_MAX);
         if (reason[length] != 0 && !ak_json_set(one, "reason", json_stringn(reason, length))) {
@@ -124,13 +123,13 @@ static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *t
 static json_t *talk_json(const json_t *conversation)
 {
     static const char *const keys[] = {"reply", "state", "system", "brief"};
-    size_t bytes = 0, i;
-    json_t *talk = json_deep_copy(conversation), *call;
+    size_t bytes = 0;
+    json_t *talk = json_deep_copy(conversation);
     json_auto_t *texts = json_array();
     AK_AT_END(ak_map_free_at) ak_map *at = ak_map_new();
     bool good = talk != NULL && texts != NULL && at != NULL;
     for (size_t k = 0; good && k < AK_COUNT(keys); k++) {
-        json_array_foreach(json_object_get(talk, "calls"), i, call) {
+        AK_EACH(call, json_object_get(talk, "calls")) {
             const char *text = ak_json_text_or_null(call, keys[k]);
             good = good && ak_json_set(call, keys[k], keep_text(texts, at, &bytes, text));
         }

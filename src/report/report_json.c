@@ -203,9 +203,8 @@ static json_t *llm_of(const ak_report_model *model)
    record may hold any JSON. */
 static json_t *list_of(const ak_report_model *model, const char *key, json_type type)
 {
-    json_t *list = json_array(), *one;
-    size_t i;
-    json_array_foreach(json_object_get(model->result, key), i, one) {
+    json_t *list = json_array();
+    AK_EACH(one, json_object_get(model->result, key)) {
         if (json_typeof(one) == type) {
             ak_json_add(&list, json_deep_copy(one));
         }

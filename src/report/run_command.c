@@ -36,9 +36,7 @@ static void option(ak_buf *out, const char *flag, const char *value)
 
 static void list_option(ak_buf *out, const char *flag, const json_t *list)
 {
-    size_t i;
-    const json_t *value;
-    json_array_foreach(list, i, value) {
+    AK_EACH(value, list) {
         option(out, flag, json_string_value(value));
     }
 }

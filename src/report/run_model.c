@@ -415,14 +415,12 @@ static ak_status choose_best(ak_report_model *model, ak_archive *archive, ak_err
 /* Finds the default: every finish names it; in other runs its trial has the strategy "default". */
 static void find_default(ak_report_model *model)
 {
-    size_t i;
-    const json_t *one;
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(model->result, "contestants")) {
         if (ak_json_text_is(one, "name", "default")) {
             model->default_config = ak_json_text_or_null(one, "config");
         }
     }
-    for (i = 0; i < model->count && model->default_trial == NULL; i++) {
+    for (size_t i = 0; i < model->count && model->default_trial == NULL; i++) {
         const ak_trial *trial = &model->trials[i];
         bool is = model->default_config == NULL
                       ? trial->strategy != NULL && strcmp(trial->strategy, "default") == 0

@@ -267,8 +267,6 @@ static void differing(ak_section_builder *b, const char *label, const json_t *of
 static void add_configuration(ak_section_builder *b, const ak_versus *v)
 {
     json_auto_t *x = NULL, *y = NULL;
-    json_t *value;
-    const char *name;
     if (!v->a.best.found || !v->b.best.found || b->status != AK_OK) {
         return;
     }
@@ -278,10 +276,10 @@ static void add_configuration(ak_section_builder *b, const ak_versus *v)
     }
     if (b->status == AK_OK) {
         begin(b, "Where the best configurations differ", "parameter", false);
-        json_object_foreach(x, name, value) {
+        AK_EACH_MEMBER(name, value, x) {
             differing(b, name, value, json_object_get(y, name), ak_value_print);
         }
-        json_object_foreach(y, name, value) {
+        AK_EACH_MEMBER(name, value, y) {
             if (json_object_get(x, name) == NULL) {
                 differing(b, name, NULL, value, ak_value_print);
             }
@@ -296,16 +294,14 @@ static void add_configuration(ak_section_builder *b, const ak_versus *v)
 static void add_differences(ak_section_builder *b, const char *prefix, const json_t *of_a,
                             const json_t *of_b)
 {
-    const char *key;
-    json_t *item;
     if (json_is_object(of_a) && json_is_object(of_b)) {
         ak_buf label = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
-        json_object_foreach((json_t *)(uintptr_t)of_a, key, item) {
+        AK_EACH_MEMBER(key, item, of_a) {
             ak_buf_clear(&label);
             ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
             add_differences(b, label.data, item, json_object_get(of_b, key));
         }
-        json_object_foreach((json_t *)(uintptr_t)of_b, key, item) {
+        AK_EACH_MEMBER(key, item, of_b) {
             if (json_object_get(of_a, key) == NULL) {
                 ak_buf_clear(&label);
                 ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);

@@ -60,10 +60,8 @@ static ak_status copy_file(const char *folder, const char *from, const char *nam
 static ak_status copy_data(const char *folder, const char *file, const json_t *problem,
                            ak_error *err)
 {
-    size_t i;
-    json_t *argument;
     ak_status status = AK_OK;
-    json_array_foreach(json_object_get(problem, "arguments"), i, argument) {
+    AK_EACH(argument, json_object_get(problem, "arguments")) {
         const char *fill = ak_json_text_at(argument, "fill");
         char name[AK_PATH_MAX];
         if (status == AK_OK && strncmp(fill, "file(", 5) == 0) {
@@ -153,15 +151,14 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
 {
     AK_FREED char *text = NULL;
     char path[2 * AK_PATH_MAX];
-    size_t length = 0, known = 0;
-    json_t *one;
+    size_t length = 0;
     *taken = false;
     (void)snprintf(path, sizeof path, "%.*s%s", (int)(ak_fs_base(all->file) - all->file), all->file,
                    name);
     if (!ak_fs_is_file(path)) {
         return AK_OK; /* the header is installed, or the compiler will miss it */
     }
-    json_array_foreach(all->names, known, one) {
+    AK_EACH(one, all->names) {
         *taken = *taken || strcmp(json_string_value(one), name) == 0;
     }
     if (*taken) {
@@ -182,8 +179,8 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     const size_t place = json_array_size(all->names) - 1;
     AK_DO(take_includes(all, text, err));
     /* Move the file behind the files that it includes itself. */
-    one = json_incref(json_array_get(all->names, place));
-    bool good = json_array_remove(all->names, place) == 0 && ak_json_append(all->names, one);
+    json_t *own = json_incref(json_array_get(all->names, place));
+    bool good = json_array_remove(all->names, place) == 0 && ak_json_append(all->names, own);
     AK_DO(ak_stored(good, err));
     ak_buf_print(&all->text, "%s\n", text);
     ak_buf_print(&all->notes,

@@ -17,9 +17,7 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
 {
     json_auto_t *probe = NULL;
     AK_DO(ak_pool_probe(&probe, false, err));
-    size_t i;
-    json_t *entry;
-    json_array_foreach(json_object_get(probe, key), i, entry) {
+    AK_EACH(entry, json_object_get(probe, key)) {
         const char *name = ak_json_text_or_null(entry, name_key);
         const char *text = ak_json_text_or_null(entry, text_key);
         const char *note = ak_json_text_or_null(entry, "note");
