@@ -1,12 +1,10 @@
 /* cmd_bench.c: checks and measures given configurations, and the libraries, at one size or
    several. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/device_name.h"
 #include "cli/compared.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/size_list.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"

@@ -1,12 +1,10 @@
 /* cmd_bundle.c: shows what is in a bundle, and verifies that it is still right and fast here. */
-#include <string.h>
 
 #include "base/fs.h"
 #include "base/infix.h"
 #include "base/number.h"
 #include "base/shell.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 

@@ -1,5 +1,4 @@
 /* cmd_check.c: checks results at edge-case sizes and at the given one, without timing. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/device_name.h"

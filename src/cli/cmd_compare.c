@@ -1,13 +1,11 @@
 /* cmd_compare.c: compares the libraries, the default and the best archived configuration,
    interleaved; or reports on one or two runs of the archive. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/compared.h"
 #include "cli/options.h"
-#include "cli/reported.h"
-#include "cli/roofline_cell.h"
+#include "cli/trial_table.h"
 #include "cli/several.h"
 #include "cli/size_list.h"
 

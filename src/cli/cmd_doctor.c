@@ -5,7 +5,6 @@
  * they are printed: a list of objects as a table of their members, anything else as a line. This
  * file adds the settings and the verdict.
  */
-#include <string.h>
 
 #include "cli/options.h"
 #include "cli/settings.h"

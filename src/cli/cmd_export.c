@@ -1,15 +1,11 @@
 /* cmd_export.c: writes best_config.json, or trials of the archive in another format. */
-#include <string.h>
 
 #include "base/device_name.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/outdated.h"
-#include "cli/formats.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/target.h"
-#include "cli/task_args.h"
 
 /* Returns whether the results in a file come from a recording, on which nothing can be measured. */
 static bool is_simulated(const char *path)

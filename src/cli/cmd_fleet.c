@@ -1,12 +1,10 @@
 /* cmd_fleet.c: shows which workers a launcher reaches, and writes the array job that tunes each
    size on its own node. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/size_list.h"
 #include "cli/table.h"
 #include "cli/task_args.h"

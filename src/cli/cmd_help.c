@@ -1,6 +1,4 @@
 /* cmd_help.c: lists the commands, or explains one. */
-#include "cli/help.h"
-#include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/output.h"
 

@@ -1,5 +1,4 @@
 /* cmd_history.c: lists the trials or the runs of the archive. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -9,7 +8,6 @@
 #include "cli/outdated.h"
 #include "cli/target.h"
 #include "cli/options.h"
-#include "cli/task_args.h"
 #include "cli/trial_table.h"
 
 /* How many trials or runs a table shows by default. The archive gives the oldest trials first and

@@ -1,7 +1,5 @@
 /* cmd_import.c: adds the trials of files, and other archives, to the archive. */
-#include "cli/formats.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/task_args.h"
 
 typedef struct tally {

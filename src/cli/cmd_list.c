@@ -1,5 +1,4 @@
 /* cmd_list.c: lists what this build offers, or the parameters and conditions of one kernel. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/value_json.h"

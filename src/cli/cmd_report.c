@@ -1,7 +1,6 @@
 /* cmd_report.c: prints the report of a run. */
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/reported.h"
 
 static int run(const ak_args *args)
 {

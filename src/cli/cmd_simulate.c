@@ -1,11 +1,9 @@
 /* cmd_simulate.c: replays strategies on recordings, without a device. */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "cli/keep_study.h"
-#include "cli/like_args.h"
-#include "cli/options.h"
+#include "cli/search_args.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 

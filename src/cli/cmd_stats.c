@@ -1,5 +1,4 @@
 /* cmd_stats.c: shows how the archive's trials ended, and where their time went. */
-#include <string.h>
 
 #include "base/number.h"
 #include "cli/llm_show.h"

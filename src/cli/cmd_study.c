@@ -1,11 +1,8 @@
 /* cmd_study.c: compares ways of searching at equal budgets. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/device_name.h"
 #include "cli/keep_study.h"
-#include "cli/like_args.h"
-#include "cli/llm_args.h"
+#include "cli/search_args.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/task_args.h"

@@ -1,7 +1,5 @@
 #include "cli/keep_study.h"
 
-#include <string.h>
-
 #include "base/device_name.h"
 #include "base/fs.h"
 #include "base/shell.h"

@@ -2,8 +2,6 @@
    margin that sets them apart from the text of the command itself. */
 #include "cli/llm_show.h"
 
-#include <string.h>
-
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"

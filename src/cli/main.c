@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/fs.h"
 #include "base/proc.h"
 #include "base/program.h"
-#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/settings.h"

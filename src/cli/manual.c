@@ -1,7 +1,4 @@
-#include "cli/manual.h"
 #include "cli/options.h"
-
-#include <string.h>
 
 #include "base/shell.h"
 

@@ -1,8 +1,6 @@
 /* mcp.c: handles the messages of a session; see mcp.h. */
 #include "cli/mcp.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "cli/options.h"
 

@@ -1,5 +1,4 @@
 /* mcp_archive.c: the tools that read the archive. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"

@@ -1,5 +1,4 @@
 /* mcp_measure.c: the tools that measure, and their budget. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -1,7 +1,6 @@
 /* mcp_resources.c: the resources that a client can read: the files of the allowed kernels, and
    documents. A name that the client sends is only compared with the names of resources. No path is
    made from it. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/asset.h"

@@ -1,6 +1,5 @@
 /* mcp_schema.c: checks a value against a JSON Schema. Only the keywords that mcp_tools.c uses are
    supported. */
-#include <string.h>
 
 #include "cli/mcp.h"
 #include "cli/options.h"

@@ -1,10 +1,8 @@
 /* mcp_tools.c: the table of tools, with the schemas of their arguments and results. */
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
 #include "cli/mcp.h"
-#include "cli/roofline_cell.h"
+#include "cli/trial_table.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 

@@ -1,11 +1,6 @@
-#include "cli/reported.h"
-
-#include <string.h>
-
 #include "base/charset.h"
 #include "base/fs.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/target.h"
 #include "cli/task_args.h"
 

@@ -2,7 +2,6 @@
 #include "cli/task_args.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"

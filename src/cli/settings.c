@@ -2,14 +2,11 @@
    that checks the command line, so that the rules are the same everywhere. */
 #include "cli/settings.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/ascii.h"
-#include "base/fs.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "cli/options.h"

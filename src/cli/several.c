@@ -1,7 +1,5 @@
 #include "cli/several.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/device_name.h"
 #include "cli/options.h"

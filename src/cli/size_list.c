@@ -1,7 +1,5 @@
 #include "cli/size_list.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/fs.h"

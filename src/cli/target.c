@@ -1,6 +1,5 @@
 #include "cli/target.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"

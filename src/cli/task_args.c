@@ -1,8 +1,6 @@
 /* task_args.c: takes tasks and configurations from the options; see task_args.h. */
 #include "cli/task_args.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/device_name.h"
 #include "base/fs.h"

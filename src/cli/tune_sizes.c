@@ -1,7 +1,4 @@
 /* tune_sizes.c: tunes many sizes, and prints which configurations serve them at what loss. */
-#include "cli/tune_sizes.h"
-
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -10,9 +7,7 @@
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/size_list.h"
-#include "cli/table.h"
 #include "cli/task_args.h"
-#include "cli/wide.h"
 
 /* Returns whether the objective is the time. */
 static bool timed(const ak_sizes_result *r)

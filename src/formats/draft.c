@@ -2,10 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "archive/field.h"
-#include "base/alloc.h"
 #include "base/number.h"
 #include "base/value_json.h"
 

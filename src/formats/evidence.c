@@ -1,7 +1,6 @@
 /* evidence.c: what the run of a trial says of its best: how fast the best library was beside it,
    its speed over the default, and what the run warns of. Files of one configuration have it, so
    that a time does not lose the doubts about it. */
-#include "formats/format.h"
 
 #include "archive/config_text.h"
 

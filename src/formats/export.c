@@ -9,11 +9,9 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/fs.h"
 #include "measure/stats.h"
 

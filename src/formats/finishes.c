@@ -1,7 +1,6 @@
 #include "formats/finishes.h"
 
 #include "archive/config_text.h"
-#include "archive/field.h"
 #include "archive/finish_order.h"
 #include "archive/store.h"
 #include "base/alloc.h"

@@ -9,10 +9,7 @@
 #include "formats/draft.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/text.h"
 #include "problem/problem.h"
 
 #define SIZE_TEXT_MAX 1024

@@ -9,7 +9,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/csv.h"

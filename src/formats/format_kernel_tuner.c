@@ -7,12 +7,8 @@
  * The `time` of an entry is the mean of its `times`, including the first launch; import takes the
  * median of `times` if they exist.
  */
-#include "formats/format.h"
-
-#include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"

@@ -10,8 +10,6 @@
  */
 #include "formats/format.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -10,8 +10,6 @@
  */
 #include "formats/format.h"
 
-#include <string.h>
-
 #include "base/ascii.h"
 #include "base/value_json.h"
 #include "problem/task.h"

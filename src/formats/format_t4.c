@@ -5,9 +5,6 @@
  * written to the metadata and read from there. If a file of another program has no task there, the
  * name of the file becomes the name of the kernel.
  */
-#include "formats/format.h"
-
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "formats/draft.h"

@@ -2,7 +2,6 @@
  * format_triton.c: writes the best configurations of a Triton kernel as Python: a list of
  * triton.Config to paste or import, and which sizes and dtypes each is for.
  */
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "base/alloc.h"

@@ -7,8 +7,6 @@
  */
 #include "formats/format.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "archive/store.h"
 #include "base/alloc.h"

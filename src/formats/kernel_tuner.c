@@ -2,12 +2,8 @@
    (process_cache, read_cache, store_cache) and backends/compiler.py. */
 #include "formats/kernel_tuner.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/proc.h"
-#include "base/text.h"
 #include "formats/draft.h"
 
 /* ---- Python's JSON --------------------------------------------------------------------------- */

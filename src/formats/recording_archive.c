@@ -3,10 +3,7 @@
    reads the trials of this task in this environment. */
 #include "formats/draft.h"
 
-#include "archive/archive.h"
 #include "archive/config_text.h"
-#include "base/alloc.h"
-#include "base/map.h"
 
 typedef struct reader {
     ak_draft *draft;

@@ -4,7 +4,6 @@
  * "Configuration": [{"Name", "Value"}]}]}. The duration is the objective; duration plus overhead is
  * the cost.
  */
-#include <string.h>
 
 #include "formats/draft.h"
 

@@ -2,10 +2,7 @@
  * recording_open.c: opens a recording. It unpacks the file, finds the format by its contents, lets
  * a reader fill a draft (draft.h), and fits the space file of a kernel to it if one is given.
  */
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "base/unpack.h"
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"

@@ -5,9 +5,6 @@
  */
 #include "formats/draft.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/fs.h"
 
 static const char *const stages[] = {"compilation",      "benchmark",  "framework",

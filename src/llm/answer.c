@@ -1,8 +1,6 @@
 /* answer.c: see answer.h. It also holds the texts of the enumerations of llm.h. */
 #include "llm/answer.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/number.h"
 #include "llm/extract.h"

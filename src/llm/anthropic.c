@@ -8,8 +8,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 /* Smallest thinking budget; it must also be less than max_tokens ("Extended thinking"). */

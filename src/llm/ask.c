@@ -7,7 +7,6 @@
  * Anthropic. A server that asks for more than WAIT_MAX_MS counts as having refused.
  */
 #include <signal.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -5,7 +5,6 @@
  * content type decides which of the two it is, or else its first byte. A stream that breaks off
  * keeps the complete elements it had, because they were paid for.
  */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -2,13 +2,10 @@
 #include "llm/brief.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/device_name.h"
 #include "base/fs.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "measure/placement.h"
 
 #define LINE_MAX_BYTES 400

@@ -1,8 +1,6 @@
 /* client.c: opens a client from the user's options, and lists the providers. */
 #include "llm/client.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/plain.h"

@@ -2,8 +2,6 @@
    candidates are ranked. */
 #include "llm/extract.h"
 
-#include <string.h>
-
 #include "base/utf8.h"
 #include "llm/relaxed.h"
 

@@ -11,9 +11,6 @@
  */
 #include "llm/dialect.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"

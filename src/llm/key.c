@@ -1,6 +1,5 @@
 #include "llm/key.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"

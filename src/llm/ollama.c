@@ -8,8 +8,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 /* Code and JSON have about three bytes per token; two leave a margin. The strict bound of one byte

@@ -7,8 +7,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err)

@@ -1,7 +1,5 @@
 #include "llm/price.h"
 
-#include <string.h>
-
 #define DOLLARS_MAX 1e6 /* a higher price per million tokens must be a mistake */
 
 static const struct {

@@ -2,8 +2,6 @@
 #include "llm/proposal.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/number.h"
 

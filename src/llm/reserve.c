@@ -3,7 +3,6 @@
  * case before it is made; afterwards the run is charged what the attempt has used.
  */
 #include <limits.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/number.h"

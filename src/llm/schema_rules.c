@@ -6,8 +6,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 static const char *const not_openai[] = {"minLength", "maxLength", "uniqueItems", "default", NULL};
 const char *const ak_schema_not_anthropic[] = {
     "minLength",        "maxLength",        "minimum",    "maximum",

@@ -1,7 +1,6 @@
 #include "llm/tape.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"

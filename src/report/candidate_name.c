@@ -1,7 +1,5 @@
 #include "report/candidate_name.h"
 
-#include <string.h>
-
 static const char *const names[] = {"first finalist", "second finalist", "third finalist",
                                     "further finalist"};
 enum { NAMES = AK_COUNT(names) };

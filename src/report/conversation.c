@@ -1,7 +1,5 @@
 /* conversation.c: the conversations of a run as JSON, each proposal with its outcome. */
-#include <string.h>
 
-#include "archive/archive.h"
 #include "report/gather.h"
 #include "report/outcome.h"
 

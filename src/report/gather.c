@@ -1,6 +1,5 @@
 #include "report/gather.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"

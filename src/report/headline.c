@@ -3,9 +3,7 @@
 #include "report/headline.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/device_name.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -13,7 +11,6 @@
 #include "measure/verdict.h"
 #include "archive/finish_order.h"
 #include "report/headline_sizes.h"
-#include "base/text.h"
 
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence. The table of the report has all. */

@@ -1,10 +1,8 @@
 #include "report/headline_sizes.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/number.h"
-#include "base/text.h"
 #include "archive/finish_order.h"
 
 ak_sizes_lost ak_sizes_lost_of(const json_t *result)

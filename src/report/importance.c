@@ -5,9 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "model/forest.h"

@@ -2,8 +2,6 @@
    dynamic programming finds a longest common subsequence. */
 #include "report/line_diff.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 typedef struct line {

@@ -2,8 +2,6 @@
    are kept first; they become rows when the number of columns is known. */
 #include "report/matrix.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/map.h"

@@ -1,7 +1,5 @@
 #include "report/page.h"
 
-#include <string.h>
-
 #include "base/map.h"
 #include "base/utf8.h"
 #include "report/headline.h"

@@ -2,11 +2,9 @@
    into a file of a few megabytes. */
 #include "report/page.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "archive/field.h"
-#include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "base/utf8.h"

@@ -1,7 +1,6 @@
 #include "report/picture.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "base/number.h"

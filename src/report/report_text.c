@@ -4,7 +4,6 @@
 #include "report/section.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/layout.h"
 #include "report/picture.h"

@@ -1,8 +1,6 @@
 /* run_command.c: writes the command that repeats a run. */
 #include "report/report.h"
 
-#include <string.h>
-
 #include "base/fs.h"
 #include "base/shell.h"
 

@@ -4,11 +4,9 @@
 #include "report/report.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "archive/overview.h"
-#include "base/alloc.h"
 #include "base/device_name.h"
 #include "base/map.h"
 #include "measure/placement.h"

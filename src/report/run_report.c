@@ -3,11 +3,6 @@
 #include "report/versions.h"
 #include "report/versus.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
-#include "base/text.h"
-
 static const ak_report_ops *const formats[] = {
 #define X(name) &ak_report_##name,
 #include "report/reports.def"

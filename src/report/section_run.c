@@ -2,12 +2,9 @@
 #include "report/section_builder.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/device_name.h"
 #include "base/number.h"
-#include "base/alloc.h"
 #include "measure/overlap.h"
 #include "report/candidate_name.h"
 #include "archive/finish_order.h"

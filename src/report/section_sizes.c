@@ -1,13 +1,10 @@
 /* section_sizes.c: adds the result of a run over many sizes, which tuner/sizes_json.c has written:
    which configuration each size gets, how much slower it is there than the size's winner, and how
    much slower the winners are at other sizes. */
-#include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "report/headline_sizes.h"
 #include "report/section_builder.h"
-#include "base/text.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {

@@ -1,8 +1,6 @@
 /* study_page.c: makes the page of a study or of simulations. */
 #include "report/page.h"
 
-#include <string.h>
-
 #include "archive/overview.h"
 
 ak_status ak_study_object(json_t **out, const char *kind, const char *ended, const char *json,

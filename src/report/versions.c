@@ -1,11 +1,7 @@
 #include "report/versions.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "archive/field.h"
-#include "base/alloc.h"
 #include "report/apart.h"
 #include "report/line_diff.h"
 #include "report/page.h"

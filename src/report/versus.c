@@ -2,14 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
-#include "base/text.h"
-#include "base/value_json.h"
 #include "report/apart.h"
 #include "report/page.h"
 #include "report/section_builder.h"

@@ -8,9 +8,7 @@
  */
 #include <math.h>
 
-#include "archive/archive.h"
 #include "base/alloc.h"
-#include "base/text.h"
 #include "measure/verdict.h"
 #include "report/gather.h"
 #include "report/outcome.h"

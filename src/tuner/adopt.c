@@ -2,12 +2,8 @@
  * adopt.c: implements `autokernel new kernel NAME --from FILE`, which writes a kernel folder from
  * the description of a kernel in a T1 file or a source file.
  */
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/fs.h"
 #include "problem/headers.h"
-#include "problem/kernel_files.h"
 #include "problem/kernel_scan.h"
 #include "problem/python_kernel.h"
 #include "problem/source_text.h"

@@ -14,17 +14,12 @@
  * the timing, and with a launcher. The search begins with the same code, which it finds in the
  * compile cache.
  */
-#include "archive/archive.h"
 #include "archive/store.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "backend/backend.h"
-#include "base/alloc.h"
-#include "tuner/near.h"
+#include "tuner/elsewhere.h"
 #include "tuner/session.h"
-#include "base/text.h"
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128

@@ -1,11 +1,6 @@
 /* earlier.c: see earlier.h. The archive keeps the result of a run as the JSON that was printed. */
-#include "tuner/earlier.h"
 
-#include <string.h>
-
-#include "archive/archive.h"
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "tuner/session.h"
 
 static const char *text_of(const json_t *object, const char *key)

@@ -1,14 +1,10 @@
 /* finish.c: ends a run with a comparison: it measures the candidates and the libraries, interleaved
    and while no compiler runs. The best candidate (measure/contest.h) is the result of the run. */
 #include <assert.h>
-#include <string.h>
 
-#include "archive/archive.h"
 #include "archive/field.h"
-#include "base/alloc.h"
 #include "report/candidate_name.h"
 #include "tuner/run.h"
-#include "tuner/summary.h"
 #include "tuner/warning.h"
 
 /* Fewest seconds for each candidate or library, even if the time budget leaves less. */

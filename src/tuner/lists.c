@@ -1,12 +1,9 @@
 /* lists.c: implements ak_list and ak_doctor, which say what this build and this machine offer. */
 #include <math.h>
-#include <stdio.h>
 
 #include "backend/script.h"
-#include "base/alloc.h"
 #include "formats/format.h"
 #include "llm/llm.h"
-#include "measure/pressure.h"
 #include "strategy/strategy.h"
 #include "tuner/warning.h"
 

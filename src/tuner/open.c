@@ -1,12 +1,8 @@
 /* open.c: implements ak_task_open, which binds a task to its device. problem/ does not know
    backends and backends do not choose devices, so this file brings the two together. */
-#include <string.h>
 
 #include "backend/backend.h"
-#include "base/alloc.h"
 #include "measure/protocol.h"
-#include "problem/task.h"
-#include "recording/recording.h"
 
 /* Where a task will run: a backend and its devices. `why` tells the user if a data sheet stands in
    for a device. */

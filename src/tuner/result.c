@@ -1,7 +1,6 @@
 #include "tuner/result.h"
 
 #include "archive/archive.h"
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "measure/placement.h"
 #include "measure/verdict.h"

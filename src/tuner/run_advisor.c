@@ -1,9 +1,6 @@
 #include "tuner/run_advisor.h"
 
-#include <string.h>
-
 #include "backend/mix.h"
-#include "base/alloc.h"
 #include "tuner/warning.h"
 
 /* Replaces a budget that is used up: no call can stay within it, whereas 0 would mean no budget. */

@@ -1,11 +1,7 @@
 /* sanitize.c: builds and runs configurations with sanitizers: those that passed every check, gave a
    wrong result or crashed. */
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/buf.h"
 #include "tuner/session.h"
-#include "base/text.h"
 
 #define REASON_BYTES_MAX 4096
 

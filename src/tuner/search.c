@@ -9,10 +9,7 @@
  * The next configurations are compiled while this one is measured (worker/pool.h). A trial is in
  * the archive before the device starts the next.
  */
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "tuner/run.h"
 
 /* A configuration that takes this many times as long as the best is dropped after few samples. */

@@ -1,14 +1,8 @@
 /* session.c: opens and closes a session, and says what its results depend on; see session.h. */
 #include "tuner/session.h"
 
-#include <string.h>
-
 #include "archive/archive.h"
-#include "backend/backend.h"
-#include "base/alloc.h"
-#include "base/hash.h"
 #include "measure/ceilings.h"
-#include "problem/sources.h"
 #include "worker/environment.h"
 
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,

@@ -7,9 +7,7 @@
 #include "tuner/side_by_side.h"
 
 #include <assert.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "measure/contest.h"
 #include "measure/verdict.h"

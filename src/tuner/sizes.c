@@ -5,12 +5,9 @@
  *     measure the best of all sizes at every size, interleaved (sizes_measure.c)
  *     choose the few that lose least, and measure their loss once more (sizes_choose.c)
  */
-#include "tuner/sizes.h"
 
 #include "archive/archive.h"
-#include "base/alloc.h"
 #include "tuner/sizes_run.h"
-#include "base/text.h"
 
 bool ak_many_cancelled(const ak_many *m)
 {

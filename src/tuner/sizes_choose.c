@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <math.h>
 
-#include "base/alloc.h"
 #include "measure/cover.h"
 #include "tuner/sizes_run.h"
 

@@ -1,9 +1,6 @@
 /* sizes_measure.c: measures the best configurations of all sizes (the elites) at every size, next
    to the libraries. */
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "measure/verdict.h"
 #include "tuner/scale.h"
 #include "tuner/sizes_run.h"

@@ -1,7 +1,5 @@
 /* sizes_open.c: opens a task for each of many sizes, all with one implementation. */
-#include <string.h>
 
-#include "base/alloc.h"
 #include "tuner/sizes_run.h"
 
 static ak_task_spec spec_of(const ak_many *m, size_t size)

@@ -7,7 +7,6 @@
 #include "tuner/skeleton.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/asset.h"
 #include "base/fs.h"

@@ -1,8 +1,4 @@
-#include "tuner/summary.h"
-
-#include <string.h>
-
-#include "base/buf.h"
+#include "tuner/side_by_side.h"
 
 #define SUMMARY_MAX 600
 /* Longest version of a library that the line shows; a longer one is shown only in the table. */

@@ -1,14 +1,10 @@
 /* tester.c: runs or checks one configuration at a time, and compares configurations with
    libraries. */
 #include <math.h>
-#include <string.h>
 
 #include "archive/store.h"
 #include "backend/mix.h"
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "measure/pressure.h"
-#include "tuner/summary.h"
+#include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 
 /* Seconds of interleaved measurement for each candidate if the caller sets none. */

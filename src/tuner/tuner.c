@@ -8,7 +8,6 @@
  *     close the strategy, record the result
  */
 
-#include "base/alloc.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
 

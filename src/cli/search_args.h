@@ -1,9 +1,9 @@
-/* like_args.h: opens the recordings that --like names, whose best configurations are tried
-   first. */
-#ifndef AK_CLI_LIKE_ARGS_H
-#define AK_CLI_LIKE_ARGS_H
+/* search_args.h: what the options of searches ask for: the language model of --llm, and the
+   recordings that --like names, whose best configurations are tried first. */
+#ifndef AK_CLI_SEARCH_ARGS_H
+#define AK_CLI_SEARCH_ARGS_H
 
-#include "cli/command.h"
+#include "cli/options.h"
 
 typedef struct ak_like_files {
     ak_recording *list[AK_LIKES_MAX];
@@ -15,5 +15,9 @@ typedef struct ak_like_files {
 void ak_warn_left_out(const char *path, const ak_recording *recording);
 ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err);
 void ak_like_files_close(ak_like_files *files); /* also needed after a failed open */
+
+/* Fills *out from the --llm options. It borrows its texts from `args` and keeps the pointer
+ * `cancel`. */
+void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel);
 
 #endif
