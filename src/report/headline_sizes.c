@@ -103,10 +103,6 @@ static void print_decided(ak_buf *out, const beside *b, bool timed)
     if (b->ties > 0) {
         ak_buf_print(out, "; it is a tie at %zu size%s", b->ties, ak_plural(b->ties));
     }
-    if (b->open > 0) {
-        ak_buf_print(out, "; not decided at %zu size%s", b->open, ak_plural(b->open));
-    }
-    ak_buf_puts(out, ".");
 }
 
 void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
@@ -121,11 +117,11 @@ void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
     } else if (b.decided > 0) {
         ak_buf_print(out, "It is a tie with the %s library at %zu size%s", library, b.ties,
                      ak_plural(b.ties));
-        if (b.open > 0) {
-            ak_buf_print(out, "; not decided at %zu size%s", b.open, ak_plural(b.open));
-        }
-        ak_buf_puts(out, ".");
     } else if (b.open > 0) {
         ak_buf_print(out, "Against the %s library of each size nothing was decided.", library);
     }
+    if (b.decided > 0 && b.open > 0) {
+        ak_buf_print(out, "; not decided at %zu size%s", b.open, ak_plural(b.open));
+    }
+    ak_buf_puts(out, b.decided > 0 ? "." : "");
 }

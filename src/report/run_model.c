@@ -87,19 +87,15 @@ static ak_status read_resumed(ak_report_model *model, ak_archive *archive, ak_er
     if (!json_is_true(json_object_get(model->options, "resume")) || run->environment == NULL) {
         return AK_OK;
     }
+    AK_AT_END(ak_map_free_at) ak_map *known = ak_map_new(), *refuted = ak_map_new();
     resuming state = {.model = model,
-                      .known = ak_map_new(),
-                      .refuted = ak_map_new(),
+                      .known = known,
+                      .refuted = refuted,
                       .most = json_is_integer(resumed) ? (size_t)json_integer_value(resumed)
                                                        : SIZE_MAX};
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(state.known != NULL && state.refuted != NULL, err));
-    AK_TRY(ak_archive_take(archive, &filter, note_refuted, &state, err));
-    AK_TRY(ak_archive_take(archive, &filter, keep_resumed, &state, err));
-out:
-    ak_map_free(state.known);
-    ak_map_free(state.refuted);
-    return status;
+    AK_DO(ak_stored(known != NULL && refuted != NULL, err));
+    AK_DO(ak_archive_take(archive, &filter, note_refuted, &state, err));
+    return ak_archive_take(archive, &filter, keep_resumed, &state, err);
 }
 
 static int by_cost(const void *a, const void *b)

@@ -6,18 +6,11 @@
 ak_status ak_study_object(json_t **out, const char *kind, const char *ended, const char *json,
                           ak_error *err)
 {
-    json_t *result = NULL, *page = json_object();
-    ak_status status = ak_json_parse_text(&result, json, kind, err);
-    bool good = status == AK_OK && ak_json_set(page, "schema", json_integer(1)) &&
-                ak_json_set_text(page, "kind", kind) && ak_json_set_text(page, "ended", ended) &&
-                ak_json_set_text(page, "autokernel", AK_VERSION) &&
-                ak_json_set(page, "result", json_incref(result));
-    json_decref(result);
-    if (status != AK_OK) {
-        json_decref(page);
-        return status;
-    }
-    return ak_json_give(out, page, good, err);
+    json_t *result = NULL;
+    AK_DO(ak_json_parse_text(&result, json, kind, err));
+    *out = json_pack("{s:i, s:s, s:s?, s:s, s:o}", "schema", 1, "kind", kind, "ended", ended,
+                     "autokernel", AK_VERSION, "result", result);
+    return ak_made(*out, err);
 }
 
 ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err)
