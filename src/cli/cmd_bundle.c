@@ -195,11 +195,8 @@ static ak_status read_slowdown(double *out, const ak_args *args, ak_error *err)
         return AK_OK;
     }
     *out = ak_number_read(text, &end) / 100;
-    if (end == text || strcmp(end, "%") != 0 || !(*out > 0 && *out <= 100)) {
-        return ak_fail(err, AK_INVALID,
-                       "--max-slowdown: \"%.40s\" must be a percentage up to 10000%%, such as 5%%",
-                       text);
-    }
+    AK_FAIL_IF(end == text || strcmp(end, "%") != 0 || !(*out > 0 && *out <= 100), err, AK_INVALID,
+               "--max-slowdown: \"%.40s\" must be a percentage up to 10000%%, such as 5%%", text);
     return AK_OK;
 }
 

@@ -220,11 +220,9 @@ static ak_status prepare(checking *c, ak_error *err)
     AK_DO(ak_stored(c->list != NULL && c->rows != NULL, err));
     AK_DO(ak_args_known_task(&c->task, args, err));
     AK_DO(ak_args_candidates(c->list, &c->named, args, c->task, err));
-    if (ak_device_is_recorded(ak_task_device(c->task))) {
-        return ak_fail(err, AK_INVALID,
-                       "%.80s: a recording has only times: nothing can be checked on --device sim",
-                       args->operand[0]);
-    }
+    AK_FAIL_IF(ak_device_is_recorded(ak_task_device(c->task)), err, AK_INVALID,
+               "%.80s: a recording has only times: nothing can be checked on --device sim",
+               args->operand[0]);
     ak_warn_ignored(c->task);
     ak_catch_interrupts();
     ak_task_set_cancel(c->task, &ak_interrupted);

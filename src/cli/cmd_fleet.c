@@ -122,11 +122,9 @@ static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *e
     static const char *const written[] = {"--array", "-a", "--job-name", "-J"};
     const char *launcher = args->text[AK_OPTION_LAUNCHER];
     const char *at = launcher == NULL ? "slurm" : launcher;
-    if (strncmp(at, "slurm", 5) != 0 || (at[5] != 0 && at[5] != ':')) {
-        return ak_fail(err, AK_INVALID,
-                       "fleet batch writes a job for Slurm: --launcher must be slurm or "
-                       "slurm:OPTIONS");
-    }
+    AK_FAIL_IF(strncmp(at, "slurm", 5) != 0 || (at[5] != 0 && at[5] != ':'), err, AK_INVALID,
+               "fleet batch writes a job for Slurm: --launcher must be slurm or "
+               "slurm:OPTIONS");
     for (at += at[5] == ':' ? 6 : 5; *at != 0; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
         for (size_t i = 0; i < AK_COUNT(written); i++) {

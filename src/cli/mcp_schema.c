@@ -106,10 +106,8 @@ static ak_status check_members(const json_t *schema, const json_t *value, const 
         }
     }
     AK_EACH(each, required) {
-        if (json_object_get(value, json_string_value(each)) == NULL) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" is missing", where,
-                           json_string_value(each));
-        }
+        AK_FAIL_IF(json_object_get(value, json_string_value(each)) == NULL, err, AK_INVALID,
+                   "%s: \"%s\" is missing", where, json_string_value(each));
     }
     AK_EACH_MEMBER(key, member, value) {
         const json_t *inside = json_object_get(properties, key);

@@ -190,11 +190,8 @@ static ak_status check_device(const ak_args *args, const char *device, ak_error 
                        "device '%.60s': this server was started for %.200s; leave the device out",
                        device, set);
     }
-    if (strncmp(device, "sim", 3) == 0 || strchr(device, '/') != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "device '%.60s': only whoever starts this server can name a recording",
-                       device);
-    }
+    AK_FAIL_IF(strncmp(device, "sim", 3) == 0 || strchr(device, '/') != NULL, err, AK_INVALID,
+               "device '%.60s': only whoever starts this server can name a recording", device);
     return AK_OK;
 }
 

@@ -125,10 +125,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
             args->origin[id] = origin;
             return AK_OK;
         }
-        if (strcmp(text, "true") != 0 && strcmp(text, "1") != 0) {
-            return ak_fail(err, AK_INVALID, "%s must be true or false, not '%.*s'", origin,
-                           SHOWN_MAX, text);
-        }
+        AK_FAIL_IF(strcmp(text, "true") != 0 && strcmp(text, "1") != 0, err, AK_INVALID,
+                   "%s must be true or false, not '%.*s'", origin, SHOWN_MAX, text);
         break;
     case AK_KIND_WHOLE:
     case AK_KIND_REAL:
@@ -136,10 +134,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
         AK_DO(read_number(&number, option, text, origin, err));
         break;
     case AK_KIND_CONFIG:
-        if (args->config_count == AK_CONFIGS_MAX) {
-            return ak_fail(err, AK_INVALID, "%s: at most %d configurations at once", origin,
-                           AK_CONFIGS_MAX);
-        }
+        AK_FAIL_IF(args->config_count == AK_CONFIGS_MAX, err, AK_INVALID,
+                   "%s: at most %d configurations at once", origin, AK_CONFIGS_MAX);
         args->config[args->config_count++] = text;
         break;
     case AK_KIND_LIKE:
@@ -151,9 +147,7 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     case AK_KIND_TEXT:
         break;
     }
-    if (*text == 0) {
-        return ak_fail(err, AK_INVALID, "%s needs a value: %s", origin, option->value);
-    }
+    AK_FAIL_IF(*text == 0, err, AK_INVALID, "%s needs a value: %s", origin, option->value);
     args->text[id] = text;
     args->origin[id] = origin;
     args->number[id] = number;
@@ -372,14 +366,10 @@ int ak_option_words(const char *word, ak_option_set set)
 static ak_status take_operand(ak_args *args, const ak_command *command, const char *word,
                               ak_error *err)
 {
-    if (*word == 0) {
-        return ak_fail(err, AK_INVALID, "%s: an argument is empty", command->name);
-    }
+    AK_FAIL_IF(*word == 0, err, AK_INVALID, "%s: an argument is empty", command->name);
     if (args->operand_count == command->most) {
-        if (command->most == 0) {
-            return ak_fail(err, AK_INVALID, "%s takes no argument, but got '%.*s'", command->name,
-                           SHOWN_MAX, word);
-        }
+        AK_FAIL_IF(command->most == 0, err, AK_INVALID, "%s takes no argument, but got '%.*s'",
+                   command->name, SHOWN_MAX, word);
         return ak_fail(err, AK_INVALID, "%s takes only %s; leave out '%.*s'", command->name,
                        command->operands, SHOWN_MAX, word);
     }
@@ -410,10 +400,8 @@ static ak_status join_objective(ak_args *args, ak_error *err)
     bool more = set != NULL && set[0] != 0;
     int length = snprintf(args->set, sizeof args->set, "%s%sobjective=%s", more ? set : "",
                           more ? "," : "", objective);
-    if (length < 0 || (size_t)length >= sizeof args->set) {
-        return ak_fail(err, AK_LIMIT, "--set and --objective are longer than %zu bytes together",
-                       sizeof args->set - 1);
-    }
+    AK_FAIL_IF(length < 0 || (size_t)length >= sizeof args->set, err, AK_LIMIT,
+               "--set and --objective are longer than %zu bytes together", sizeof args->set - 1);
     if (strchr(objective, ',') != NULL) {
         return ak_fail(err, AK_INVALID,
                        "--objective %.80s: must have no comma; write \"A if A < B else B\" for "
@@ -449,10 +437,8 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             if (option->kind == AK_KIND_FLAG) {
                 value = value == NULL ? "true" : value;
             } else if (value == NULL) {
-                if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0) {
-                    return ak_fail(err, AK_INVALID, "%s needs a value: %s %s", spelled[id],
-                                   spelled[id], option->value);
-                }
+                AK_FAIL_IF(i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0, err, AK_INVALID,
+                           "%s needs a value: %s %s", spelled[id], spelled[id], option->value);
                 value = argv[++i];
             }
             status = ak_args_set(out, id, value, spelled[id], err);

@@ -526,9 +526,7 @@ ak_status ak_progress_close(ak_progress *p, ak_error *err)
         p->events_error = errno == 0 ? EIO : errno;
     }
     p->events = NULL;
-    if (p->events_error != 0) {
-        return ak_fail(err, AK_IO, "cannot write %s: %s%s", p->events_path,
-                       strerror(p->events_error), ak_fs_advice(p->events_error));
-    }
+    AK_FAIL_IF(p->events_error != 0, err, AK_IO, "cannot write %s: %s%s", p->events_path,
+               strerror(p->events_error), ak_fs_advice(p->events_error));
     return AK_OK;
 }

@@ -43,11 +43,8 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
         return AK_OK;
     }
     if (args->operand_count == 0) {
-        if (size != NULL && strchr(size, '=') == NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "--size %.60s without a KERNEL must be in full, as in M=64,N=64,K=64",
-                           size);
-        }
+        AK_FAIL_IF(size != NULL && strchr(size, '=') == NULL, err, AK_INVALID,
+                   "--size %.60s without a KERNEL must be in full, as in M=64,N=64,K=64", size);
         return AK_OK;
     }
     ak_task_spec spec = {.kernel = out->place == NULL ? args->operand[0] : out->place,

@@ -158,13 +158,10 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const json_t *value = json_object_get(settings->documents[slot], names[i]);
         const char *matter = slot == PROJECT ? private_matter((ak_option_id)i) : NULL;
-        if (value != NULL && matter != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: a project's settings must not have \"%s\", which says %s: set it "
-                           "in %s, in the environment or on the command line",
-                           path, names[i], matter,
-                           settings->user[0] != 0 ? settings->user : "~/.config");
-        }
+        AK_FAIL_IF(value != NULL && matter != NULL, err, AK_INVALID,
+                   "%s: a project's settings must not have \"%s\", which says %s: set it "
+                   "in %s, in the environment or on the command line",
+                   path, names[i], matter, settings->user[0] != 0 ? settings->user : "~/.config");
         if (value != NULL && slot == PROJECT && leads_out((ak_option_id)i, value)) {
             return ak_fail(err, AK_INVALID,
                            "%s: \"%s\" of a project's settings must be in the project's folder: "

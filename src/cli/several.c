@@ -22,10 +22,8 @@ static ak_status part_of(ak_several_part **out, ak_several *several, const char 
             return AK_OK;
         }
     }
-    if (several->count == AK_SEVERAL_MAX) {
-        return ak_fail(err, AK_INVALID, "at most %d implementations can be compared at once",
-                       AK_SEVERAL_MAX);
-    }
+    AK_FAIL_IF(several->count == AK_SEVERAL_MAX, err, AK_INVALID,
+               "at most %d implementations can be compared at once", AK_SEVERAL_MAX);
     (void)snprintf(part->name, sizeof part->name, "%.*s", (int)length, name);
     several->count++;
     *out = part;
@@ -39,10 +37,8 @@ static ak_status give_config(ak_several_part *part, const char *text, size_t len
     if (length == 0) {
         return AK_OK; /* an empty item, such as that after a final ';' */
     }
-    if (args->config_count == AK_CONFIGS_MAX) {
-        return ak_fail(err, AK_INVALID, "--config: at most %d configurations at once",
-                       AK_CONFIGS_MAX);
-    }
+    AK_FAIL_IF(args->config_count == AK_CONFIGS_MAX, err, AK_INVALID,
+               "--config: at most %d configurations at once", AK_CONFIGS_MAX);
     char *copy = ak_strndup(text, length);
     AK_DO(ak_made(copy, err));
     args->config[args->config_count++] = copy;

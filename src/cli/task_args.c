@@ -28,10 +28,8 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
     json_t *object = NULL;
     AK_DO(ak_json_object_or_null(&object, file->document, key, file->path, err));
     AK_EACH_MEMBER(name, value, object) {
-        if (!json_is_number(value) && !json_is_string(value)) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
-                           file->path, key, name);
-        }
+        AK_FAIL_IF(!json_is_number(value) && !json_is_string(value), err, AK_INVALID,
+                   "%s: \"%s\": \"%.60s\" must be a number or a text", file->path, key, name);
         ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", name);
         ak_json_print_plain(&text, value);
     }
@@ -116,10 +114,8 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
     if (file->path == NULL) {
         return AK_OK;
     }
-    if (file->path[0] == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "--config @ needs the name of a file, such as --config @best_config.json");
-    }
+    AK_FAIL_IF(file->path[0] == 0, err, AK_INVALID,
+               "--config @ needs the name of a file, such as --config @best_config.json");
     ak_status status = AK_OK;
     AK_TRY(ak_json_read(&file->document, file->path, err));
     if (!json_is_object(file->document)) {

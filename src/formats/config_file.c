@@ -17,10 +17,8 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
     AK_DO(ak_fs_read(&text, &length, path, AK_CONFIG_FILE_BYTES_MAX, err));
     json_auto_t *file = NULL;
     AK_DO(ak_json_parse(&file, text, length, path, err));
-    if (!json_is_object(file)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object as `autokernel export` writes it",
-                       path);
-    }
+    AK_FAIL_IF(!json_is_object(file), err, AK_INVALID,
+               "%s must be an object as `autokernel export` writes it", path);
     AK_DO(ak_json_int_or(&schema, file, "schema", 1, path, err));
     if (schema != 1) {
         return ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1", path,
@@ -86,9 +84,7 @@ static ak_status measure(double *out, const json_t *wanted, const json_t *size, 
     AK_EACH_MEMBER(name, value, wanted) {
         int64_t here;
         AK_DO(ak_json_int(&here, size, name, place, err));
-        if (here < 1) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be 1 or more", place, name);
-        }
+        AK_FAIL_IF(here < 1, err, AK_INVALID, "%s: \"%s\" must be 1 or more", place, name);
         double ratio = log((double)here / json_number_value(value));
         *out += ratio * ratio;
     }
@@ -103,10 +99,8 @@ static ak_status read_entry(entry *out, const json_t *object, const json_t *want
     AK_DO(json_is_object(object) ? ak_json_object(&size, object, "size", place, err)
                                  : ak_fail(err, AK_INVALID, "%s must be an object", place));
     AK_DO(ak_json_int(&config, object, "config", place, err));
-    if (config < 0 || (uint64_t)config >= config_count) {
-        return ak_fail(err, AK_INVALID, "%s: there is no configuration %lld", place,
-                       (long long)config);
-    }
+    AK_FAIL_IF(config < 0 || (uint64_t)config >= config_count, err, AK_INVALID,
+               "%s: there is no configuration %lld", place, (long long)config);
     out->config = (size_t)config;
     return measure(&out->distance, wanted, size, place, err);
 }
@@ -115,9 +109,7 @@ static ak_status take_config(char ***out, size_t *count, size_t *capacity, const
                              const char *place, ak_error *err)
 {
     AK_FREED char *text = NULL;
-    if (!json_is_object(config)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", place);
-    }
+    AK_FAIL_IF(!json_is_object(config), err, AK_INVALID, "%s must be an object", place);
     AK_DO(ak_config_text_from_json(&text, config, NULL, place, err));
     if (!AK_HAS_TEXT(*out, *count, text)) {
         AK_DO(AK_GROW(*out, capacity, *count + 1, err));
@@ -137,10 +129,8 @@ static ak_status read_table(char ***out, size_t *count, const json_t *file, cons
     AK_DO(ak_json_array_or_null(&sizes, file, "sizes", path, err));
     AK_DO(ak_json_array_or_null(&configs, file, "configs", path, err));
     size_t length = json_array_size(sizes);
-    if (length == 0 || length > AK_DISPATCH_SIZES_MAX) {
-        return ak_fail(err, AK_INVALID, "%s: \"sizes\" must have 1 to %d entries", path,
-                       AK_DISPATCH_SIZES_MAX);
-    }
+    AK_FAIL_IF(length == 0 || length > AK_DISPATCH_SIZES_MAX, err, AK_INVALID,
+               "%s: \"sizes\" must have 1 to %d entries", path, AK_DISPATCH_SIZES_MAX);
     AK_DO(AK_NEW(entries, length, err));
     for (size_t i = 0; i < length; i++) {
         (void)snprintf(place, sizeof place, "%.200s: sizes[%zu]", path, i);

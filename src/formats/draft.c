@@ -80,13 +80,11 @@ static ak_status place_of(uint16_t *out, ak_draft_parameter *parameter, const js
 {
     char key[VALUE_BYTES];
     size_t place;
-    if (value == NULL || !value_key(key, value)) {
-        return ak_fail(err, AK_INVALID,
-                       value == NULL ? "%s: parameter \"%.60s\" is missing"
-                                     : "%s: the value of \"%.60s\" must be a number, a text, true "
-                                       "or false",
-                       where, parameter->name);
-    }
+    AK_FAIL_IF(value == NULL || !value_key(key, value), err, AK_INVALID,
+               value == NULL ? "%s: parameter \"%.60s\" is missing"
+                             : "%s: the value of \"%.60s\" must be a number, a text, true "
+                               "or false",
+               where, parameter->name);
     if (!ak_map_get(&place, parameter->places, key)) {
         place = json_array_size(parameter->values);
         if (place > UINT16_MAX - 1) {
@@ -104,10 +102,8 @@ static ak_status place_of(uint16_t *out, ak_draft_parameter *parameter, const js
 ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t *values,
                                  ak_error *err)
 {
-    if (draft->parameter_count == AK_PARAMETERS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: more than %d parameters", draft->where,
-                       AK_PARAMETERS_MAX);
-    }
+    AK_FAIL_IF(draft->parameter_count == AK_PARAMETERS_MAX, err, AK_LIMIT,
+               "%s: more than %d parameters", draft->where, AK_PARAMETERS_MAX);
     ak_draft_parameter *parameter = &draft->parameters[draft->parameter_count++];
     *parameter = (ak_draft_parameter){.name = ak_strdup(name),
                                       .values = json_array(),
@@ -143,16 +139,12 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
                        const char *where, ak_error *err)
 {
     ak_recording *to = draft->recording;
-    if (to->count == AK_RECORDING_CONFIGS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: more than %d configurations", draft->where,
-                       AK_RECORDING_CONFIGS_MAX);
-    }
+    AK_FAIL_IF(to->count == AK_RECORDING_CONFIGS_MAX, err, AK_LIMIT,
+               "%s: more than %d configurations", draft->where, AK_RECORDING_CONFIGS_MAX);
     /* The reciprocal must be finite, too, because strategies get it if higher is better. */
-    if (record->status == AK_TRIAL_OK &&
-        !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value))) {
-        return ak_fail(err, AK_INVALID, "%s: worked, but its %s is not above 0", where,
-                       to->objective);
-    }
+    AK_FAIL_IF(record->status == AK_TRIAL_OK &&
+                   !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value)),
+               err, AK_INVALID, "%s: worked, but its %s is not above 0", where, to->objective);
     if (!(record->seconds <= SECONDS_MAX)) {
         return ak_fail(err, AK_INVALID, "%s: it cost more than %g seconds", where, SECONDS_MAX);
     }
@@ -361,10 +353,8 @@ ak_status ak_draft_finish(ak_draft *draft, const json_t *definition, const char 
                           ak_error *err)
 {
     ak_recording *out = draft->recording;
-    if (out->count == 0) {
-        return ak_fail(err, AK_INVALID, "%s holds no configuration: a recording needs at least one",
-                       draft->where);
-    }
+    AK_FAIL_IF(out->count == 0, err, AK_INVALID,
+               "%s holds no configuration: a recording needs at least one", draft->where);
     for (size_t p = 0; p < draft->parameter_count; p++) {
         AK_DO(sort_values(draft, p, err));
     }

@@ -73,10 +73,8 @@ static ak_status write_trials(ak_buf *out, ak_archive *archive, const ak_archive
 {
     const ak_format_ops *ops;
     AK_DO(ak_format_find(&ops, format, err));
-    if (ops->write == NULL) {
-        return ak_fail(err, AK_INVALID, "format %s holds no trials: %s", format,
-                       ops->build != NULL ? "ak_bundle_export makes it" : "it describes a task");
-    }
+    AK_FAIL_IF(ops->write == NULL, err, AK_INVALID, "format %s holds no trials: %s", format,
+               ops->build != NULL ? "ak_bundle_export makes it" : "it describes a task");
     return ops->write(out, archive, filter, err);
 }
 

@@ -202,10 +202,8 @@ static ak_status import_later(ak_archive *archive, const ak_trial *trial, const 
     AK_DO(ak_json_string(&begun, finish, "run", where, err));
     of_run.run = (char *)(uintptr_t)begun;
     AK_DO(ak_json_string(&begun, finish, "started", where, err));
-    if (!ak_format_timestamp(started, begun)) {
-        return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not a time like 2026-11-21T10:54:22Z",
-                       where, begun);
-    }
+    AK_FAIL_IF(!ak_format_timestamp(started, begun), err, AK_INVALID,
+               "%s: \"%.60s\" is not a time like 2026-11-21T10:54:22Z", where, begun);
     of_run.timestamp = started;
     AK_DO(ak_trial_validate(&of_run, where, err));
     AK_DO(ak_store_need_run(archive, &of_run, err));

@@ -55,10 +55,8 @@ ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
     AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(NULL);
     AK_DO(ak_made(scope, err));
     AK_EACH_MEMBER(name, value, draft->facts) {
-        if (!json_is_integer(value) || !ak_expr_is_name(name)) {
-            return ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
-                           draft->where, name);
-        }
+        AK_FAIL_IF(!json_is_integer(value) || !ak_expr_is_name(name), err, AK_INVALID,
+                   "%s: the fact \"%.60s\" must be a whole number", draft->where, name);
         AK_DO(ak_scope_set_int(scope, name, json_integer_value(value), err));
     }
     *out = scope;

@@ -159,10 +159,8 @@ static ak_status read_quoted(csv_reader *csv, ak_error *err)
         csv->at += *csv->at == '"' ? 1 : 0;
     }
     csv->at++;
-    if (*csv->at != ',' && *csv->at != 0 && !at_break(csv)) {
-        return ak_fail(err, AK_INVALID, "%s:%zu: there is text after a closing quote", csv->path,
-                       csv->line);
-    }
+    AK_FAIL_IF(*csv->at != ',' && *csv->at != 0 && !at_break(csv), err, AK_INVALID,
+               "%s:%zu: there is text after a closing quote", csv->path, csv->line);
     return AK_OK;
 }
 
@@ -335,9 +333,7 @@ static ak_status read_row(ak_trial *trial, csv_reader *csv, const int *columns, 
                      (columns[i] == column_find("config") && (csv->cell.length > 0 || csv->quoted));
         AK_DO(get_cell(trial, columns[i], csv->cell.data, where, err));
     }
-    if (!has_status) {
-        return ak_fail(err, AK_INVALID, "%s: column \"status\" is empty", where);
-    }
+    AK_FAIL_IF(!has_status, err, AK_INVALID, "%s: column \"status\" is empty", where);
     if (trial->status == AK_TRIAL_OK && !has_config) {
         return ak_fail(err, AK_INVALID,
                        "%s: the status is ok, but \"config\" is empty; write \"\" if the kernel "

@@ -328,12 +328,10 @@ static ak_status take_result(ak_trial *trial, const json_t *entry, const char *w
         trial->status = AK_TRIAL_LAUNCH_ERROR;
         return ak_trial_set_text(&trial->reason, "its time is not a number", err);
     }
-    if (!json_is_number(time)) {
-        return ak_fail(err, AK_INVALID,
-                       time == NULL ? "%s: \"time\" is missing"
-                                    : "%s: \"time\" must be a number or the name of an error",
-                       where);
-    }
+    AK_FAIL_IF(!json_is_number(time), err, AK_INVALID,
+               time == NULL ? "%s: \"time\" is missing"
+                            : "%s: \"time\" must be a number or the name of an error",
+               where);
     trial->median_ms = json_number_value(time);
     return take_times(trial, entry, where, err);
 }
@@ -341,9 +339,7 @@ static ak_status take_result(ak_trial *trial, const json_t *entry, const char *w
 static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t *order,
                             const json_t *entry, const char *where, ak_error *err)
 {
-    if (!json_is_object(entry)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(entry), err, AK_INVALID, "%s must be an object", where);
     AK_DO(ak_trial_copy(trial, task, err));
     AK_DO(ak_config_text_from_json(&trial->config, entry, order, where, err));
     AK_DO(take_result(trial, entry, where, err));

@@ -136,9 +136,7 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
 static ak_status read_entry(ak_trial *trial, const json_t *entry, const void *metadata,
                             const char *where, ak_error *err)
 {
-    if (!json_is_object(entry)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(entry), err, AK_INVALID, "%s must be an object", where);
     AK_DO(take_rest(trial, entry, where, err));
     ak_free(trial->config);
     trial->config = NULL;

@@ -40,10 +40,8 @@ static size_t find(const entries *all, const ak_trial *trial, bool implementatio
 /* Takes the contents of `trial` if it succeeds. */
 static ak_status append(entries *all, ak_trial *trial, ak_error *err)
 {
-    if (all->count == ENTRIES_MAX) {
-        return ak_fail(err, AK_LIMIT, "more than %d sizes and dtypes: choose some with --size",
-                       ENTRIES_MAX);
-    }
+    AK_FAIL_IF(all->count == ENTRIES_MAX, err, AK_LIMIT,
+               "more than %d sizes and dtypes: choose some with --size", ENTRIES_MAX);
     AK_DO(AK_GROW(all->list, &all->capacity, all->count + 1, err));
     AK_GIVE(&all->list[all->count++], *trial);
     return AK_OK;

@@ -47,12 +47,10 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
         record->status = AK_TRIAL_LAUNCH_ERROR;
         return AK_OK;
     }
-    if (!json_is_number(value)) {
-        return ak_fail(err, AK_INVALID,
-                       value == NULL ? "%s: the objective \"%.60s\" is missing"
-                                     : "%s: \"%.60s\" must be a number or the name of an error",
-                       where, draft->recording->objective);
-    }
+    AK_FAIL_IF(!json_is_number(value), err, AK_INVALID,
+               value == NULL ? "%s: the objective \"%.60s\" is missing"
+                             : "%s: \"%.60s\" must be a number or the name of an error",
+               where, draft->recording->objective);
     record->value = json_number_value(value);
     record->joules = energy_of(entry);
     record->ms = ak_recording_is_timed(draft->recording) ? 0 : json_number_value(time);

@@ -31,12 +31,10 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
     AK_DO(ak_json_string_or(&device, metadata, "Device", "", draft->where, err));
     const size_t unit_count = AK_COUNT(units);
     const size_t at = AK_FIND(units, unit_count, name, unit);
-    if (at == unit_count) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"TimeUnit\" is \"%.40s\", not one of: Nanoseconds, Microseconds, "
-                       "Milliseconds, Seconds",
-                       draft->where, unit);
-    }
+    AK_FAIL_IF(at == unit_count, err, AK_INVALID,
+               "%s: \"TimeUnit\" is \"%.40s\", not one of: Nanoseconds, Microseconds, "
+               "Milliseconds, Seconds",
+               draft->where, unit);
     *ms = units[at].ms;
     const char *kernel = ak_json_text_or_null(first, "KernelName");
     AK_DO(ak_draft_text(&draft->recording->device, device, err));

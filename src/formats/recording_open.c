@@ -72,10 +72,8 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
     AK_DO(json_is_object(space)
               ? ak_json_object_or_null(&definition, space, "ConfigurationSpace", where, err)
               : ak_fail(err, AK_INVALID, "%s must be a JSON object", where));
-    if (definition == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"ConfigurationSpace\" is missing: this is not a T1 file", where);
-    }
+    AK_FAIL_IF(definition == NULL, err, AK_INVALID,
+               "%s: \"ConfigurationSpace\" is missing: this is not a T1 file", where);
     return ak_draft_fit(fitted, draft, definition, recording->constants, where, err);
 }
 

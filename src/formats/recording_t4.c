@@ -45,12 +45,10 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     const char *unit = NULL;
     AK_DO(ak_json_string_or(&unit, object, key, "", where, err));
     const size_t at = AK_FIND(units, AK_COUNT(units), name, unit);
-    if (unit[0] != 0 && at == AK_COUNT(units)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"%s\" is \"%.40s\", not one of: s, seconds, ms, milliseconds, us, "
-                       "microseconds, ns, nanoseconds",
-                       where, key, unit);
-    }
+    AK_FAIL_IF(unit[0] != 0 && at == AK_COUNT(units), err, AK_INVALID,
+               "%s: \"%s\" is \"%.40s\", not one of: s, seconds, ms, milliseconds, us, "
+               "microseconds, ns, nanoseconds",
+               where, key, unit);
     *ms = unit[0] == 0 ? *ms : units[at].ms;
     return AK_OK;
 }

@@ -282,10 +282,8 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
     json_t *list;
     AK_DO(ak_json_array_or_null(&list, task->implementation->definition, "Facts",
                                 task->implementation->where, err));
-    if (json_array_size(list) > AK_FACTS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: \"Facts\" has more than %d entries",
-                       task->implementation->where, AK_FACTS_MAX);
-    }
+    AK_FAIL_IF(json_array_size(list) > AK_FACTS_MAX, err, AK_LIMIT,
+               "%s: \"Facts\" has more than %d entries", task->implementation->where, AK_FACTS_MAX);
     AK_EACH(entry, list) {
         char where[256];
         const char *expression = NULL;

@@ -50,11 +50,8 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
             err, AK_INVALID,
             "the address of a server has no blanks, quotes or backslashes, not \"%.100s\"", base);
     }
-    if ((!tls && !plain) || *host == 0 || *host == '/') {
-        return ak_fail(err, AK_INVALID,
-                       "the address of a server begins with https:// or http://, not \"%.100s\"",
-                       base);
-    }
+    AK_FAIL_IF((!tls && !plain) || *host == 0 || *host == '/', err, AK_INVALID,
+               "the address of a server begins with https:// or http://, not \"%.100s\"", base);
     size_t host_bytes = strcspn(host, "/");
     if (memchr(host, '@', host_bytes) != NULL || strpbrk(host, "?#") != NULL) {
         return ak_fail(err, AK_INVALID,
@@ -112,10 +109,8 @@ static ak_status take_name(ak_llm *llm, const char *model, ak_error *err)
                 "ASCII");
         }
     }
-    if (strlen(model) >= sizeof llm->model) {
-        return ak_fail(err, AK_LIMIT, "the name of the model is longer than %zu characters",
-                       sizeof llm->model - 1);
-    }
+    AK_FAIL_IF(strlen(model) >= sizeof llm->model, err, AK_LIMIT,
+               "the name of the model is longer than %zu characters", sizeof llm->model - 1);
     (void)snprintf(llm->model, sizeof llm->model, "%s", model);
     (void)snprintf(llm->name, sizeof llm->name, "%s:%s", llm->provider->name, model);
     return AK_OK;
@@ -130,9 +125,7 @@ static ak_status take_place(ak_llm *llm, const char *place, ak_error *err)
     while (length > 1 && place[length - 1] == '/') {
         length--;
     }
-    if (length >= sizeof llm->url) {
-        return ak_fail(err, AK_LIMIT, "the path of the folder is too long");
-    }
+    AK_FAIL_IF(length >= sizeof llm->url, err, AK_LIMIT, "the path of the folder is too long");
     (void)snprintf(llm->url, sizeof llm->url, "%.*s", (int)length, place);
     const char *slash = strrchr(llm->url, '/');
     ak_plain_copy(llm->model, sizeof llm->model,
@@ -146,12 +139,10 @@ static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
 {
     size_t length = strcspn(text, ":");
     const char *model = text + length + 1;
-    if (text[length] == 0 || *model == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "a language model is named PROVIDER:MODEL, such as openai:gpt-5 or "
-                       "ollama:qwen3:8b, not \"%.80s\"",
-                       text);
-    }
+    AK_FAIL_IF(text[length] == 0 || *model == 0, err, AK_INVALID,
+               "a language model is named PROVIDER:MODEL, such as openai:gpt-5 or "
+               "ollama:qwen3:8b, not \"%.80s\"",
+               text);
     AK_DO(ak_provider_find(&llm->provider, text, length, err));
     if (llm->provider->ask != NULL) {
         return take_place(llm, model, err);
@@ -222,11 +213,9 @@ static ak_status prepare_sending(ak_llm *llm, const ak_llm_options *options, ak_
         return ak_fs_mkdir(llm->url, err);
     }
     AK_DO(ak_key_read(&llm->key, provider, options->key_file, err));
-    if (llm->key == NULL && provider->key_needed) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
-                       provider->name, provider->key_variable);
-    }
+    AK_FAIL_IF(llm->key == NULL && provider->key_needed, err, AK_UNAVAILABLE,
+               "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
+               provider->name, provider->key_variable);
     if (base == NULL) {
         return ak_fail(
             err, AK_INVALID,
@@ -249,15 +238,11 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
                  {options->timeout_seconds, timeout, &llm->timeout_ns}};
     for (size_t i = 0; i < AK_COUNT(times); i++) {
         double seconds = times[i].given == 0 ? times[i].fallback : times[i].given;
-        if (!(seconds > 0) || !(seconds <= SECONDS_MAX)) {
-            return ak_fail(err, AK_INVALID,
-                           "a time limit of a language model must be above 0 s and at most a day");
-        }
+        AK_FAIL_IF(!(seconds > 0) || !(seconds <= SECONDS_MAX), err, AK_INVALID,
+                   "a time limit of a language model must be above 0 s and at most a day");
         *times[i].out = (int64_t)(seconds * (double)AK_SECOND_NS);
     }
-    if (!(options->budget_usd >= 0)) {
-        return ak_fail(err, AK_INVALID, "the budget must not be negative");
-    }
+    AK_FAIL_IF(!(options->budget_usd >= 0), err, AK_INVALID, "the budget must not be negative");
     llm->retries = options->retries == 0            ? RETRIES
                    : options->retries < 0           ? 0
                    : options->retries > RETRIES_MAX ? RETRIES_MAX
@@ -285,13 +270,11 @@ static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error
         ak_abilities_find(&llm->abilities, llm->provider, llm->model);
         AK_DO(ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err));
     }
-    if (named && !llm->price.known && llm->budget_usd > 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s is unpriced, so a budget cannot be kept: give its price with "
-                       "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "
-                       "--llm-budget out",
-                       llm->name, llm->name);
-    }
+    AK_FAIL_IF(named && !llm->price.known && llm->budget_usd > 0, err, AK_INVALID,
+               "%s is unpriced, so a budget cannot be kept: give its price with "
+               "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "
+               "--llm-budget out",
+               llm->name, llm->name);
     llm->totals.priced = llm->price.known;
     llm->totals.budget_usd = llm->budget_usd;
     return AK_OK;

@@ -41,10 +41,8 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
         (void)snprintf(origin, sizeof origin, "%s:%zu", tape->path, ++line);
         if (strspn(p, " \t\r") < bytes) {
             AK_DO(ak_json_parse(&entry, p, bytes, origin, err));
-            if (json_object_get(entry, "text") == NULL || line > LINES_MAX) {
-                return ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
-                               origin);
-            }
+            AK_FAIL_IF(json_object_get(entry, "text") == NULL || line > LINES_MAX, err, AK_INVALID,
+                       "%s: a line of a script is an object with \"text\"", origin);
             AK_DO(ak_stored(json_array_append(tape->script, entry) == 0, err));
             json_decref(entry);
             entry = NULL;
@@ -258,17 +256,13 @@ static ak_status find(found *out, ak_tape *tape, const char *name, const json_t 
         AK_DO(reworded(out->origin, tape, question, err));
         out->reworded = true;
     }
-    if (out->origin[0] == 0 || !ak_fs_is_file(out->origin)) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: this question was not recorded (%s): model, effort, prompt, limits and "
-                       "seed must be those of the tape",
-                       tape->path, name);
-    }
+    AK_FAIL_IF(out->origin[0] == 0 || !ak_fs_is_file(out->origin), err, AK_NOT_FOUND,
+               "%s: this question was not recorded (%s): model, effort, prompt, limits and "
+               "seed must be those of the tape",
+               tape->path, name);
     AK_DO(ak_json_read(&document, out->origin, err));
     out->answer = json_incref(json_object_get(document, "answer"));
-    if (!json_is_object(out->answer)) {
-        return ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", out->origin);
-    }
+    AK_FAIL_IF(!json_is_object(out->answer), err, AK_CORRUPT, "%s: has no \"answer\"", out->origin);
     return AK_OK;
 }
 

@@ -92,11 +92,9 @@ static ak_status check_request(const ak_many *m, ak_error *err)
             "give --dispatch %s%zu, or more sizes",
             m->request->table, count, ak_plural(count), count == 1 ? "" : "1 to ", count);
     }
-    if (m->options->evaluations > 0 && m->options->evaluations < count) {
-        return ak_fail(err, AK_INVALID,
-                       "%zu evaluation%s for %zu sizes: each size needs at least one",
-                       m->options->evaluations, ak_plural(m->options->evaluations), count);
-    }
+    AK_FAIL_IF(m->options->evaluations > 0 && m->options->evaluations < count, err, AK_INVALID,
+               "%zu evaluation%s for %zu sizes: each size needs at least one",
+               m->options->evaluations, ak_plural(m->options->evaluations), count);
     return AK_OK;
 }
 

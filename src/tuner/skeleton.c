@@ -65,12 +65,10 @@ static bool is_identifier(const char *name)
 ak_status ak_skeleton_folder(const char *path, ak_error *err)
 {
     const char *name = ak_fs_base(path);
-    if (!is_identifier(name)) {
-        return ak_fail(err, AK_INVALID,
-                       "\"%.100s\": a kernel's name has only letters, digits and _, does not start "
-                       "with a digit and has at most %d characters",
-                       name, NAME_MAX_LETTERS);
-    }
+    AK_FAIL_IF(!is_identifier(name), err, AK_INVALID,
+               "\"%.100s\": a kernel's name has only letters, digits and _, does not start "
+               "with a digit and has at most %d characters",
+               name, NAME_MAX_LETTERS);
     if (ak_problem_is_builtin(name)) {
         return ak_fail(err, AK_INVALID, "\"%s\" is a built-in kernel; choose another name", name);
     }

@@ -33,9 +33,7 @@ ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
     tester->noise = (ak_noise){.pressure_before = -1, .pressure = -1, .pressure_after = -1};
     tester->late = -1;
     AK_DO(ak_session_open(&tester->session, task, &options, err));
-    if (task->cancel != NULL && *task->cancel != 0) {
-        return ak_fail(err, AK_CANCELLED, "cancelled");
-    }
+    AK_FAIL_IF(task->cancel != NULL && *task->cancel != 0, err, AK_CANCELLED, "cancelled");
     AK_GIVE(out, tester);
     return AK_OK;
 }
@@ -92,10 +90,8 @@ static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *conf
                          ak_job_kind kind, ak_error *err)
 {
     ak_session *session = &tester->session;
-    if (!ak_space_has(session->task->space, config)) {
-        return ak_fail(err, AK_INVALID, "the configuration is not in the space of %s",
-                       session->task->implementation->where);
-    }
+    AK_FAIL_IF(!ak_space_has(session->task->space, config), err, AK_INVALID,
+               "the configuration is not in the space of %s", session->task->implementation->where);
     ak_job job = {.kind = kind, .id = session->next_job++, .config = *config};
     AK_AT_END(ak_result_clear) ak_result result = {0};
     AK_DO(ak_pool_submit(session->pool, &job, err));
@@ -269,20 +265,15 @@ static ak_status find_others(const ak_task **out, size_t *count, const ak_task *
                     {"dtype", ak_dtype_text(task->dtype), ak_dtype_text(other->dtype)},
                     {"options", task->choices_text, other->choices_text}};
         for (size_t k = 0; k < AK_COUNT(same); k++) {
-            if (strcmp(same[k].mine, same[k].its) != 0) {
-                return ak_fail(err, AK_INVALID,
-                               "implementations are compared for one task, but %s has the %s "
-                               "\"%.80s\" and %s \"%.80s\"",
-                               name, same[k].what, same[k].its, task->implementation->name,
-                               same[k].mine);
-            }
+            AK_FAIL_IF(strcmp(same[k].mine, same[k].its) != 0, err, AK_INVALID,
+                       "implementations are compared for one task, but %s has the %s "
+                       "\"%.80s\" and %s \"%.80s\"",
+                       name, same[k].what, same[k].its, task->implementation->name, same[k].mine);
         }
-        if (task->recorded || task->launcher != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "several implementations are compared on this machine's own devices: "
-                           "leave %s out",
-                           task->recorded ? "the recording" : "--launcher");
-        }
+        AK_FAIL_IF(task->recorded || task->launcher != NULL, err, AK_INVALID,
+                   "several implementations are compared on this machine's own devices: "
+                   "leave %s out",
+                   task->recorded ? "the recording" : "--launcher");
         out[(*count)++] = other;
     }
     return AK_OK;
