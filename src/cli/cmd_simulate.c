@@ -180,9 +180,8 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
 {
     json_t *object = json_object(), *list = json_array();
     bool good = ak_json_set_text(object, "strategy", e->strategy);
-    if (good && ak_args_has(args, AK_OPTION_SCORE)) {
-        good = ak_json_set(object, "score", e->scored ? json_real(e->score) : json_null());
-    }
+    good = good && (!ak_args_has(args, AK_OPTION_SCORE) ||
+                    ak_json_set(object, "score", e->scored ? json_real(e->score) : json_null()));
     good = good && ak_json_set_real(object, "ms_per_proposal", e->ms_per_proposal);
     for (size_t i = 0; i < b->recording_count; i++) {
         ak_json_add(&list, result_json(b, e, i, args));

@@ -93,18 +93,12 @@ static json_t *entry_of(const ak_trial *trial, const json_t *config, const char 
     good = good && (ok ? ak_json_set_real(entry, "time", trial->median_ms)
                        : ak_json_set_text(entry, "time", fault) &&
                              ak_json_set_text(entry, "__error__", fault));
-    if (good && ok) {
-        good = ak_json_set(entry, "times", ak_json_reals(trial->samples_ms, trial->sample_count));
-    }
-    if (good && trial->tflops > 0) {
-        good = ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3);
-    }
-    if (good && trial->gbs > 0) {
-        good = ak_json_set_real(entry, "GB/s", trial->gbs);
-    }
-    if (good && ok && strcmp(objective, "time") != 0) {
-        good = ak_json_set_real(entry, objective, ak_trial_value(trial));
-    }
+    good = good && (!ok || ak_json_set(entry, "times",
+                                       ak_json_reals(trial->samples_ms, trial->sample_count)));
+    good = good && (trial->tflops <= 0 || ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3));
+    good = good && (trial->gbs <= 0 || ak_json_set_real(entry, "GB/s", trial->gbs));
+    good = good && (!ok || strcmp(objective, "time") == 0 ||
+                    ak_json_set_real(entry, objective, ak_trial_value(trial)));
     good = good && ak_json_set_real(entry, "compile_time", ak_format_ms(trial->compile_ns)) &&
            ak_json_set_real(entry, "verification_time", ak_format_ms(trial->check_ns)) &&
            ak_json_set_real(entry, "benchmark_time", ak_format_ms(trial->measure_ns)) &&

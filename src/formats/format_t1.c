@@ -223,10 +223,9 @@ static json_t *argument_of(const ak_task *task, size_t index)
                 ak_json_set_count(object, "Size", task->shape.elements[index]) &&
                 ak_json_set_text(object, "AccessType", access[argument->access]) &&
                 ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
-    if (good && constant) {
-        good = ak_json_set_real(object, "FillValue",
-                                argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a);
-    }
+    good = good && (!constant ||
+                    ak_json_set_real(object, "FillValue",
+                                     argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a));
     return ak_json_whole(object, good);
 }
 

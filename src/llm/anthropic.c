@@ -76,9 +76,8 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
                 (json_object_size(config) == 0 ||
                  ak_json_set(body, "output_config", json_incref(config))) &&
                 (!thinking_on || ak_json_set(body, "thinking", thinking(request)));
-    if (good && ak_can(request, AK_ABILITY_STREAM)) {
-        good = ak_json_set(body, "stream", json_true());
-    }
+    good =
+        good && (!ak_can(request, AK_ABILITY_STREAM) || ak_json_set(body, "stream", json_true()));
     return ak_json_give(out, body, good, err);
 }
 

@@ -29,12 +29,9 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
         good = ak_json_set(body, "reasoning", json_pack("{s:s}", "effort", request->effort));
     }
-    if (good && ak_can(request, AK_ABILITY_STORE)) {
-        good = ak_json_set(body, "store", json_false());
-    }
-    if (good && ak_can(request, AK_ABILITY_STREAM)) {
-        good = ak_json_set(body, "stream", json_true());
-    }
+    good = good && (!ak_can(request, AK_ABILITY_STORE) || ak_json_set(body, "store", json_false()));
+    good =
+        good && (!ak_can(request, AK_ABILITY_STREAM) || ak_json_set(body, "stream", json_true()));
     return ak_json_give(out, body, good, err);
 }
 

@@ -96,14 +96,12 @@ static bool strict_form(json_t *schema)
         good = ak_json_set(schema, "required", required);
     }
     AK_EACH_MEMBER(key, member, properties) {
-        if (good && !is_listed(required, key)) {
-            good = allow_null(member) && ak_json_append(required, json_string(key));
-        }
+        good = good && (is_listed(required, key) ||
+                        (allow_null(member) && ak_json_append(required, json_string(key))));
     }
     AK_EACH_MEMBER(key, member, schema) {
-        if (good && !ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps)) {
-            good = strict_form(member);
-        }
+        good = good && (ak_text_is_one_of(key, values) || ak_text_is_one_of(key, maps) ||
+                        strict_form(member));
         AK_EACH_MEMBER(name, named, ak_text_is_one_of(key, maps) ? member : NULL) {
             good = good && strict_form(named);
         }

@@ -51,11 +51,6 @@ static ak_status place_of_implementation(place *out, const ak_problem *problem,
                    problem->name, implementation->name, implementation->backend, why.text);
 }
 
-static bool has_implementation(const ak_problem *problem, const char *backend)
-{
-    return AK_HAS(problem->implementations, problem->implementation_count, backend, backend);
-}
-
 /* Finds where a kernel runs when neither device nor implementation is named: on the usual device if
    the kernel has an implementation for it, else on the first device that one of its implementations
    can use. If there is no such device, the error is about the first implementation. */
@@ -63,7 +58,8 @@ static ak_status place_of_kernel(place *out, const ak_problem *problem, const ak
                                  ak_error *err)
 {
     ak_status first = ak_backend_devices(&out->backend, &out->list, "auto", err);
-    if (first != AK_OK || has_implementation(problem, out->backend->name)) {
+    if (first != AK_OK || AK_HAS(problem->implementations, problem->implementation_count, backend,
+                                 out->backend->name)) {
         return first;
     }
     for (size_t i = 0; i < problem->implementation_count; i++) {

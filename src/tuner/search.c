@@ -118,20 +118,15 @@ static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t cou
                                .fallback = count,
                                .seconds = DOUBT_SECONDS * (double)count,
                                .specialised = true};
-    ak_comparison_result comparison;
+    AK_AT_END(ak_comparison_result_clear) ak_comparison_result comparison = {0};
     ak_status status = ak_session_comparison(&comparison, &r->session, &spec, err);
-    if (status != AK_OK) {
-        return status == AK_CANCELLED ? AK_OK : status;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
         if (ak_compared_cost(&comparison.list[i]) > 0) {
-            AK_TRY(ak_tuning_correct(r, &doubts[i], &comparison.list[i], err));
-            AK_TRY(keep_again(r, &comparison.list[i], err));
+            AK_DO(ak_tuning_correct(r, &doubts[i], &comparison.list[i], err));
+            AK_DO(keep_again(r, &comparison.list[i], err));
         }
     }
-out:
-    ak_compared_free(comparison.list, count);
-    return status;
+    return status == AK_CANCELLED ? AK_OK : status;
 }
 
 /* Handles a strategy that has nothing to propose while nothing is in flight: measures its best

@@ -134,23 +134,19 @@ ak_status ak_tune_sizes(ak_sizes_result *out, const ak_sizes_request *request, a
                         const ak_tune_options *options, ak_error *err)
 {
     static const ak_tune_options defaults = {0};
+    AK_AT_END(ak_sizes_result_clear)
     ak_sizes_result result = {.size_count = request->size_count};
+    AK_AT_END(close_run)
     ak_many m = {.request = request,
                  .options = options == NULL ? &defaults : options,
                  .archive = archive,
                  .result = &result,
                  .begin_ns = ak_clock_ns()};
     AK_DO(check_request(&m, err));
-    ak_status status = AK_OK;
-    AK_TRY(open_run(&m, err));
-    AK_TRY(run_and_settle(&m, err));
-out:
-    close_run(&m);
-    if (status != AK_OK) {
-        ak_sizes_result_clear(&result);
-        return status;
-    }
+    AK_DO(open_run(&m, err));
+    AK_DO(run_and_settle(&m, err));
     *out = result;
+    result = (ak_sizes_result){.size_count = result.size_count}; /* now owned by the caller */
     return AK_OK;
 }
 

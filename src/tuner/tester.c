@@ -282,17 +282,16 @@ static ak_status find_others(const ak_task **out, size_t *count, const ak_task *
 ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options, size_t times,
                           ak_comparison_visitor visit, void *context, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_session session = {0};
+    AK_FREED const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
+    AK_AT_END(ak_session_close) ak_session session = {0};
+    AK_AT_END(clear_lineup) lineup l = {.all = 0};
     ak_pool_options own = {.compile_workers = 0};
-    lineup l = {.all = 0};
-    const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
-    AK_TRY(ak_made(others, err));
-    AK_TRY(find_others(others, &own.other_count, task, options, err));
+    AK_DO(ak_made(others, err));
+    AK_DO(find_others(others, &own.other_count, task, options, err));
     own.others = others;
-    AK_TRY(ak_session_open(&session, task, &own, err));
-    AK_TRY(ak_session_survey(&session, err));
-    AK_TRY(line_up(&l, &session, options, err));
+    AK_DO(ak_session_open(&session, task, &own, err));
+    AK_DO(ak_session_survey(&session, err));
+    AK_DO(line_up(&l, &session, options, err));
     const double seconds = SECONDS_EACH * (double)l.all;
     const ak_comparison_spec spec = {.candidates = l.candidates,
                                      .names = l.names,
@@ -306,14 +305,10 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
     bool more = true;
     for (size_t i = 0; more && i < times; i++) {
         AK_AT_END(ak_comparison_clear) ak_comparison comparison = {0};
-        AK_TRY(take_comparison(&comparison, &session, &spec, err));
+        AK_DO(take_comparison(&comparison, &session, &spec, err));
         more = visit(context, &comparison);
     }
-out:
-    clear_lineup(&l);
-    ak_session_close(&session);
-    ak_free((void *)others);
-    return status;
+    return AK_OK;
 }
 
 static bool take(void *context, ak_comparison *comparison)
