@@ -1,6 +1,7 @@
 /* cmd_fleet.c: shows which workers a launcher reaches, and writes the array job that tunes each
    size on its own node. */
 
+#include "base/asset.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/shell.h"
@@ -145,41 +146,24 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
                               ak_error *err)
 {
     const char *program = ak_env("AUTOKERNEL_WORKER"), *workers = args->text[AK_OPTION_WORKERS];
-    ak_buf_puts(out, "#!/bin/bash\n"
-                     "# Tunes one size on each node. Submit it with sbatch; afterwards:\n"
-                     "#   autokernel import autokernel-jobs/*.db\n"
-                     "# A table for all sizes needs one more run, which measures their best:\n"
-                     "#   autokernel tune KERNEL --sizes ... --dispatch N --resume\n"
-                     "#SBATCH --job-name=autokernel\n");
-    ak_buf_print(out, "#SBATCH --array=0-%zu%s%s\n", list->count - 1, workers == NULL ? "" : "%",
-                 ak_or_empty(workers));
-    ak_buf_puts(out, "#SBATCH --nodes=1\n"
-                     "#SBATCH --ntasks=1\n"
-                     "#SBATCH --requeue\n"
-                     "#SBATCH --open-mode=append\n"
-                     "#SBATCH --output=autokernel-%a.log\n");
+    const char *rest = ak_asset_find("src/cli/templates/slurm.in")->data;
+    ak_asset_part(out, &rest);
+    ak_buf_print(out, "%zu%s%s", list->count - 1, workers == NULL ? "" : "%", ak_or_empty(workers));
+    ak_asset_part(out, &rest);
     AK_DO(add_slurm_options(out, args, err));
-    ak_buf_puts(out, "sizes=(\n");
+    ak_asset_part(out, &rest);
     for (size_t i = 0; i < list->count; i++) {
         ak_buf_puts(out, "    ");
         ak_shell_quote(out, list->items[i]);
         ak_buf_putc(out, '\n');
     }
-    ak_buf_puts(out,
-                ")\n"
-                "folder=${AUTOKERNEL_JOBS:-autokernel-jobs}\n"
-                "mkdir -p \"$folder\" || exit 1\n"
-                ": \"${SLURM_ARRAY_TASK_ID:?is not set: submit this job with sbatch, or set it "
-                "to the number of a size, from 0}\"\n"
-                "# --resume: a job that Slurm starts again goes on where it was.\n"
-                "exec ");
+    ak_asset_part(out, &rest);
     ak_shell_quote(out, program == NULL ? "autokernel" : program);
-    ak_buf_puts(out, " tune ");
+    ak_asset_part(out, &rest);
     ak_shell_quote(out, args->operand[1]);
-    ak_buf_puts(out, " --size \"${sizes[$SLURM_ARRAY_TASK_ID]}\" \\\n"
-                     "    --archive \"$folder/$SLURM_ARRAY_TASK_ID.db\" --resume");
+    ak_asset_part(out, &rest);
     add_options(out, args);
-    ak_buf_putc(out, '\n');
+    ak_asset_part(out, &rest);
     return ak_buf_status(out, err);
 }
 
