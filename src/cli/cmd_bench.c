@@ -355,9 +355,8 @@ static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)
 static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
 {
     const ak_args *args = b->args;
-    if (ak_args_has(args, AK_OPTION_SIZES) && ak_args_has(args, AK_OPTION_SIZE)) {
-        return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
-    }
+    AK_FAIL_IF(ak_args_has(args, AK_OPTION_SIZES) && ak_args_has(args, AK_OPTION_SIZE), err,
+               AK_INVALID, "--size and --sizes contradict each other");
     if (ak_args_has(args, AK_OPTION_SIZES)) {
         AK_DO(ak_size_list_read(sizes, args->text[AK_OPTION_SIZES], err));
     }

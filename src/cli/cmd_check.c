@@ -201,10 +201,9 @@ static ak_status conclude(const checking *c, ak_error *err)
                        : failed == 1    ? "was rejected before running"
                                         : "were rejected before running");
     }
-    if (c->done < c->count) {
-        return ak_fail(err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
-                       c->args->operand[0], c->done, c->count, ak_plural(c->count));
-    }
+    AK_FAIL_IF(c->done < c->count, err, AK_CANCELLED,
+               "%.80s: interrupted after %zu of %zu configuration%s", c->args->operand[0], c->done,
+               c->count, ak_plural(c->count));
     return AK_OK;
 }
 

@@ -196,10 +196,9 @@ static ak_status check_candidates(const ak_comparison *comparison, const char *k
 {
     for (size_t i = 0; i < comparison->count; i++) {
         const ak_compared *c = &comparison->candidates[i];
-        if (c->median_ms <= 0 && c->library == NULL) {
-            return ak_fail(err, AK_CRASHED, "%.80s: %.80s failed: %.200s", kernel, c->name,
-                           c->reason == NULL ? "no reason given" : c->reason);
-        }
+        AK_FAIL_IF(c->median_ms <= 0 && c->library == NULL, err, AK_CRASHED,
+                   "%.80s: %.80s failed: %.200s", kernel, c->name,
+                   c->reason == NULL ? "no reason given" : c->reason);
     }
     return AK_OK;
 }

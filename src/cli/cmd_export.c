@@ -85,16 +85,14 @@ static ak_status read_trial(int64_t *out, const ak_args *args, ak_error *err)
     if (args->config_count == 0) {
         return AK_OK;
     }
-    if (args->config_count > 1 || args->config[0][0] != '#' ||
-        !ak_text_int(out, args->config[0] + 1) || *out < 1) {
-        return ak_fail(err, AK_INVALID,
-                       "--config %.60s: a bundle is of one trial, by its id, such as '#5'; "
-                       "'autokernel history' shows them",
-                       args->config[0]);
-    }
-    if (ak_args_has(args, AK_OPTION_TABLE)) {
-        return ak_fail(err, AK_INVALID, "--config and --table contradict each other");
-    }
+    AK_FAIL_IF(args->config_count > 1 || args->config[0][0] != '#' ||
+                   !ak_text_int(out, args->config[0] + 1) || *out < 1,
+               err, AK_INVALID,
+               "--config %.60s: a bundle is of one trial, by its id, such as '#5'; "
+               "'autokernel history' shows them",
+               args->config[0]);
+    AK_FAIL_IF(ak_args_has(args, AK_OPTION_TABLE), err, AK_INVALID,
+               "--config and --table contradict each other");
     return AK_OK;
 }
 

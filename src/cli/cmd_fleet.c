@@ -130,11 +130,10 @@ static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *e
         size_t length = strcspn(at, " ");
         for (size_t i = 0; i < AK_COUNT(written); i++) {
             const size_t name = strlen(written[i]);
-            if (strncmp(at, written[i], name) == 0 && (at[name] == '=' || name >= length)) {
-                return ak_fail(err, AK_INVALID,
-                               "fleet batch: the job has its own %s: leave it out of --launcher",
-                               written[i]);
-            }
+            AK_FAIL_IF(strncmp(at, written[i], name) == 0 && (at[name] == '=' || name >= length),
+                       err, AK_INVALID,
+                       "fleet batch: the job has its own %s: leave it out of --launcher",
+                       written[i]);
         }
         ak_buf_print(out, "#SBATCH %.*s\n", (int)length, at);
         at += length;

@@ -43,12 +43,10 @@ static ak_status split_strategies(board *b, const char *text, ak_error *err)
                belongs_to_previous(text + length + 1, strcspn(text + length + 1, ","))) {
             length += 1 + strcspn(text + length + 1, ",");
         }
-        if (length == 0 || (text[length] == ',' && text[length + 1] == 0)) {
-            return ak_fail(err, AK_INVALID, "--strategy: a name is missing beside a comma");
-        }
-        if (b->entry_count == STRATEGIES_MAX) {
-            return ak_fail(err, AK_LIMIT, "--strategy: at most %d at once", STRATEGIES_MAX);
-        }
+        AK_FAIL_IF(length == 0 || (text[length] == ',' && text[length + 1] == 0), err, AK_INVALID,
+                   "--strategy: a name is missing beside a comma");
+        AK_FAIL_IF(b->entry_count == STRATEGIES_MAX, err, AK_LIMIT,
+                   "--strategy: at most %d at once", STRATEGIES_MAX);
         char *name = ak_strndup(text, length);
         AK_DO(ak_made(name, err));
         b->entries[b->entry_count++].strategy = name;

@@ -31,12 +31,10 @@ static const char *spent(const ak_mcp *mcp, size_t wanted)
 
 static ak_status refuse(const ak_mcp *mcp, const char *why, ak_error *err)
 {
-    if (strcmp(why, "time") == 0) {
-        return ak_fail(err, AK_LIMIT,
-                       "the budget of %g seconds of measuring is spent; only whoever starts this "
-                       "server can give more (autokernel mcp --time)",
-                       (double)mcp->spend_max_ns / (double)AK_SECOND_NS);
-    }
+    AK_FAIL_IF(strcmp(why, "time") == 0, err, AK_LIMIT,
+               "the budget of %g seconds of measuring is spent; only whoever starts this "
+               "server can give more (autokernel mcp --time)",
+               (double)mcp->spend_max_ns / (double)AK_SECOND_NS);
     const size_t left = mcp->evaluations_max - mcp->evaluations;
     return ak_fail(err, AK_LIMIT,
                    "%zu of the budget of %zu configuration%s %s left; only whoever starts this "

@@ -27,9 +27,8 @@ static ak_status check_type(const json_t *schema, const json_t *value, const cha
     if (type == NULL || (json_is_string(type) && is_type(value, json_string_value(type)))) {
         return AK_OK;
     }
-    if (json_is_string(type)) {
-        return ak_fail(err, AK_INVALID, "%s must be of type %s", where, json_string_value(type));
-    }
+    AK_FAIL_IF(json_is_string(type), err, AK_INVALID, "%s must be of type %s", where,
+               json_string_value(type));
     AK_EACH(each, type) {
         size_t used = strlen(names);
         if (is_type(value, json_string_value(each))) {
@@ -71,23 +70,20 @@ static ak_status check_bounds(const json_t *schema, const json_t *value, const c
     const json_t *words = json_object_get(schema, "enum");
     const json_t *few = json_object_get(schema, "minItems");
     const json_t *many = json_object_get(schema, "maxItems");
-    if (json_is_number(value) &&
-        ((least != NULL && json_number_value(value) < json_number_value(least)) ||
-         (most != NULL && json_number_value(value) > json_number_value(most)))) {
-        return ak_fail(err, AK_INVALID, "%s must be between %g and %g", where,
-                       json_number_value(least), json_number_value(most));
-    }
-    if (json_is_string(value) && length != NULL &&
-        json_string_length(value) > (size_t)json_integer_value(length)) {
-        return ak_fail(err, AK_INVALID, "%s is longer than %lld bytes", where,
-                       (long long)json_integer_value(length));
-    }
-    if (json_is_array(value) && few != NULL &&
-        (json_array_size(value) < (size_t)json_integer_value(few) ||
-         json_array_size(value) > (size_t)json_integer_value(many))) {
-        return ak_fail(err, AK_INVALID, "%s must have %lld to %lld elements", where,
-                       (long long)json_integer_value(few), (long long)json_integer_value(many));
-    }
+    AK_FAIL_IF(json_is_number(value) &&
+                   ((least != NULL && json_number_value(value) < json_number_value(least)) ||
+                    (most != NULL && json_number_value(value) > json_number_value(most))),
+               err, AK_INVALID, "%s must be between %g and %g", where, json_number_value(least),
+               json_number_value(most));
+    AK_FAIL_IF(json_is_string(value) && length != NULL &&
+                   json_string_length(value) > (size_t)json_integer_value(length),
+               err, AK_INVALID, "%s is longer than %lld bytes", where,
+               (long long)json_integer_value(length));
+    AK_FAIL_IF(json_is_array(value) && few != NULL &&
+                   (json_array_size(value) < (size_t)json_integer_value(few) ||
+                    json_array_size(value) > (size_t)json_integer_value(many)),
+               err, AK_INVALID, "%s must have %lld to %lld elements", where,
+               (long long)json_integer_value(few), (long long)json_integer_value(many));
     return words == NULL ? AK_OK : check_word(words, value, where, err);
 }
 

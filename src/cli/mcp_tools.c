@@ -111,11 +111,9 @@ static ak_status check_device(const ak_args *args, const char *device, ak_error 
     if (device == NULL || (set != NULL && strcmp(set, device) == 0)) {
         return AK_OK;
     }
-    if (set != NULL && strcmp(set, "auto") != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "device '%.60s': this server was started for %.200s; leave the device out",
-                       device, set);
-    }
+    AK_FAIL_IF(set != NULL && strcmp(set, "auto") != 0, err, AK_INVALID,
+               "device '%.60s': this server was started for %.200s; leave the device out", device,
+               set);
     AK_FAIL_IF(strncmp(device, "sim", 3) == 0 || strchr(device, '/') != NULL, err, AK_INVALID,
                "device '%.60s': only whoever starts this server can name a recording", device);
     return AK_OK;

@@ -111,13 +111,12 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     double number = 0;
     /* If an option is given twice, the last value counts, as users expect. Of --set and --fix they
        would expect both values to apply, so a second, different value is refused. */
-    if (list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
-        strcmp(args->text[id], text) != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s is given twice, as '%.*s' and as '%.*s'; give it once, with "
-                       "commas between the parts",
-                       origin, SHOWN_MAX, args->text[id], SHOWN_MAX, text);
-    }
+    AK_FAIL_IF(list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
+                   strcmp(args->text[id], text) != 0,
+               err, AK_INVALID,
+               "%s is given twice, as '%.*s' and as '%.*s'; give it once, with "
+               "commas between the parts",
+               origin, SHOWN_MAX, args->text[id], SHOWN_MAX, text);
     switch (option->kind) {
     case AK_KIND_FLAG:
         if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0) {
@@ -139,9 +138,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
         args->config[args->config_count++] = text;
         break;
     case AK_KIND_LIKE:
-        if (args->like_count == AK_LIKES_MAX) {
-            return ak_fail(err, AK_INVALID, "%s: at most %d recordings", origin, AK_LIKES_MAX);
-        }
+        AK_FAIL_IF(args->like_count == AK_LIKES_MAX, err, AK_INVALID, "%s: at most %d recordings",
+                   origin, AK_LIKES_MAX);
         args->like[args->like_count++] = text;
         break;
     case AK_KIND_TEXT:
@@ -157,9 +155,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
 ak_status ak_args_refuse(const ak_args *args, ak_option_set set, const char *why, ak_error *err)
 {
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-        if ((set & AK_O_AT(i)) != 0 && ak_args_typed(args, (ak_option_id)i)) {
-            return ak_fail(err, AK_INVALID, "%s %s; leave it out", args->origin[i], why);
-        }
+        AK_FAIL_IF((set & AK_O_AT(i)) != 0 && ak_args_typed(args, (ak_option_id)i), err, AK_INVALID,
+                   "%s %s; leave it out", args->origin[i], why);
     }
     return AK_OK;
 }
@@ -206,17 +203,12 @@ ak_status ak_args_check_needs(const ak_args *args, const ak_command *command, ak
 ak_status ak_check_file(const char *path, const char *what, ak_error *err)
 {
     struct stat info;
-    if (stat(path, &info) != 0) {
-        return ak_fail(err, errno == ENOENT || errno == ENOTDIR ? AK_NOT_FOUND : AK_IO,
-                       "%.200s: cannot be opened: %s; give %s", path, strerror(errno), what);
-    }
-    if (S_ISDIR(info.st_mode)) {
-        return ak_fail(err, AK_INVALID, "%.200s is a folder; give %s", path, what);
-    }
-    if (access(path, R_OK) != 0) {
-        return ak_fail(err, AK_IO, "%.200s: cannot be read: %s; give %s", path, strerror(errno),
-                       what);
-    }
+    AK_FAIL_IF(stat(path, &info) != 0, err,
+               errno == ENOENT || errno == ENOTDIR ? AK_NOT_FOUND : AK_IO,
+               "%.200s: cannot be opened: %s; give %s", path, strerror(errno), what);
+    AK_FAIL_IF(S_ISDIR(info.st_mode), err, AK_INVALID, "%.200s is a folder; give %s", path, what);
+    AK_FAIL_IF(access(path, R_OK) != 0, err, AK_IO, "%.200s: cannot be read: %s; give %s", path,
+               strerror(errno), what);
     return AK_OK;
 }
 
@@ -402,12 +394,10 @@ static ak_status join_objective(ak_args *args, ak_error *err)
                           more ? "," : "", objective);
     AK_FAIL_IF(length < 0 || (size_t)length >= sizeof args->set, err, AK_LIMIT,
                "--set and --objective are longer than %zu bytes together", sizeof args->set - 1);
-    if (strchr(objective, ',') != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "--objective %.80s: must have no comma; write \"A if A < B else B\" for "
-                       "min(A, B)",
-                       objective);
-    }
+    AK_FAIL_IF(strchr(objective, ',') != NULL, err, AK_INVALID,
+               "--objective %.80s: must have no comma; write \"A if A < B else B\" for "
+               "min(A, B)",
+               objective);
     args->text[AK_OPTION_SET] = args->set;
     args->origin[AK_OPTION_SET] = "--objective";
     return AK_OK;
@@ -447,10 +437,9 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             return status;
         }
     }
-    if (out->operand_count < command->least) {
-        return ak_fail(err, AK_INVALID, "%s needs %s; see 'autokernel %s --help'", command->name,
-                       command->operands, command->name);
-    }
+    AK_FAIL_IF(out->operand_count < command->least, err, AK_INVALID,
+               "%s needs %s; see 'autokernel %s --help'", command->name, command->operands,
+               command->name);
     return join_objective(out, err);
 }
 

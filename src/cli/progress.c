@@ -31,10 +31,8 @@ ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err)
     *out = (ak_progress){.bar = terminal && !quiet,
                          .lines = !terminal && !quiet && !ak_args_has(args, AK_OPTION_JSON),
                          .events_path = events_path};
-    if (events_path != NULL && strcmp(events_path, "-") == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "--events -: standard output has the result; name a file or a pipe");
-    }
+    AK_FAIL_IF(events_path != NULL && strcmp(events_path, "-") == 0, err, AK_INVALID,
+               "--events -: standard output has the result; name a file or a pipe");
     if (events_path != NULL) {
         AK_DO(ak_target_of_events(events_path, args, err));
         out->events = fopen(events_path, "we");

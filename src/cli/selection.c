@@ -71,12 +71,11 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
 {
     const char *path = args->text[AK_OPTION_ARCHIVE];
-    if (ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "there is no archive %.300s: check --archive, or make it with 'autokernel "
-                       "tune --archive'",
-                       path);
-    }
+    AK_FAIL_IF(ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT,
+               err, AK_NOT_FOUND,
+               "there is no archive %.300s: check --archive, or make it with 'autokernel "
+               "tune --archive'",
+               path);
     return ak_archive_open_existing(out, path, err);
 }
 

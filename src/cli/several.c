@@ -9,13 +9,10 @@ static ak_status part_of(ak_several_part **out, ak_several *several, const char 
                          size_t length, ak_error *err)
 {
     ak_several_part *part = several->parts;
-    if (length == 0 || length >= sizeof part->name) {
-        return ak_fail(
-            err, AK_INVALID,
-            "--impl: \"%.*s\" is not the name of an implementation; 'autokernel list KERNEL' "
-            "shows them",
-            (int)(length < 63 ? length : 63), name);
-    }
+    AK_FAIL_IF(length == 0 || length >= sizeof part->name, err, AK_INVALID,
+               "--impl: \"%.*s\" is not the name of an implementation; 'autokernel list KERNEL' "
+               "shows them",
+               (int)(length < 63 ? length : 63), name);
     for (; part < several->parts + several->count; part++) {
         if (strncmp(part->name, name, length) == 0 && part->name[length] == 0) {
             *out = part;
@@ -106,11 +103,9 @@ ak_status ak_several_task(ak_task **out, const ak_several_part *part, const ak_t
                           ak_error *err)
 {
     ak_args *args = part->args;
-    if (ak_device_is_recorded(ak_task_device(first))) {
-        return ak_fail(err, AK_INVALID,
-                       "--impl: a recording (%.80s) is of one implementation; leave %s out",
-                       ak_task_device(first), part->name);
-    }
+    AK_FAIL_IF(ak_device_is_recorded(ak_task_device(first)), err, AK_INVALID,
+               "--impl: a recording (%.80s) is of one implementation; leave %s out",
+               ak_task_device(first), part->name);
     args->text[AK_OPTION_DEVICE] = ak_task_device(first);
     args->text[AK_OPTION_SIZE] = ak_task_size(first);
     args->text[AK_OPTION_DTYPE] = ak_task_dtype(first);

@@ -48,20 +48,16 @@ static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args
     bool found;
     char id[32]; /* the configuration ends at a ';', after which another may follow */
     (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(text + 1, ";"), text + 1);
-    if (!ak_text_int(&filter.id, id) || filter.id < 1) {
-        return ak_fail(err, AK_INVALID,
-                       "--config %.60s: a trial is named by its id, such as '#5'; 'autokernel "
-                       "history' shows them",
-                       text);
-    }
+    AK_FAIL_IF(!ak_text_int(&filter.id, id) || filter.id < 1, err, AK_INVALID,
+               "--config %.60s: a trial is named by its id, such as '#5'; 'autokernel "
+               "history' shows them",
+               text);
     AK_DO(ak_args_archive(&archive, args, err));
     AK_DO(ak_archive_first(&found, out, archive, &filter, err));
-    if (!found) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "--config %.60s: there is no such trial in %.200s; 'autokernel history' "
-                       "shows their ids",
-                       text, ak_archive_path(archive));
-    }
+    AK_FAIL_IF(!found, err, AK_NOT_FOUND,
+               "--config %.60s: there is no such trial in %.200s; 'autokernel history' "
+               "shows their ids",
+               text, ak_archive_path(archive));
     return AK_OK;
 }
 
@@ -352,12 +348,11 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
     const ak_space *space = ak_task_space(task);
     size_t prefix = ak_config_prefix(text);
     const char *mine = ak_task_implementation(task);
-    if (prefix > 0 && (strlen(mine) != prefix - 1 || strncmp(text, mine, prefix - 1) != 0)) {
-        return ak_fail(err, AK_INVALID,
-                       "--config %.160s: this configuration is for another implementation than %s; "
-                       "'autokernel compare' takes several",
-                       text, mine);
-    }
+    AK_FAIL_IF(prefix > 0 && (strlen(mine) != prefix - 1 || strncmp(text, mine, prefix - 1) != 0),
+               err, AK_INVALID,
+               "--config %.160s: this configuration is for another implementation than %s; "
+               "'autokernel compare' takes several",
+               text, mine);
     text += prefix;
     if (strcmp(text, "default") == 0) {
         ak_space_default(&out->config, space);

@@ -20,10 +20,8 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
     AK_FAIL_IF(!json_is_object(file), err, AK_INVALID,
                "%s must be an object as `autokernel export` writes it", path);
     AK_DO(ak_json_int_or(&schema, file, "schema", 1, path, err));
-    if (schema != 1) {
-        return ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1", path,
-                       (long long)schema);
-    }
+    AK_FAIL_IF(schema != 1, err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1",
+               path, (long long)schema);
     *out = json_incref(file);
     return AK_OK;
 }
@@ -32,10 +30,8 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
 static ak_status kind_of(const char **out, const json_t *file, const char *path, ak_error *err)
 {
     AK_DO(ak_json_string_or(out, file, "kind", "", path, err));
-    if (**out != 0 && strcmp(*out, "dispatch") != 0) {
-        return ak_fail(err, AK_INVALID, "%s is of kind \"%.40s\"; only \"dispatch\" is known", path,
-                       *out);
-    }
+    AK_FAIL_IF(**out != 0 && strcmp(*out, "dispatch") != 0, err, AK_INVALID,
+               "%s is of kind \"%.40s\"; only \"dispatch\" is known", path, *out);
     return AK_OK;
 }
 

@@ -87,10 +87,9 @@ static ak_status place_of(uint16_t *out, ak_draft_parameter *parameter, const js
                where, parameter->name);
     if (!ak_map_get(&place, parameter->places, key)) {
         place = json_array_size(parameter->values);
-        if (place > UINT16_MAX - 1) {
-            return ak_fail(err, AK_LIMIT, "%s: parameter \"%.60s\" has more than %d values", where,
-                           parameter->name, UINT16_MAX);
-        }
+        AK_FAIL_IF(place > UINT16_MAX - 1, err, AK_LIMIT,
+                   "%s: parameter \"%.60s\" has more than %d values", where, parameter->name,
+                   UINT16_MAX);
         AK_DO(
             ak_stored(json_array_append(parameter->values, (json_t *)(uintptr_t)value) == 0, err));
         AK_DO(ak_map_put(parameter->places, key, place, err));
@@ -145,9 +144,8 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
     AK_FAIL_IF(record->status == AK_TRIAL_OK &&
                    !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value)),
                err, AK_INVALID, "%s: worked, but its %s is not above 0", where, to->objective);
-    if (!(record->seconds <= SECONDS_MAX)) {
-        return ak_fail(err, AK_INVALID, "%s: it cost more than %g seconds", where, SECONDS_MAX);
-    }
+    AK_FAIL_IF(!(record->seconds <= SECONDS_MAX), err, AK_INVALID,
+               "%s: it cost more than %g seconds", where, SECONDS_MAX);
     if (to->count == 0 && draft->parameter_count == 0) {
         AK_DO(add_parameters(draft, config, err));
     }

@@ -97,10 +97,9 @@ ak_status ak_task_export(const ak_task *task, const char *format, const char *pa
 {
     const ak_format_ops *ops;
     AK_DO(ak_format_find(&ops, format, err));
-    if (ops->write_task == NULL) {
-        return ak_fail(err, AK_INVALID, "format %s is of trials: ak_%s_export writes it", format,
-                       ops->build != NULL ? "bundle" : "archive");
-    }
+    AK_FAIL_IF(ops->write_task == NULL, err, AK_INVALID,
+               "format %s is of trials: ak_%s_export writes it", format,
+               ops->build != NULL ? "bundle" : "archive");
     ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
     return write_out(&text, ops->write_task(&text, task, err), path, err);
 }

@@ -184,10 +184,9 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
               ? ak_json_string(&name, parameter, "Name", f->where, err)
               : ak_fail(err, AK_INVALID, "%s: a parameter must be an object", f->where));
     const ak_draft_parameter *known = recorded(f->draft, name);
-    if (known == NULL) {
-        return ak_fail(err, AK_INVALID, "%s does not fit %s: parameter \"%.60s\" was not recorded",
-                       f->draft->where, f->where, name);
-    }
+    AK_FAIL_IF(known == NULL, err, AK_INVALID,
+               "%s does not fit %s: parameter \"%.60s\" was not recorded", f->draft->where,
+               f->where, name);
     json_auto_t *fitted = json_pack("{s:s, s:O}", "Name", name, "Values", known->values);
     json_t *fallback = default_of(parameter, known->values, f->constants);
     *lost = *lost || fallback == NULL;
@@ -223,10 +222,9 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
         forget_default(list);
     }
     for (size_t p = 0; p < draft->parameter_count; p++) {
-        if (!is_parameter(definition, draft->parameters[p].name)) {
-            return ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
-                           draft->where, f->where, draft->parameters[p].name);
-        }
+        AK_FAIL_IF(!is_parameter(definition, draft->parameters[p].name), err, AK_INVALID,
+                   "%s does not fit %s, which has no parameter \"%.60s\"", draft->where, f->where,
+                   draft->parameters[p].name);
     }
     AK_EACH(entry, json_object_get(definition, "Conditions")) {
         if (reads_parameters_only(definition, json_object_get(entry, "Expression")) &&

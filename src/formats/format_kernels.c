@@ -73,9 +73,8 @@ static ak_status take_config(ak_trial *trial, const json_t *entry, const char *w
     if (json_is_string(config)) {
         return ak_trial_set_text(&trial->config, json_string_value(config), err);
     }
-    if (!json_is_object(config)) {
-        return ak_fail(err, AK_INVALID, "%s: \"config\" must be an object or a string", where);
-    }
+    AK_FAIL_IF(!json_is_object(config), err, AK_INVALID,
+               "%s: \"config\" must be an object or a string", where);
     return ak_config_text_from_json(&trial->config, config, NULL, where, err);
 }
 
@@ -90,9 +89,8 @@ static ak_status take_shared(ak_trial *trial, const json_t *entry, const json_t 
         if (value == NULL || json_is_null(value)) {
             continue;
         }
-        if (!json_is_string(value)) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be a string", where, shared[i]);
-        }
+        AK_FAIL_IF(!json_is_string(value), err, AK_INVALID, "%s: \"%s\" must be a string", where,
+                   shared[i]);
         AK_DO(ak_trial_set_text(ak_trial_text(trial, shared[i]), json_string_value(value), err));
     }
     return AK_OK;
@@ -111,9 +109,8 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
                    ? ak_fail(err, AK_INVALID, "%s: \"name\" is missing", where)
                    : ak_fail_memory(err);
     }
-    if (json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0) {
-        return ak_fail(err, AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
-    }
+    AK_FAIL_IF(json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0, err,
+               AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
     static const char *const others[] = {"id", "ci_ms"};
     for (size_t i = 0; i < 2; i++) {
         const json_t *value = json_object_get(entry, others[i]);

@@ -217,9 +217,8 @@ static ak_status read_result(ak_trial *trial, const json_t *result, const void *
     AK_DO(ak_config_text_from_json(&trial->config, config, NULL, where, err));
     AK_DO(take_status(trial, result, where, err));
     AK_DO(take_time(trial, result, head->unit_ms, where, err));
-    if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0) {
-        return ak_fail(err, AK_INVALID, "%s is correct, but its time is missing or 0", where);
-    }
+    AK_FAIL_IF(trial->status == AK_TRIAL_OK && trial->median_ms <= 0, err, AK_INVALID,
+               "%s is correct, but its time is missing or 0", where);
     return ak_trial_set_text(&trial->timestamp, ak_json_text_or_null(result, "timestamp"), err);
 }
 

@@ -168,13 +168,10 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
     for (size_t i = 0; i < tasks.count; i++) {
         AK_DO(add_best(&all, archive, filter, &tasks.list[i], err));
     }
-    if (all.count == 0) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: no trial of a Triton implementation matches%s; tune one first "
-                       "(docs/howto-triton.md)",
-                       ak_archive_path(archive),
-                       tasks.count > 0 ? " that no later check refuted" : "");
-    }
+    AK_FAIL_IF(all.count == 0, err, AK_NOT_FOUND,
+               "%s: no trial of a Triton implementation matches%s; tune one first "
+               "(docs/howto-triton.md)",
+               ak_archive_path(archive), tasks.count > 0 ? " that no later check refuted" : "");
     ak_buf_puts(out, "# Written by autokernel " AK_VERSION " from measurements of ");
     ak_code_comment(out, filter->kernel == NULL ? "several kernels" : filter->kernel);
     ak_buf_puts(out, " on ");

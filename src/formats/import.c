@@ -72,11 +72,10 @@ static ak_status check_consistent(const ak_trial *t, const char *where, ak_error
         least = i == 0 || one < least ? one : least;
         most = i == 0 || one > most ? one : most;
     }
-    if (t->median_ms < least * (1 - ROUNDING) || t->median_ms > most * (1 + ROUNDING)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s contradicts itself: \"ms\" is %.6g, and its samples are %.6g to %.6g",
-                       where, t->median_ms, least, most);
-    }
+    AK_FAIL_IF(t->median_ms < least * (1 - ROUNDING) || t->median_ms > most * (1 + ROUNDING), err,
+               AK_INVALID,
+               "%s contradicts itself: \"ms\" is %.6g, and its samples are %.6g to %.6g", where,
+               t->median_ms, least, most);
     return AK_OK;
 }
 

@@ -113,9 +113,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     AK_DO(ak_kernel_tuner_objective(&objective, file, where, err));
     AK_DO(ak_json_array_or_null(&keys, file, "tune_params_keys", where, err));
     AK_DO(ak_json_object_or_null(&params, file, "tune_params", where, err));
-    if (json_array_size(keys) == 0) {
-        return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" is missing or empty", where);
-    }
+    AK_FAIL_IF(json_array_size(keys) == 0, err, AK_INVALID,
+               "%s: \"tune_params_keys\" is missing or empty", where);
     AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
     AK_DO(ak_draft_objective(draft, objective, err));
@@ -127,9 +126,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     AK_EACH(key, keys) {
         const char *name = json_string_value(key);
         json_t *values = NULL;
-        if (name == NULL) {
-            return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" must hold names", where);
-        }
+        AK_FAIL_IF(name == NULL, err, AK_INVALID, "%s: \"tune_params_keys\" must hold names",
+                   where);
         AK_DO(ak_json_array_or_null(&values, params, name, where, err));
         AK_DO(ak_draft_parameter_add(draft, name, values, err));
     }

@@ -72,12 +72,10 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
     const char *kernel = ak_json_text_or_null(result, "KernelName");
     const char *first = draft->recording->kernel;
     double duration = 0;
-    if (kernel != NULL && first != NULL && strcmp(kernel, first) != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s is of the kernel \"%.60s\", and the first one of \"%.60s\": a recording "
-                       "holds results of one kernel; give those of each in a file of its own",
-                       where, kernel, first);
-    }
+    AK_FAIL_IF(kernel != NULL && first != NULL && strcmp(kernel, first) != 0, err, AK_INVALID,
+               "%s is of the kernel \"%.60s\", and the first one of \"%.60s\": a recording "
+               "holds results of one kernel; give those of each in a file of its own",
+               where, kernel, first);
     AK_DO(ak_draft_status(&record->status, result, "Status", words, where, err));
     AK_DO(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
     record->value = duration * ms;

@@ -32,11 +32,9 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
                            ak_error *err)
 {
     json_auto_t *file = NULL;
-    if (strlen(text) != length) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%s is not a recording: it holds a 0 byte, so it is neither JSON nor an archive", path);
-    }
+    AK_FAIL_IF(strlen(text) != length, err, AK_INVALID,
+               "%s is not a recording: it holds a 0 byte, so it is neither JSON nor an archive",
+               path);
     /* An error about JSON would mislead if the file was never meant to be JSON. */
     const char *begin = text + strspn(text, " \t\r\n");
     if (*begin != 0 && strchr("{[\xef\xff\xfe", *begin) == NULL &&

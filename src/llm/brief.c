@@ -72,12 +72,10 @@ static const struct {
 ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err)
 {
     const size_t i = text == NULL ? AK_SHARE_SOURCE : AK_FIND(shares, AK_COUNT(shares), text, text);
-    if (i == AK_COUNT(shares)) {
-        return ak_fail(err, AK_INVALID,
-                       "a language model cannot be told \"%.40s\"; choose one of: space, facts, "
-                       "source",
-                       text);
-    }
+    AK_FAIL_IF(i == AK_COUNT(shares), err, AK_INVALID,
+               "a language model cannot be told \"%.40s\"; choose one of: space, facts, "
+               "source",
+               text);
     *out = (ak_share)i;
     return AK_OK;
 }
@@ -265,13 +263,12 @@ static ak_status check_names(const ak_brief *brief, const ak_expr *expr, const c
     for (size_t i = 0; i < count; i++) {
         ak_value value;
         size_t parameter;
-        if (!ak_space_parameter_find(&parameter, brief->space, names[i]) &&
-            !ak_scope_get(&value, brief->constants, names[i])) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: reads \"%.60s\", which is neither a parameter nor a size nor a "
-                           "fact of the device",
-                           where, names[i]);
-        }
+        AK_FAIL_IF(!ak_space_parameter_find(&parameter, brief->space, names[i]) &&
+                       !ak_scope_get(&value, brief->constants, names[i]),
+                   err, AK_INVALID,
+                   "%s: reads \"%.60s\", which is neither a parameter nor a size nor a "
+                   "fact of the device",
+                   where, names[i]);
     }
     return AK_OK;
 }
@@ -292,10 +289,9 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
                        entry_at + 1);
         AK_DO(ak_json_only(entry, keys, where, err));
         AK_DO(ak_json_string(&derived->name, entry, "Name", where, err));
-        if (AK_HAS(brief->derived, brief->derived_count, name, derived->name)) {
-            return ak_fail(err, AK_INVALID, "%s: \"Name\" \"%.60s\" is that of another fact", where,
-                           derived->name);
-        }
+        AK_FAIL_IF(AK_HAS(brief->derived, brief->derived_count, name, derived->name), err,
+                   AK_INVALID, "%s: \"Name\" \"%.60s\" is that of another fact", where,
+                   derived->name);
         AK_DO(ak_json_string(&expression, entry, "Expression", where, err));
         AK_DO(ak_json_string_or(&derived->unit, entry, "Unit", "", where, err));
         if (task->recorded && !ak_task_knows(task, expression)) {

@@ -45,26 +45,21 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
     const char *path = llm->provider->path;
     bool tls = strncmp(base, "https://", 8) == 0, plain = strncmp(base, "http://", 7) == 0;
     const char *host = base + (tls ? 8 : 7);
-    if (strpbrk(base, " \t\r\n\"'\\") != NULL) {
-        return ak_fail(
-            err, AK_INVALID,
-            "the address of a server has no blanks, quotes or backslashes, not \"%.100s\"", base);
-    }
+    AK_FAIL_IF(strpbrk(base, " \t\r\n\"'\\") != NULL, err, AK_INVALID,
+               "the address of a server has no blanks, quotes or backslashes, not \"%.100s\"",
+               base);
     AK_FAIL_IF((!tls && !plain) || *host == 0 || *host == '/', err, AK_INVALID,
                "the address of a server begins with https:// or http://, not \"%.100s\"", base);
     size_t host_bytes = strcspn(host, "/");
-    if (memchr(host, '@', host_bytes) != NULL || strpbrk(host, "?#") != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "the address of a server must not hold a name, a password or a query; a key "
-                       "goes into --llm-key-file");
-    }
+    AK_FAIL_IF(memchr(host, '@', host_bytes) != NULL || strpbrk(host, "?#") != NULL, err,
+               AK_INVALID,
+               "the address of a server must not hold a name, a password or a query; a key "
+               "goes into --llm-key-file");
     size_t name_bytes = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
     llm->direct = plain && is_local(host, name_bytes);
-    if (plain && llm->key != NULL && !llm->direct) {
-        return ak_fail(err, AK_INVALID,
-                       "%.*s: the key would cross the network unencrypted; use https://",
-                       (int)host_bytes, host);
-    }
+    AK_FAIL_IF(plain && llm->key != NULL && !llm->direct, err, AK_INVALID,
+               "%.*s: the key would cross the network unencrypted; use https://", (int)host_bytes,
+               host);
     size_t length = strlen(base);
     while (length > 0 && base[length - 1] == '/') {
         length--;
@@ -76,10 +71,9 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
     } else if (strncmp(path, "/v1/", 4) == 0 && has_version(rest)) {
         path += 3;
     }
-    if ((size_t)snprintf(llm->url, sizeof llm->url, "%.*s%s", (int)length, base, path) >=
-        sizeof llm->url) {
-        return ak_fail(err, AK_LIMIT, "the address of the server is too long");
-    }
+    AK_FAIL_IF((size_t)snprintf(llm->url, sizeof llm->url, "%.*s%s", (int)length, base, path) >=
+                   sizeof llm->url,
+               err, AK_LIMIT, "the address of the server is too long");
     return AK_OK;
 }
 
@@ -89,12 +83,10 @@ static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
 {
     static const char *const known[] = {"none", "minimal", "low", "medium",
                                         "high", "xhigh",   "max", NULL};
-    if (effort != NULL && !ak_text_is_one_of(effort, known)) {
-        return ak_fail(err, AK_INVALID,
-                       "there is no effort \"%.40s\"; choose one of: none, minimal, low, medium, "
-                       "high, xhigh, max",
-                       effort);
-    }
+    AK_FAIL_IF(effort != NULL && !ak_text_is_one_of(effort, known), err, AK_INVALID,
+               "there is no effort \"%.40s\"; choose one of: none, minimal, low, medium, "
+               "high, xhigh, max",
+               effort);
     (void)snprintf(llm->effort, sizeof llm->effort, "%s", effort == NULL ? "" : effort);
     return AK_OK;
 }
@@ -102,12 +94,9 @@ static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
 static ak_status take_name(ak_llm *llm, const char *model, ak_error *err)
 {
     for (const char *p = model; *p != 0; p++) {
-        if ((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f) {
-            return ak_fail(
-                err, AK_INVALID,
-                "the name of the model has a blank or another character that is not printable "
-                "ASCII");
-        }
+        AK_FAIL_IF((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f, err, AK_INVALID,
+                   "the name of the model has a blank or another character that is not printable "
+                   "ASCII");
     }
     AK_FAIL_IF(strlen(model) >= sizeof llm->model, err, AK_LIMIT,
                "the name of the model is longer than %zu characters", sizeof llm->model - 1);
@@ -175,11 +164,9 @@ static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error 
     if (from_tape && replay == NULL) {
         replay = model + sizeof prefix - 1;
     }
-    if (replay != NULL && options->record != NULL) {
-        return ak_fail(
-            err, AK_INVALID,
-            "answers are either recorded or replayed: give --llm-record or --llm-replay, not both");
-    }
+    AK_FAIL_IF(
+        replay != NULL && options->record != NULL, err, AK_INVALID,
+        "answers are either recorded or replayed: give --llm-record or --llm-replay, not both");
     if (replay != NULL || options->record != NULL) {
         AK_DO(ak_tape_open(&llm->tape, replay != NULL ? replay : options->record, replay == NULL,
                            err));
@@ -216,12 +203,9 @@ static ak_status prepare_sending(ak_llm *llm, const ak_llm_options *options, ak_
     AK_FAIL_IF(llm->key == NULL && provider->key_needed, err, AK_UNAVAILABLE,
                "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
                provider->name, provider->key_variable);
-    if (base == NULL) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%s needs the address of its server; give it with --llm-url http://127.0.0.1:8000",
-            provider->name);
-    }
+    AK_FAIL_IF(base == NULL, err, AK_INVALID,
+               "%s needs the address of its server; give it with --llm-url http://127.0.0.1:8000",
+               provider->name);
     AK_DO(build_url(llm, base, err));
     return ak_http_load(err);
 }
@@ -248,9 +232,8 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
                    : options->retries > RETRIES_MAX ? RETRIES_MAX
                                                     : options->retries;
     llm->budget_usd = options->budget_usd;
-    if (options->output_tokens < 0 || options->calls < 0 || options->tokens < 0) {
-        return ak_fail(err, AK_INVALID, "a limit of tokens or calls must not be negative");
-    }
+    AK_FAIL_IF(options->output_tokens < 0 || options->calls < 0 || options->tokens < 0, err,
+               AK_INVALID, "a limit of tokens or calls must not be negative");
     llm->output_tokens_max = options->output_tokens;
     llm->calls_max = (size_t)options->calls;
     llm->tokens_max = options->tokens;
@@ -283,10 +266,8 @@ static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error
 ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
                       ak_error *err)
 {
-    if (options->model == NULL && options->replay == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "no language model is named; give one, such as --llm openai:gpt-5");
-    }
+    AK_FAIL_IF(options->model == NULL && options->replay == NULL, err, AK_INVALID,
+               "no language model is named; give one, such as --llm openai:gpt-5");
     AK_AT_END(ak_llm_close_at) ak_llm *llm = NULL;
     AK_DO(AK_NEW(llm, 1, err));
     (void)pthread_mutex_init(&llm->lock, NULL);

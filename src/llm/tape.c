@@ -70,9 +70,8 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
     AK_DO(ak_json_string(&format, tape->about, "format", path, err));
     AK_DO(ak_json_int(&version, tape->about, "version", path, err));
     AK_DO(ak_json_string(&ignored, tape->about, "model", path, err));
-    if (strcmp(format, FORMAT) != 0 || version != VERSION) {
-        return ak_fail(err, AK_INVALID, "%s: not a tape of version %d", path, VERSION);
-    }
+    AK_FAIL_IF(strcmp(format, FORMAT) != 0 || version != VERSION, err, AK_INVALID,
+               "%s: not a tape of version %d", path, VERSION);
     return AK_OK;
 }
 
@@ -83,18 +82,14 @@ ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error
     tape->recording = recording;
     tape->asked = ak_map_new();
     AK_DO(ak_made(tape->asked, err));
-    if ((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
-        return ak_fail(err, AK_LIMIT, "the path of the tape is too long");
-    }
+    AK_FAIL_IF((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path,
+               err, AK_LIMIT, "the path of the tape is too long");
     if (recording) {
         AK_DO(ak_fs_mkdir(path, err));
     }
     AK_DO(ak_fs_reachable(path, err));
-    if (!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "there is no folder of recorded answers \"%s\"; --llm-record makes one",
-                       path);
-    }
+    AK_FAIL_IF(!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path), err, AK_NOT_FOUND,
+               "there is no folder of recorded answers \"%s\"; --llm-record makes one", path);
     AK_DO(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
     AK_GIVE(out, tape);
     return AK_OK;
@@ -280,9 +275,8 @@ static ak_status read_usage(ak_llm_usage *out, const json_t *usage, const char *
     out->known = json_is_object(usage);
     for (size_t i = 0; i < AK_COUNT(members) && out->known; i++) {
         ak_status status = ak_json_int_or(members[i].value, usage, members[i].key, 0, where, err);
-        if (status != AK_OK || *members[i].value < 0) {
-            return ak_fail(err, AK_CORRUPT, "%s: \"usage\" is damaged", where);
-        }
+        AK_FAIL_IF(status != AK_OK || *members[i].value < 0, err, AK_CORRUPT,
+                   "%s: \"usage\" is damaged", where);
     }
     return AK_OK;
 }

@@ -17,9 +17,8 @@ ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
     json_auto_t *page = NULL;
-    if (strcmp(kind, AK_STUDY) != 0 && strcmp(kind, AK_SIMULATION) != 0) {
-        return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
-    }
+    AK_FAIL_IF(strcmp(kind, AK_STUDY) != 0 && strcmp(kind, AK_SIMULATION) != 0, err, AK_INVALID,
+               "a result of a study has the kind study or simulate");
     AK_DO(ak_study_object(&page, kind, NULL, json, err));
     AK_DO(ak_page_print(
         &text, strcmp(kind, AK_STUDY) == 0 ? "autokernel: study" : "autokernel: simulation", page,

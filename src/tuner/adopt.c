@@ -267,12 +267,10 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
                       ? languages[i].backend
                       : backend;
     }
-    if (backend == NULL && !is_python && !ak_fs_has_suffix(file, ".json")) {
-        return ak_fail(err, AK_INVALID,
-                       "%.200s: a kernel is made of a T1 file (.json), or of a .cu, .cl, .c, .cpp "
-                       "or .py file; of others write the folder by hand (docs/howto-kernel.md)",
-                       file);
-    }
+    AK_FAIL_IF(backend == NULL && !is_python && !ak_fs_has_suffix(file, ".json"), err, AK_INVALID,
+               "%.200s: a kernel is made of a T1 file (.json), or of a .cu, .cl, .c, .cpp "
+               "or .py file; of others write the folder by hand (docs/howto-kernel.md)",
+               file);
     AK_DO(ak_fs_reachable(file, err));
     if (!is_python && !ak_fs_is_file(file)) {
         return ak_fs_is_folder(file)

@@ -267,10 +267,9 @@ static ak_status keep(ak_tuning *r, group *g, ak_error *err)
     ak_trial *trials[GROUP_MAX];
     for (size_t i = 0; i < g->count; i++) {
         g->flights[i] = flight_of(r, g->results[i].id);
-        if (g->flights[i] == NULL) {
-            return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
-                           (unsigned long long)g->results[i].id);
-        }
+        AK_FAIL_IF(g->flights[i] == NULL, err, AK_INTERNAL,
+                   "a result came for job %llu, which was not submitted",
+                   (unsigned long long)g->results[i].id);
         trials[i] = &g->results[i].trial;
         AK_DO(complete(trials[i], r, g->flights[i], err));
     }

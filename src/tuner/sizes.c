@@ -81,17 +81,12 @@ static ak_status run_and_settle(ak_many *m, ak_error *err)
 static ak_status check_request(const ak_many *m, ak_error *err)
 {
     size_t count = m->result->size_count;
-    if (count == 0 || count > AK_TUNE_SIZES_MAX) {
-        return ak_fail(err, AK_INVALID, "%zu sizes are given; 1 to %d can be tuned together", count,
-                       AK_TUNE_SIZES_MAX);
-    }
-    if (m->request->table == 0 || m->request->table > count) {
-        return ak_fail(
-            err, AK_INVALID,
-            "a table of %zu configurations is larger than the %zu size%s that it serves: "
-            "give --dispatch %s%zu, or more sizes",
-            m->request->table, count, ak_plural(count), count == 1 ? "" : "1 to ", count);
-    }
+    AK_FAIL_IF(count == 0 || count > AK_TUNE_SIZES_MAX, err, AK_INVALID,
+               "%zu sizes are given; 1 to %d can be tuned together", count, AK_TUNE_SIZES_MAX);
+    AK_FAIL_IF(m->request->table == 0 || m->request->table > count, err, AK_INVALID,
+               "a table of %zu configurations is larger than the %zu size%s that it serves: "
+               "give --dispatch %s%zu, or more sizes",
+               m->request->table, count, ak_plural(count), count == 1 ? "" : "1 to ", count);
     AK_FAIL_IF(m->options->evaluations > 0 && m->options->evaluations < count, err, AK_INVALID,
                "%zu evaluation%s for %zu sizes: each size needs at least one",
                m->options->evaluations, ak_plural(m->options->evaluations), count);

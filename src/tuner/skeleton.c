@@ -69,12 +69,10 @@ ak_status ak_skeleton_folder(const char *path, ak_error *err)
                "\"%.100s\": a kernel's name has only letters, digits and _, does not start "
                "with a digit and has at most %d characters",
                name, NAME_MAX_LETTERS);
-    if (ak_problem_is_builtin(name)) {
-        return ak_fail(err, AK_INVALID, "\"%s\" is a built-in kernel; choose another name", name);
-    }
-    if (ak_fs_is_folder(path) || ak_fs_is_file(path)) {
-        return ak_fail(err, AK_INVALID, "%s already exists; choose another name", path);
-    }
+    AK_FAIL_IF(ak_problem_is_builtin(name), err, AK_INVALID,
+               "\"%s\" is a built-in kernel; choose another name", name);
+    AK_FAIL_IF(ak_fs_is_folder(path) || ak_fs_is_file(path), err, AK_INVALID,
+               "%s already exists; choose another name", path);
     return ak_fs_mkdirs(path, err);
 }
 

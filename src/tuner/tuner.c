@@ -47,10 +47,8 @@ static ak_status choose_strategy(ak_strategy_choice *out, ak_tuning *r, ak_error
                "the strategy %s asks no language model, so that --llm does nothing: leave "
                "one of them out, or choose --strategy llm or hybrid",
                out->ops->name);
-    if (r->task->recorded && r->options->target_speedup > 0) {
-        return ak_fail(err, AK_INVALID,
-                       "a recording has no library to beat; leave out --target-speedup");
-    }
+    AK_FAIL_IF(r->task->recorded && r->options->target_speedup > 0, err, AK_INVALID,
+               "a recording has no library to beat; leave out --target-speedup");
     return AK_OK;
 }
 
@@ -120,9 +118,8 @@ static void close_strategy(ak_tuning *r)
 
 static ak_status conclude(ak_tuning *r, ak_error *err)
 {
-    if (!r->result->found && r->fault.status != AK_OK) {
-        return ak_fail(err, r->fault.status, "%s", r->fault.text);
-    }
+    AK_FAIL_IF(!r->result->found && r->fault.status != AK_OK, err, r->fault.status, "%s",
+               r->fault.text);
     if (r->fault.status != AK_OK) {
         ak_tuning_keep_warning(r, r->fault.text);
     }
