@@ -35,11 +35,9 @@ static void add_first_size(ak_buf *command, const char *path)
 static int tell(const ak_args *args, const char *format, const char *path, json_t *notes)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object = json_pack("{s:s, s:o, s:O*}", "format", format, "path",
-                                   ak_json_shown(path), "notes", notes);
-        bool good = ak_out_json(object);
-        json_decref(object);
-        return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
+        json_auto_t *object = json_pack("{s:s, s:o, s:O*}", "format", format, "path",
+                                        ak_json_shown(path), "notes", notes);
+        return ak_out_json(object) ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }
     ak_out("wrote %s\n", path);
     return AK_EXIT_DONE;

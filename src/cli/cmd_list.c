@@ -90,32 +90,24 @@ static int list_build(const ak_args *args)
 {
     const char *only = args->operand[0];
     ak_error err = AK_ERROR_INIT;
-    json_t *all = json_object();
+    json_auto_t *all = json_object();
     bool good = all != NULL;
     for (size_t i = 0; i < AK_COUNT(sections) && good; i++) {
         if (only != NULL && strcmp(sections[i].title, only) != 0) {
             continue;
         }
         listing list = {.rows = json_array(), .kernels = sections[i].kind == AK_LIST_KERNELS};
-        if (ak_list(sections[i].kind, add_row, &list, &err) != AK_OK) {
-            json_decref(list.rows);
-            json_decref(all);
-            return ak_complain_error(&err);
-        }
-        good = ak_json_set(all, sections[i].title, list.rows) && !list.failed;
+        good = ak_json_set(all, sections[i].title, list.rows);
+        AK_OR_COMPLAIN(good ? ak_list(sections[i].kind, add_row, &list, &err) : AK_OK);
+        good = good && !list.failed;
     }
-    if (good && ak_args_has(args, AK_OPTION_JSON)) {
-        good = ak_out_json(all);
-    } else if (good) {
+    const bool json = ak_args_has(args, AK_OPTION_JSON);
+    AK_OR_COMPLAIN(ak_stored(good && (!json || ak_out_json(all)), &err));
+    if (!json) {
         AK_EACH_MEMBER(title, rows, all) {
             print_section(title, rows);
         }
         ak_out_next("list matmul", "what can be tuned in a kernel");
-    }
-    json_decref(all);
-    if (!good) {
-        (void)ak_fail_memory(&err);
-        return ak_complain_error(&err);
     }
     return AK_EXIT_DONE;
 }
@@ -282,9 +274,9 @@ static int run(const ak_args *args)
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
             ak_error err = AK_ERROR_INIT;
-            (void)ak_fail(&err, AK_INVALID, "%s is about a kernel: 'autokernel list KERNEL %s ...'",
-                          args->origin[i], args->origin[i]);
-            return ak_complain_error(&err);
+            AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+                                   "%s is about a kernel: 'autokernel list KERNEL %s ...'",
+                                   args->origin[i], args->origin[i]));
         }
     }
     return list_build(args);

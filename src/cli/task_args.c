@@ -20,6 +20,12 @@ typedef struct best_file {
     ak_trial trial;          /* the trial of "#5" */
 } best_file;
 
+static void best_file_clear(best_file *file)
+{
+    json_decref(file->document);
+    ak_trial_clear(&file->trial);
+}
+
 /* Writes {"M": 64, "N": 64} as "M=64,N=64"; "" if there is no such member. */
 static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *file,
                                   const char *key, ak_error *err)
@@ -180,8 +186,9 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
                            bool race, ak_error *err)
 {
     ak_task_spec spec = {0};
-    best_file file = {0};
-    ak_task *task = NULL;
+    AK_AT_END(best_file_clear) best_file file = {0};
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
     if (status == AK_OK && spec.implementation != NULL &&
@@ -198,7 +205,6 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     }
     /* If the file is a result of another kernel, its sizes do not fit either. The error must name
        the kernel and not the sizes. */
-    ak_problem *problem = NULL;
     const char *name = spec.kernel;
     if (status == AK_OK) {
         name = ak_problem_name(ak_task_problem(task));
@@ -206,19 +212,11 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
         name =
             ak_problem_open(&problem, name, NULL) == AK_OK ? ak_problem_name(problem) : file.kernel;
     }
-    if (file.kernel != NULL && strcmp(file.kernel, name) != 0) {
-        status =
-            ak_fail(err, AK_INVALID, "%s: this is a result of kernel \"%.60s\", not of \"%.60s\"",
-                    file.path, file.kernel, name);
-    }
-    ak_problem_close(problem);
-    json_decref(file.document);
-    ak_trial_clear(&file.trial);
-    if (status != AK_OK) {
-        ak_task_close(task);
-        return status;
-    }
-    *out = task;
+    AK_FAIL_IF(file.kernel != NULL && strcmp(file.kernel, name) != 0, err, AK_INVALID,
+               "%s: this is a result of kernel \"%.60s\", not of \"%.60s\"", file.path, file.kernel,
+               name);
+    AK_DO(status);
+    AK_GIVE(out, task);
     return AK_OK;
 }
 
@@ -360,22 +358,15 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
         return AK_OK;
     }
     if (text[0] == '#') {
-        ak_trial trial = {0};
+        AK_AT_END(ak_trial_clear) ak_trial trial = {0};
         const char *kernel = ak_problem_name(ak_task_problem(task));
-        ak_status status = find_trial(&trial, text, args, err);
-        if (status == AK_OK && strcmp(trial.kernel, kernel) != 0) {
-            status = ak_fail(err, AK_NOT_FOUND, "--config %.60s: there is no such trial of %.60s",
-                             text, kernel);
-        }
-        if (status == AK_OK) {
-            (void)snprintf(out->name, sizeof out->name, "%s", text);
-            status = strcmp(trial.implementation, mine) == 0
-                         ? ak_config_parse(&out->config, space, trial.config, err)
-                         : ak_fail(err, AK_INVALID, "it is of implementation %.60s, not of %s",
-                                   trial.implementation, mine);
-        }
-        ak_trial_clear(&trial);
-        return status;
+        AK_DO(find_trial(&trial, text, args, err));
+        AK_FAIL_IF(strcmp(trial.kernel, kernel) != 0, err, AK_NOT_FOUND,
+                   "--config %.60s: there is no such trial of %.60s", text, kernel);
+        (void)snprintf(out->name, sizeof out->name, "%s", text);
+        AK_FAIL_IF(strcmp(trial.implementation, mine) != 0, err, AK_INVALID,
+                   "it is of implementation %.60s, not of %s", trial.implementation, mine);
+        return ak_config_parse(&out->config, space, trial.config, err);
     }
     if (text[0] != '@') {
         return ak_config_parse(&out->config, space, text, err);
@@ -393,7 +384,7 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
     ak_status status = AK_OK;
     while (status == AK_OK && *text != 0) {
         size_t length = ak_config_length(text);
-        char *part = ak_strndup(text, length);
+        AK_FREED char *part = ak_strndup(text, length);
         AK_DO(ak_made(part, err));
         if (part[0] == 0) {
             status = AK_OK; /* an empty item, such as that after a final ';' */
@@ -413,7 +404,6 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
             }
             *count += 1;
         }
-        ak_free(part);
         text += length + (text[length] == ';' ? 1 : 0);
     }
     return status;
