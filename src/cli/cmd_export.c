@@ -271,10 +271,8 @@ static int run(const ak_args *args)
     }
     AK_OR_COMPLAIN(
         ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)", &err));
-    if (strcmp(format, "t1") == 0) {
-        return export_task(format, path, args);
-    }
-    return export_trials(format, path, args);
+    return strcmp(format, "t1") == 0 ? export_task(format, path, args)
+                                     : export_trials(format, path, args);
 }
 
 const ak_command ak_cmd_export = {

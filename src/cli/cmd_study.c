@@ -115,46 +115,45 @@ static void print_arms(const json_t *study)
 static void print_axis(const json_t *study, const char *axis)
 {
     const json_t *longest = NULL;
-    const char *headers[AK_COLUMNS_MAX] = {NULL};
     char names[AK_COLUMNS_MAX][40];
-    size_t columns = 1;
+    ak_table table;
+    ak_table_begin(&table,
+                   strcmp(axis, "usd") == 0       ? ">$"
+                   : strcmp(axis, "seconds") == 0 ? ">seconds"
+                                                  : ">evaluations",
+                   NULL);
     const json_t *arms = json_object_get(study, "arms");
     AK_EACH(arm, arms) {
         const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
         if (json_array_size(curve) > json_array_size(longest)) {
             longest = curve;
         }
-        if (json_array_size(curve) > 0 && columns < AK_COLUMNS_MAX) {
-            (void)snprintf(names[columns], sizeof names[0], ">%.38s", ak_json_text_at(arm, "arm"));
-            headers[columns] = names[columns];
-            columns++;
+        if (json_array_size(curve) > 0 && table.columns < AK_COLUMNS_MAX) {
+            char *name = names[table.columns];
+            (void)snprintf(name, sizeof names[0], "%.38s", ak_json_text_at(arm, "arm"));
+            table.right[table.columns] = true;
+            table.headers[table.columns++] = name;
         }
     }
     if (longest == NULL) {
         return;
     }
-    ak_table table;
-    ak_table_begin(&table,
-                   strcmp(axis, "usd") == 0       ? ">$"
-                   : strcmp(axis, "seconds") == 0 ? ">seconds"
-                                                  : ">evaluations",
-                   headers[1], headers[2], headers[3], headers[4], headers[5], headers[6],
-                   headers[7], headers[8], headers[9], headers[10], headers[11], headers[12],
-                   headers[13], headers[14], headers[15], NULL);
     AK_EACH(step, longest) {
         size_t column = 1;
         ak_table_cell(&table, "%.4g", ak_json_number_at(step, "at"));
         AK_EACH(arm, arms) {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
             const json_t *at = json_array_get(curve, step_at);
-            if (at != NULL && column < columns && !json_is_number(json_object_get(at, "low"))) {
-                ak_table_cell(&table, "%.3f", ak_json_number_at(at, "quality"));
-                column++;
-            } else if (at != NULL && column < columns) {
+            if (at == NULL || column == table.columns) {
+                continue;
+            }
+            if (json_is_number(json_object_get(at, "low"))) {
                 ak_table_cell(&table, "%.3f (%.3f .. %.3f)", ak_json_number_at(at, "quality"),
                               ak_json_number_at(at, "low"), ak_json_number_at(at, "high"));
-                column++;
+            } else {
+                ak_table_cell(&table, "%.3f", ak_json_number_at(at, "quality"));
             }
+            column++;
         }
     }
     ak_out("\n");

@@ -134,8 +134,6 @@ int main(int argc, char **argv)
     if (command == NULL) {
         return unknown_command(word);
     }
-    if (command->raw) {
-        return command->main(argc, argv);
-    }
-    return ak_out_end(run_command(command, argc - 2, argv + 2));
+    return command->raw ? command->main(argc, argv)
+                        : ak_out_end(run_command(command, argc - 2, argv + 2));
 }

@@ -172,10 +172,9 @@ static json_t *result_of(const ak_trial *trial, const json_t *finish, json_t *co
                 ak_json_copy(best, finish, of_best) && ak_json_copy(noise, finish, of_noise) &&
                 ak_json_copy(candidate, finish, (const char *const[]){"ms", "ci_ms", NULL}) &&
                 ak_json_copy(candidate, finish, of_candidate);
-    json_t *result = good ? json_pack("{s:O, s:[O], s:O}", "best", best, "contestants", candidate,
-                                      "noise", noise)
-                          : NULL;
-    return result;
+    return good ? json_pack("{s:O, s:[O], s:O}", "best", best, "contestants", candidate, "noise",
+                            noise)
+                : NULL;
 }
 
 static ak_status store(ak_archive *archive, const char *run, const ak_trial *trial,

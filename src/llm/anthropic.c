@@ -135,11 +135,8 @@ static void reply(ak_reply *out, const json_t *body)
 
 static void delta(ak_reply *out, const char *event, const json_t *data)
 {
-    const char *type = ak_json_text_at(data, "type");
+    const char *named = ak_json_text_at(data, "type"), *type = *named == 0 ? event : named;
     const json_t *change = json_object_get(data, "delta");
-    if (*type == 0) {
-        type = event;
-    }
     if (strcmp(type, "content_block_delta") == 0) {
         ak_append_at(&out->text, change, "text");
         ak_append_at(&out->reasoning, change, "thinking");

@@ -234,14 +234,14 @@ static ak_status run(ak_llm_call *call, ak_error *err)
 static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
-    ak_reply reply;
+    AK_AT_END(ak_reply_free) ak_reply reply;
+    ak_reply_init(&reply);
     *found = false;
     if (llm->tape == NULL) {
         return AK_OK;
     }
     call->question =
         ak_tape_question(llm->name, llm->effort[0] == 0 ? NULL : llm->effort, call->chat);
-    ak_reply_init(&reply);
     ak_llm_lock(llm);
     ak_status status = ak_tape_name(call->name, llm->tape, call->question, err);
     if (status == AK_OK) {
@@ -249,7 +249,6 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     }
     ak_llm_unlock(llm);
     if (status == AK_NOT_FOUND && ak_tape_recording(llm->tape)) {
-        ak_reply_free(&reply);
         return AK_OK;
     }
     if (status == AK_NOT_FOUND) {
@@ -273,7 +272,6 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
         ak_call_request(&request, call);
         call->answer.output_tokens_max = request.output_tokens;
     }
-    ak_reply_free(&reply);
     return status;
 }
 

@@ -133,10 +133,7 @@ static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
                "ollama:qwen3:8b, not \"%.80s\"",
                text);
     AK_DO(ak_provider_find(&llm->provider, text, length, err));
-    if (llm->provider->ask != NULL) {
-        return take_place(llm, model, err);
-    }
-    return take_name(llm, model, err);
+    return llm->provider->ask != NULL ? take_place(llm, model, err) : take_name(llm, model, err);
 }
 
 /* Checks that the tape to record on holds answers of this model and effort only, because a replay
@@ -335,21 +332,18 @@ json_t *ak_llm_doctor(void)
         const ak_provider *provider = ak_providers[i];
         const char *variable = provider->key_variable;
         bool set = variable != NULL && ak_env(variable) != NULL;
-        json_t *row = json_object();
-        const bool whole = ak_json_set_text(row, "provider", provider->name) &&
-                           ak_json_set_text(row, "address",
-                                            provider->ask != NULL   ? "the folder behind its name"
-                                            : provider->url == NULL ? "--llm-url"
-                                                                    : provider->url) &&
-                           ak_json_set_text(row, "key",
-                                            variable == NULL ? "none needed"
-                                            : set            ? "set"
-                                                             : "not set") &&
-                           ak_json_set_text(row, "from",
-                                            provider->ask != NULL ? "none"
-                                            : variable == NULL    ? "--llm-key-file"
-                                                                  : variable);
-        ak_json_add(&list, ak_json_whole(row, whole));
+        ak_json_add(&list, json_pack("{s:s, s:s, s:s, s:s}", "provider", provider->name, "address",
+                                     provider->ask != NULL   ? "the folder behind its name"
+                                     : provider->url == NULL ? "--llm-url"
+                                                             : provider->url,
+                                     "key",
+                                     variable == NULL ? "none needed"
+                                     : set            ? "set"
+                                                      : "not set",
+                                     "from",
+                                     provider->ask != NULL ? "none"
+                                     : variable == NULL    ? "--llm-key-file"
+                                                           : variable));
     }
     bool good = ak_json_set_text(
         result, "curl", version[0] != 0 ? version : "not installed: apt-get install libcurl4");

@@ -40,11 +40,10 @@ static void read_output(ak_reply *out, const json_t *response, bool with_text)
 {
     AK_EACH(item, json_object_get(response, "output")) {
         if (ak_json_text_is(item, "type", "reasoning") && with_text) {
-            AK_EACH(part, json_object_get(item, "summary")) {
-                ak_append_at(&out->reasoning, part, "text");
-            }
-            AK_EACH(part, json_object_get(item, "content")) {
-                ak_append_at(&out->reasoning, part, "text");
+            for (int i = 0; i < 2; i++) {
+                AK_EACH(part, json_object_get(item, i == 0 ? "summary" : "content")) {
+                    ak_append_at(&out->reasoning, part, "text");
+                }
             }
             continue;
         }
@@ -89,11 +88,8 @@ static void reply(ak_reply *out, const json_t *body)
 
 static void delta(ak_reply *out, const char *event, const json_t *data)
 {
-    const char *type = ak_json_text_at(data, "type");
+    const char *named = ak_json_text_at(data, "type"), *type = *named == 0 ? event : named;
     const json_t *response = json_object_get(data, "response");
-    if (*type == 0) {
-        type = event;
-    }
     if (strcmp(type, "response.output_text.delta") == 0) {
         ak_append_at(&out->text, data, "delta");
     } else if (strcmp(type, "response.reasoning_summary_text.delta") == 0 ||

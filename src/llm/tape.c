@@ -332,13 +332,10 @@ out:
 
 static json_t *usage_json(const ak_llm_usage *usage)
 {
-    json_t *object = json_object();
-    bool good = ak_json_set(object, "input", json_integer(usage->input)) &&
-                ak_json_set(object, "input_cached", json_integer(usage->input_cached)) &&
-                ak_json_set(object, "input_written", json_integer(usage->input_written)) &&
-                ak_json_set(object, "output", json_integer(usage->output)) &&
-                ak_json_set(object, "output_reasoning", json_integer(usage->output_reasoning));
-    return ak_json_whole(object, good);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "input", (json_int_t)usage->input, "input_cached",
+                     (json_int_t)usage->input_cached, "input_written",
+                     (json_int_t)usage->input_written, "output", (json_int_t)usage->output,
+                     "output_reasoning", (json_int_t)usage->output_reasoning);
 }
 
 static json_t *answer_json(const ak_llm_answer *answer)

@@ -181,9 +181,10 @@ static json_t *seconds_of(const ak_report_model *model)
         (double)model->overhead_ns / 1e9, "rest", rest < 0 ? json_null() : json_real(rest));
 }
 
+/* Returns the number of an evaluation; null for 0. */
 static json_t *evaluation(size_t n)
 {
-    return n == 0 ? json_null() : json_integer((json_int_t)n);
+    return ak_json_count_or_null((int64_t)n, n > 0);
 }
 
 /* Returns the result of a run over many sizes; null for other runs. */

@@ -156,18 +156,13 @@ static const char *difference(const ak_versus *v)
                                                    : NULL;
 }
 
-static bool same_task(const ak_versus *v)
-{
-    return difference(v) == NULL;
-}
-
 static void add_best(ak_section_builder *b, const ak_versus *v)
 {
     char ratio[AK_REAL_BYTES], low[AK_REAL_BYTES], high[AK_REAL_BYTES];
     const ak_report_best *x = &v->a.best, *y = &v->b.best;
     begin(b, "What each found", "", true);
     const ak_speed *speed = &v->speed;
-    if (!same_task(v)) {
+    if (difference(v) != NULL) {
         ak_section_notef(b, "The runs solve different tasks (%s): their times do not compare.",
                          difference(v));
     } else if (speed->low > 0) {
@@ -301,7 +296,7 @@ static void add_configuration(ak_section_builder *b, const ak_versus *v)
 
 static void add_common(ak_section_builder *b, const ak_versus *v)
 {
-    if (v->common_count == 0 || !same_task(v)) {
+    if (v->common_count == 0 || difference(v) != NULL) {
         return;
     }
     size_t faster = 0;
@@ -381,7 +376,7 @@ static json_t *side_json(const ak_report_model *model)
 static json_t *common_json(const ak_versus *v)
 {
     json_t *list = json_array();
-    for (size_t i = 0; same_task(v) && i < v->common_count; i++) {
+    for (size_t i = 0; difference(v) == NULL && i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
         json_t *one = json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
                                 ak_json_known(c->b->median_ms), c->a->config);
@@ -393,7 +388,7 @@ static json_t *common_json(const ak_versus *v)
 ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *sections,
                            ak_error *err)
 {
-    const bool same = same_task(v);
+    const bool same = difference(v) == NULL;
     const ak_speed *speed = &v->speed;
     const char *doubt = v->same_code ? "same code" : ak_speed_doubt_text(speed->doubt);
     const ak_speed_verdict verdict = v->same_code ? AK_SPEED_UNDECIDED : speed->verdict;

@@ -281,8 +281,6 @@ ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
     line_up(&l, r);
     ak_tuning_announce_phase(r, "finish");
     status = compare(&comparison, &l, r, &why);
-    if (status != AK_OK) {
-        return settle_for_search(r, &l.chosen, status, &why, err);
-    }
-    return take_comparison(r, &l, &comparison, err);
+    return status != AK_OK ? settle_for_search(r, &l.chosen, status, &why, err)
+                           : take_comparison(r, &l, &comparison, err);
 }
