@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "cli/keep_study.h"
 #include "cli/search_args.h"
 #include "cli/table.h"
 #include "cli/task_args.h"

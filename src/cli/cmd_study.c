@@ -1,7 +1,6 @@
 /* cmd_study.c: compares ways of searching at equal budgets. */
 
 #include "base/device_name.h"
-#include "cli/keep_study.h"
 #include "cli/search_args.h"
 #include "cli/progress.h"
 #include "cli/table.h"

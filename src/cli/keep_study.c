@@ -1,4 +1,4 @@
-#include "cli/keep_study.h"
+#include "cli/search_args.h"
 
 #include "base/device_name.h"
 #include "base/fs.h"

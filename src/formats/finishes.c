@@ -1,5 +1,3 @@
-#include "formats/finishes.h"
-
 #include "archive/config_text.h"
 #include "archive/finish_order.h"
 #include "archive/store.h"

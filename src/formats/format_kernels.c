@@ -13,7 +13,6 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "formats/finishes.h"
 
 /* Members that are texts in ak_trial and may be in the metadata instead. */
 static const char *const shared[] = {"implementation", "device",      "size", "dtype",

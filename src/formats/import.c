@@ -13,7 +13,6 @@
 #include "base/map.h"
 #include "base/unpack.h"
 #include "base/utf8.h"
-#include "formats/finishes.h"
 #include "formats/kernel_tuner.h"
 
 struct ak_import {

@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "llm/answer.h"
 #include "llm/client.h"
 #include "llm/key.h"
 

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "llm/answer.h"
 #include "llm/client.h"
 #include "llm/extract.h"
 #include "llm/key.h"

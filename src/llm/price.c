@@ -1,4 +1,4 @@
-#include "llm/price.h"
+#include "llm/provider.h"
 
 #define DOLLARS_MAX 1e6 /* a higher price per million tokens must be a mistake */
 

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "llm/answer.h"
 #include "llm/client.h"
 
 /* Factors by which limits exceed the most that earlier calls have used: LEARNED_MARGIN for the

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/map.h"
-#include "llm/answer.h"
 
 #define FORMAT     "autokernel-llm-tape"
 #define VERSION    1

@@ -10,7 +10,6 @@
 #include "formats/format.h"
 #include "measure/verdict.h"
 #include "archive/finish_order.h"
-#include "report/headline_sizes.h"
 
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence. The table of the report has all. */

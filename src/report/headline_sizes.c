@@ -1,4 +1,4 @@
-#include "report/headline_sizes.h"
+#include "report/headline.h"
 
 #include <math.h>
 

@@ -1,5 +1,3 @@
-#include "report/picture.h"
-
 #include <math.h>
 
 #include "base/ascii.h"

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "base/layout.h"
-#include "report/picture.h"
+#include "report/headline.h"
 
 #define INDENT 2
 

@@ -10,7 +10,6 @@
 #include "archive/finish_order.h"
 #include "report/headline.h"
 #include "report/outcome.h"
-#include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
 static void flatten(ak_section_builder *b, const char *prefix, const json_t *value)

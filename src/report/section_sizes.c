@@ -3,7 +3,7 @@
    much slower the winners are at other sizes. */
 
 #include "archive/config_text.h"
-#include "report/headline_sizes.h"
+#include "report/headline.h"
 #include "report/section_builder.h"
 
 static const char *text_of(const json_t *object, const char *key)

@@ -2,8 +2,7 @@
 
 #include "archive/config_text.h"
 #include "archive/field.h"
-#include "report/apart.h"
-#include "report/line_diff.h"
+#include "report/versus.h"
 #include "report/page.h"
 #include "report/section_builder.h"
 

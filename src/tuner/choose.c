@@ -23,8 +23,8 @@
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
-/* Two sizes are near each other if they are alike (near.h) and the ratios of their extents multiply
-   to at most this. */
+/* Two sizes are near each other if they are alike (ak_near_sizes) and the ratios of their extents
+   multiply to at most this. */
 #define NEAR        2.0
 #define PROPOSED_BY "race of implementations"
 

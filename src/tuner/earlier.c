@@ -1,4 +1,5 @@
-/* earlier.c: see earlier.h. The archive keeps the result of a run as the JSON that was printed. */
+/* earlier.c: finds the result of an earlier run. The archive keeps the result of a run as the JSON
+ * that was printed. */
 
 #include "archive/config_text.h"
 #include "tuner/session.h"

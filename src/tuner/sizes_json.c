@@ -1,5 +1,6 @@
-/* sizes_json.c: see sizes.h. Losses are ratios of times: 1.02 is 2 % slower. With another objective
-   they are ratios of costs, and the object has the costs besides the times. */
+/* sizes_json.c: writes the result of a run over many sizes. Losses are ratios of times: 1.02 is 2 %
+   slower. With another objective they are ratios of costs, and the object has the costs besides the
+   times. */
 
 #include <math.h>
 

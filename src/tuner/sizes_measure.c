@@ -2,7 +2,6 @@
    to the libraries. */
 
 #include "measure/verdict.h"
-#include "tuner/scale.h"
 #include "tuner/sizes_run.h"
 
 /* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
