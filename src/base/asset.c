@@ -1,8 +1,6 @@
 /* asset.c: finds an asset by binary search in the table that the build generates. */
 #include "base/asset.h"
 
-#include <string.h>
-
 const ak_asset *ak_asset_find(const char *path)
 {
     size_t low = 0, high = ak_asset_count;
@@ -19,4 +17,11 @@ const ak_asset *ak_asset_find(const char *path)
         }
     }
     return NULL;
+}
+
+void ak_asset_part(ak_buf *out, const char **rest)
+{
+    const size_t length = strcspn(*rest, "@");
+    ak_buf_append(out, *rest, length);
+    *rest += length + ((*rest)[length] == 0 ? 0 : 1);
 }

@@ -3,7 +3,7 @@
 #ifndef AK_BASE_ASSET_H
 #define AK_BASE_ASSET_H
 
-#include <stddef.h>
+#include "base/buf.h"
 
 typedef struct ak_asset {
     const char *path; /* "kernels/matmul/problem.json" */
@@ -17,5 +17,8 @@ extern const size_t ak_asset_count;
 
 /* Returns the asset with this path, or NULL. */
 const ak_asset *ak_asset_find(const char *path);
+/* Appends the text at *rest up to the next '@', where a template has something filled in, or up to
+   its end, and moves *rest behind that. */
+void ak_asset_part(ak_buf *out, const char **rest);
 
 #endif

@@ -26,6 +26,30 @@ ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin,
 /* Reads and parses a file. */
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
 
+/* Walk over the items of an array, or the members of an object, and declare the item, or the key
+   and the value, for the block that follows; NULL and values of other types have none:
+
+       AK_EACH(run, json_object_get(result, "runs")) {
+           print_run(run);
+       }
+
+   `break` and `continue` do what they do in every loop: item##_on is 0 while the block runs, and
+   after a `break`. What is walked over may not change meanwhile, but a value may be replaced. */
+#define AK_EACH(item, list)                                                                        \
+    for (size_t item##_at = 0, item##_on = 1; item##_on && item##_at < json_array_size(list);      \
+         item##_at++)                                                                              \
+        for (json_t *item = (item##_on = 0, json_array_get(list, item##_at)); !item##_on;          \
+             item##_on = 1)
+#define AK_EACH_MEMBER(key, value, object)                                                         \
+    for (const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)(object))),  \
+                    *key##_on = "";                                                                \
+         key##_on != NULL && key != NULL;                                                          \
+         key = json_object_iter_key(                                                               \
+             json_object_iter_next((json_t *)(uintptr_t)(object), json_object_key_to_iter(key))))  \
+        for (json_t * value __attribute__((unused)) =                                              \
+                 (key##_on = NULL, json_object_iter_value(json_object_key_to_iter(key)));          \
+             key##_on == NULL; key##_on = "")
+
 /* Each reads a member of an object. The plain form fails if the member is missing; the _or form
    gives the fallback instead, but still fails on a wrong type. Strings are borrowed from the
    object. */

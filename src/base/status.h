@@ -63,6 +63,17 @@ ak_status ak_fail_memory(ak_error *err);
         }                                                                                          \
     } while (0)
 
+/* Returns with the message and the status of ak_fail if the condition holds; for the refusals at
+   the beginning of functions that end nothing by hand:
+
+       AK_FAIL_IF(count > most, err, AK_LIMIT, "%s: more than %zu entries", where, most); */
+#define AK_FAIL_IF(condition, err, ...)                                                            \
+    do {                                                                                           \
+        if (condition) {                                                                           \
+            return ak_fail(err, __VA_ARGS__);                                                      \
+        }                                                                                          \
+    } while (0)
+
 /*
  * Calls function(&variable) when the block that declares the variable ends, in whichever way it is
  * left; the last variable that was declared comes first. alloc.h has AK_FREED for memory, Jansson

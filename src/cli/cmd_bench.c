@@ -1,12 +1,10 @@
 /* cmd_bench.c: checks and measures given configurations, and the libraries, at one size or
    several. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/device_name.h"
 #include "cli/compared.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/size_list.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
@@ -357,9 +355,8 @@ static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)
 static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
 {
     const ak_args *args = b->args;
-    if (ak_args_has(args, AK_OPTION_SIZES) && ak_args_has(args, AK_OPTION_SIZE)) {
-        return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
-    }
+    AK_FAIL_IF(ak_args_has(args, AK_OPTION_SIZES) && ak_args_has(args, AK_OPTION_SIZE), err,
+               AK_INVALID, "--size and --sizes contradict each other");
     if (ak_args_has(args, AK_OPTION_SIZES)) {
         AK_DO(ak_size_list_read(sizes, args->text[AK_OPTION_SIZES], err));
     }
@@ -375,11 +372,10 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     return ak_progress_open(&b->progress, args, err);
 }
 
-/* Reports what failed or was interrupted, after everything is printed, and returns the exit
-   code. */
-static int conclude(const bench *b)
+/* Fails if a configuration failed, or if the user interrupted; everything has been printed before.
+ */
+static ak_status conclude(const bench *b, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     size_t done = 0, wanted = 0, failed = 0;
     bool cancelled = b->begun < b->size_count;
     for (size_t s = 0; s < b->size_count; s++) {
@@ -388,22 +384,13 @@ static int conclude(const bench *b)
         failed += b->sizes[s].failed;
         cancelled = cancelled || b->sizes[s].cancelled;
     }
-    if (cancelled && done == wanted && b->begun == b->size_count) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before the libraries were measured",
-                      b->args->operand[0]);
-        return ak_complain_error(&err);
-    }
-    if (cancelled) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
-                      b->args->operand[0], done, wanted, ak_plural(wanted));
-        return ak_complain_error(&err);
-    }
-    if (failed > 0) {
-        (void)ak_fail(&err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed",
-                      b->args->operand[0], failed, done, ak_plural(done));
-        return ak_complain_error(&err);
-    }
-    return AK_EXIT_DONE;
+    AK_FAIL_IF(cancelled && done == wanted && b->begun == b->size_count, err, AK_CANCELLED,
+               "%.80s: interrupted before the libraries were measured", b->args->operand[0]);
+    AK_FAIL_IF(cancelled, err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
+               b->args->operand[0], done, wanted, ak_plural(wanted));
+    AK_FAIL_IF(failed > 0, err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed",
+               b->args->operand[0], failed, done, ak_plural(done));
+    return AK_OK;
 }
 
 static int run(const ak_args *args)
@@ -420,9 +407,8 @@ static int run(const ak_args *args)
     } else {
         print(&b);
     }
-    int code;
+    AK_TRY(conclude(&b, &err));
 out:
-    code = status == AK_OK ? conclude(&b) : ak_complain_error(&err);
     for (size_t s = 0; b.sizes != NULL && s < b.size_count; s++) {
         AK_CLEAR_EACH(ak_trial_clear, b.sizes[s].trials, AK_CONFIGS_MAX);
         ak_comparison_clear(&b.sizes[s].comparison);
@@ -431,7 +417,7 @@ out:
     ak_free(b.sizes);
     ak_size_list_free(&sizes);
     ak_archive_close(b.archive);
-    return code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 const ak_command ak_cmd_bench = {

@@ -1,13 +1,11 @@
 /* cmd_best.c: shows the fastest configuration of each kernel, implementation, device, size, dtype
    and options. */
-#include <string.h>
 
 #include "base/device_name.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/outdated.h"
 #include "cli/options.h"
-#include "cli/task_args.h"
 #include "cli/trial_table.h"
 
 /* Suggests the export of the first row. If other rows have the same kernel and size, the suggested

@@ -1,12 +1,10 @@
 /* cmd_bundle.c: shows what is in a bundle, and verifies that it is still right and fast here. */
-#include <string.h>
 
 #include "base/fs.h"
 #include "base/infix.h"
 #include "base/number.h"
 #include "base/shell.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 
@@ -31,8 +29,7 @@ static void join(ak_buf *out, const json_t *list)
 static void show_arguments(const json_t *file)
 {
     const json_t *list = json_object_get(file, "arguments");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *a = json_array_get(list, i);
+    AK_EACH(a, list) {
         AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_INFIX_MAX);
         ak_buf_print(&text, "%s: %s, %s ", ak_json_text_at(a, "name"), ak_json_text_at(a, "access"),
                      ak_json_text_at(a, "dtype"));
@@ -40,7 +37,7 @@ static void show_arguments(const json_t *file)
         ak_buf_print(&text, ", aligned to %lld%s",
                      (long long)json_integer_value(json_object_get(a, "alignment")),
                      json_is_true(json_object_get(a, "unused")) ? ", unused" : "");
-        line(i == 0 ? "arguments" : "", text.data);
+        line(a_at == 0 ? "arguments" : "", text.data);
     }
 }
 
@@ -59,8 +56,7 @@ static void show_measured(const json_t *file)
     ak_table table;
     ak_table_begin(&table, "size", ">variant", ">ms", ">ms in the search", ">TFLOP/s", ">GB/s",
                    ">threads", ">workspace", "fastest library", "measured", NULL);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *m = json_array_get(list, i);
+    AK_EACH(m, list) {
         const json_t *baseline = json_object_get(m, "baseline");
         char number[AK_NUMBER_BYTES];
         AK_AT_END(ak_buf_free) ak_buf size = AK_BUF(TEXT_BYTES);
@@ -90,8 +86,8 @@ static void show_warnings(const json_t *file)
 {
     const json_t *list = json_object_get(file, "measured");
     const json_t *of_table = json_object_get(file, "warnings");
-    for (size_t i = 0; i < json_array_size(of_table); i++) {
-        ak_out("measured with a warning, %s\n", json_string_value(json_array_get(of_table, i)));
+    AK_EACH(line, of_table) {
+        ak_out("measured with a warning, %s\n", json_string_value(line));
     }
     for (size_t i = 0; of_table == NULL && i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
@@ -103,9 +99,8 @@ static void show_warnings(const json_t *file)
             ak_out("%s: its speed is not decided against the default configuration: %s\n",
                    size.data, ak_json_text_at(over_default, "undecided_because"));
         }
-        for (size_t w = 0; w < json_array_size(warnings); w++) {
-            ak_out("measured with a warning, %s: %s\n", size.data,
-                   json_string_value(json_array_get(warnings, w)));
+        AK_EACH(one, warnings) {
+            ak_out("measured with a warning, %s: %s\n", size.data, json_string_value(one));
         }
     }
 }
@@ -113,13 +108,12 @@ static void show_warnings(const json_t *file)
 static void show_variants(const json_t *file)
 {
     const json_t *list = json_object_get(file, "variants");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *v = json_array_get(list, i);
+    AK_EACH(v, list) {
         const json_t *compiler = json_object_get(v, "compiler");
         AK_AT_END(ak_buf_free) ak_buf options = AK_BUF(16 * TEXT_BYTES);
         join(&options, json_object_get(compiler, "options"));
         const char *note = ak_json_text_at(v, "note");
-        ak_out("variant %zu: %s, %s%s%s\n", i, ak_json_text_at(v, "file"),
+        ak_out("variant %zu: %s, %s%s%s\n", v_at, ak_json_text_at(v, "file"),
                json_is_null(json_object_get(v, "workspace"))
                    ? "for the measured sizes only"
                    : "for other sizes too, where its conditions hold",
@@ -201,11 +195,8 @@ static ak_status read_slowdown(double *out, const ak_args *args, ak_error *err)
         return AK_OK;
     }
     *out = ak_number_read(text, &end) / 100;
-    if (end == text || strcmp(end, "%") != 0 || !(*out > 0 && *out <= 100)) {
-        return ak_fail(err, AK_INVALID,
-                       "--max-slowdown: \"%.40s\" must be a percentage up to 10000%%, such as 5%%",
-                       text);
-    }
+    AK_FAIL_IF(end == text || strcmp(end, "%") != 0 || !(*out > 0 && *out <= 100), err, AK_INVALID,
+               "--max-slowdown: \"%.40s\" must be a percentage up to 10000%%, such as 5%%", text);
     return AK_OK;
 }
 
@@ -215,8 +206,7 @@ static void print_rows(const json_t *report)
     ak_table table;
     ak_table_begin(&table, "size", "result", "timed as in a", ">ms then", ">ms now",
                    "95 % interval", ">slowdown", "_", NULL);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
+    AK_EACH(row, list) {
         const json_t *slowdown = json_object_get(row, "slowdown");
         char a[AK_NUMBER_BYTES];
         ak_table_cell(&table, "%s", ak_json_text_at(row, "size"));
@@ -243,12 +233,11 @@ static void print_rows(const json_t *report)
 static void print_notes(const json_t *report)
 {
     const json_t *list = json_object_get(report, "measured");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
+    AK_EACH(row, list) {
         const json_t *variant = json_object_get(row, "variant");
         const char *note = ak_json_text_at(row, "note");
         bool said = note[0] == 0;
-        for (size_t k = 0; k < i && !said; k++) {
+        for (size_t k = 0; k < row_at && !said; k++) {
             said = json_equal(json_object_get(json_array_get(list, k), "variant"), variant);
         }
         if (!said) {
@@ -261,8 +250,8 @@ static bool is_right(const json_t *report)
 {
     const json_t *list = json_object_get(report, "measured");
     bool right = true;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        right = right && ak_json_text_is(json_array_get(list, i), "status", "ok");
+    AK_EACH(one, list) {
+        right = right && ak_json_text_is(one, "status", "ok");
     }
     return right;
 }

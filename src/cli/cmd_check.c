@@ -1,5 +1,4 @@
 /* cmd_check.c: checks results at edge-case sizes and at the given one, without timing. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/device_name.h"
@@ -202,10 +201,9 @@ static ak_status conclude(const checking *c, ak_error *err)
                        : failed == 1    ? "was rejected before running"
                                         : "were rejected before running");
     }
-    if (c->done < c->count) {
-        return ak_fail(err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
-                       c->args->operand[0], c->done, c->count, ak_plural(c->count));
-    }
+    AK_FAIL_IF(c->done < c->count, err, AK_CANCELLED,
+               "%.80s: interrupted after %zu of %zu configuration%s", c->args->operand[0], c->done,
+               c->count, ak_plural(c->count));
     return AK_OK;
 }
 
@@ -221,11 +219,9 @@ static ak_status prepare(checking *c, ak_error *err)
     AK_DO(ak_stored(c->list != NULL && c->rows != NULL, err));
     AK_DO(ak_args_known_task(&c->task, args, err));
     AK_DO(ak_args_candidates(c->list, &c->named, args, c->task, err));
-    if (ak_device_is_recorded(ak_task_device(c->task))) {
-        return ak_fail(err, AK_INVALID,
-                       "%.80s: a recording has only times: nothing can be checked on --device sim",
-                       args->operand[0]);
-    }
+    AK_FAIL_IF(ak_device_is_recorded(ak_task_device(c->task)), err, AK_INVALID,
+               "%.80s: a recording has only times: nothing can be checked on --device sim",
+               args->operand[0]);
     ak_warn_ignored(c->task);
     ak_catch_interrupts();
     ak_task_set_cancel(c->task, &ak_interrupted);

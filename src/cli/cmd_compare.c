@@ -1,13 +1,11 @@
 /* cmd_compare.c: compares the libraries, the default and the best archived configuration,
    interleaved; or reports on one or two runs of the archive. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/compared.h"
 #include "cli/options.h"
-#include "cli/reported.h"
-#include "cli/roofline_cell.h"
+#include "cli/trial_table.h"
 #include "cli/several.h"
 #include "cli/size_list.h"
 
@@ -30,11 +28,10 @@ static ak_status find_best(search *s, const ak_task *task, ak_archive *archive, 
                                 .dtype = ak_task_dtype(task),
                                 .choices = ak_task_choices(task),
                                 .ok_only = true};
-    ak_status status = AK_OK;
-    AK_TRY(ak_archive_best(&s->trial, archive, &filter, err));
+    const ak_status status = ak_archive_best(&s->trial, archive, &filter, err);
     /* An earlier version of the kernel may have had configurations that the space no longer has. */
-    s->found = ak_config_parse(&s->config, s->space, s->trial.config, NULL) == AK_OK;
-out:
+    s->found =
+        status == AK_OK && ak_config_parse(&s->config, s->space, s->trial.config, NULL) == AK_OK;
     return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
@@ -109,17 +106,15 @@ static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, a
     best->space = ak_task_space(task);
     best->given = c->several.parts[part].args->config_count > 0;
     if (best->given) {
-        ak_candidate *list = ak_alloc(AK_CONFIGS_MAX, sizeof *list);
-        ak_status status =
-            list == NULL ? ak_fail_memory(err)
-                         : ak_args_candidates(list, &count, c->several.parts[part].args, task, err);
+        AK_FREED ak_candidate *list = NULL;
+        AK_DO(AK_NEW(list, AK_CONFIGS_MAX, err));
+        ak_status status = ak_args_candidates(list, &count, c->several.parts[part].args, task, err);
         for (size_t i = 0; status == AK_OK && i < count && c->count < AK_CONFIGS_MAX; i++) {
             c->candidates[c->count] = list[i];
             c->configs[c->count] = list[i].config;
             c->names[c->count] = c->candidates[c->count].name;
             c->count++;
         }
-        ak_free(list);
         if (status != AK_OK && c->several.count > 1) {
             status = ak_fail_within(err, "implementation %s", c->several.parts[part].name);
         }
@@ -198,10 +193,9 @@ static ak_status check_candidates(const ak_comparison *comparison, const char *k
 {
     for (size_t i = 0; i < comparison->count; i++) {
         const ak_compared *c = &comparison->candidates[i];
-        if (c->median_ms <= 0 && c->library == NULL) {
-            return ak_fail(err, AK_CRASHED, "%.80s: %.80s failed: %.200s", kernel, c->name,
-                           c->reason == NULL ? "no reason given" : c->reason);
-        }
+        AK_FAIL_IF(c->median_ms <= 0 && c->library == NULL, err, AK_CRASHED,
+                   "%.80s: %.80s failed: %.200s", kernel, c->name,
+                   c->reason == NULL ? "no reason given" : c->reason);
     }
     return AK_OK;
 }

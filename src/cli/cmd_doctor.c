@@ -5,7 +5,6 @@
  * they are printed: a list of objects as a table of their members, anything else as a line. This
  * file adds the settings and the verdict.
  */
-#include <string.h>
 
 #include "cli/options.h"
 #include "cli/settings.h"
@@ -17,9 +16,7 @@
 static void show(char *out, size_t bytes, const json_t *value)
 {
     char number[AK_NUMBER_BYTES];
-    const char *key;
-    json_t *member;
-    size_t used = 0, i;
+    size_t used = 0;
     out[0] = 0;
     if (json_is_string(value)) {
         (void)snprintf(out, bytes, "%s", json_string_value(value));
@@ -32,17 +29,17 @@ static void show(char *out, size_t bytes, const json_t *value)
     } else if (json_is_null(value)) {
         (void)snprintf(out, bytes, "-");
     } else if (json_is_object(value)) {
-        void *iterator = json_object_iter((json_t *)(uintptr_t)value);
-        for (; iterator != NULL && used + 2 < bytes;
-             iterator = json_object_iter_next((json_t *)(uintptr_t)value, iterator)) {
-            key = json_object_iter_key(iterator);
+        AK_EACH_MEMBER(key, member, value) {
+            if (used + 2 >= bytes) {
+                break;
+            }
             (void)snprintf(out + used, bytes - used, "%s%s ", used == 0 ? "" : ", ", key);
             used = strlen(out);
-            show(out + used, bytes - used, json_object_iter_value(iterator));
+            show(out + used, bytes - used, member);
             used = strlen(out);
         }
     } else if (json_is_array(value)) {
-        json_array_foreach(value, i, member) {
+        AK_EACH(member, value) {
             (void)snprintf(out + used, bytes - used, "%s", used == 0 ? "" : " ");
             used = strlen(out);
             show(out + used, bytes - used, member);
@@ -63,14 +60,10 @@ static bool says(const json_t *value)
    in which they first occur. */
 static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows)
 {
-    size_t count = 0, i;
-    json_t *row;
-    json_array_foreach(rows, i, row) {
-        void *iterator = json_object_iter(row);
-        for (; iterator != NULL; iterator = json_object_iter_next(row, iterator)) {
-            const char *key = json_object_iter_key(iterator);
-            if (says(json_object_iter_value(iterator)) && !AK_HAS_TEXT(columns, count, key) &&
-                count < AK_COLUMNS_MAX) {
+    size_t count = 0;
+    AK_EACH(row, rows) {
+        AK_EACH_MEMBER(key, value, row) {
+            if (says(value) && !AK_HAS_TEXT(columns, count, key) && count < AK_COLUMNS_MAX) {
                 columns[count++] = key;
             }
         }
@@ -88,15 +81,14 @@ static void print_title(const char *title)
 static void print_rows(const char *title, const json_t *rows)
 {
     const char *columns[AK_COLUMNS_MAX];
-    size_t count = columns_of(columns, rows), i;
+    size_t count = columns_of(columns, rows);
     ak_table table;
     ak_table_begin(&table, count > 0 ? columns[0] : "", NULL);
     for (size_t c = 1; c < count; c++) {
         table.headers[c] = columns[c];
     }
     table.columns = count;
-    json_t *row;
-    json_array_foreach(rows, i, row) {
+    AK_EACH(row, rows) {
         for (size_t c = 0; c < count; c++) {
             char text[CELL_BYTES];
             show(text, sizeof text, json_object_get(row, columns[c]));
@@ -112,13 +104,11 @@ static void print_pairs(const char *title, const json_t *object)
 {
     ak_table table;
     ak_table_begin(&table, "", "", NULL);
-    void *iterator = json_object_iter((json_t *)(uintptr_t)object);
-    for (; iterator != NULL;
-         iterator = json_object_iter_next((json_t *)(uintptr_t)object, iterator)) {
+    AK_EACH_MEMBER(key, value, object) {
         char text[CELL_BYTES];
-        show(text, sizeof text, json_object_iter_value(iterator));
-        if (says(json_object_iter_value(iterator))) {
-            ak_table_cell(&table, "%s", json_object_iter_key(iterator));
+        show(text, sizeof text, value);
+        if (says(value)) {
+            ak_table_cell(&table, "%s", key);
             ak_table_cell(&table, "%s", text);
         }
     }
@@ -129,9 +119,8 @@ static void print_pairs(const char *title, const json_t *object)
 /* Returns the settings that have a value; the others have the defaults that --help names. */
 static json_t *settings_made(const json_t *settings)
 {
-    json_t *made = json_array(), *row;
-    size_t i;
-    json_array_foreach(settings, i, row) {
+    json_t *made = json_array();
+    AK_EACH(row, settings) {
         if (says(json_object_get(row, "value"))) {
             (void)json_array_append(made, row);
         }
@@ -165,10 +154,8 @@ static bool add_verdict(json_t *list, const char *what, bool works, const char *
    "gcc, clang". */
 static void join(char out[CELL_BYTES], const json_t *rows, const char *member, const char *wanted)
 {
-    size_t i;
-    json_t *row;
     out[0] = 0;
-    json_array_foreach(rows, i, row) {
+    AK_EACH(row, rows) {
         const char *text = ak_json_text_or_null(row, member);
         size_t used = strlen(out);
         /* "copy" is no library but autokernel's own baseline for memory-bound kernels */
@@ -200,9 +187,8 @@ static bool judge_devices(json_t *list, const json_t *findings, const char *what
                           const char *prefix, const char *why)
 {
     char text[CELL_BYTES] = "";
-    size_t i, used = 0;
-    json_t *device;
-    json_array_foreach(json_object_get(findings, "devices"), i, device) {
+    size_t used = 0;
+    AK_EACH(device, json_object_get(findings, "devices")) {
         const char *name = ak_json_text_at(device, "device");
         if (strncmp(name, prefix, strlen(prefix)) == 0 && used + 2 < sizeof text) {
             (void)snprintf(text + used, sizeof text - used, "%s%s", used == 0 ? "" : ", ", name);
@@ -240,9 +226,7 @@ static bool judge_python(json_t *list, const json_t *findings)
 static bool judge_llm(json_t *list, const json_t *findings)
 {
     char keyed[CELL_BYTES] = "", text[2 * CELL_BYTES];
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(findings, "providers"), i, row) {
+    AK_EACH(row, json_object_get(findings, "providers")) {
         size_t used = strlen(keyed);
         if (ak_json_text_is(row, "key", "set")) {
             (void)snprintf(keyed + used, sizeof keyed - used, "%s%s", used == 0 ? "" : ", ",
@@ -298,18 +282,17 @@ static bool add_packages(json_t *list, const char *text)
 static json_t *packages_of(const json_t *findings)
 {
     char compilers[CELL_BYTES];
-    json_t *list = json_array(), *row;
-    size_t i;
+    json_t *list = json_array();
     join(compilers, json_object_get(findings, "compilers"), "name", NULL);
     bool good = list != NULL;
     good = good && (strstr(compilers, "gcc") != NULL || add_packages(list, "apt-get install gcc"));
     good =
         good && (strstr(compilers, "clang") != NULL || add_packages(list, "apt-get install clang"));
-    json_array_foreach(json_object_get(findings, "libraries"), i, row) {
+    AK_EACH(row, json_object_get(findings, "libraries")) {
         good = good && (json_is_true(json_object_get(row, "installed")) ||
                         add_packages(list, ak_json_text_at(row, "note")));
     }
-    json_array_foreach(json_object_get(findings, "verdict"), i, row) {
+    AK_EACH(row, json_object_get(findings, "verdict")) {
         good = good && (json_is_true(json_object_get(row, "works")) ||
                         add_packages(list, ak_json_text_at(row, "text")));
     }
@@ -330,11 +313,9 @@ static void print_verdict(const json_t *findings)
 {
     char text[CELL_BYTES];
     ak_table table;
-    size_t i;
-    json_t *row;
     print_title("verdict");
     ak_table_begin(&table, "", "", "", NULL);
-    json_array_foreach(json_object_get(findings, "verdict"), i, row) {
+    AK_EACH(row, json_object_get(findings, "verdict")) {
         ak_table_cell(&table, "%s", json_is_true(json_object_get(row, "works")) ? "yes" : "no");
         ak_table_cell(&table, "%s", ak_json_text_at(row, "what"));
         ak_table_cell(&table, "%s", ak_json_text_at(row, "text"));
@@ -351,9 +332,7 @@ static void print_verdict(const json_t *findings)
 /* Returns whether this machine can run a kernel, on its processor or on a device. */
 static bool can_run(const json_t *findings)
 {
-    size_t i;
-    const json_t *row;
-    json_array_foreach(json_object_get(findings, "verdict"), i, row) {
+    AK_EACH(row, json_object_get(findings, "verdict")) {
         if (strncmp(ak_json_text_at(row, "what"), "kernels for", strlen("kernels for")) == 0 &&
             json_is_true(json_object_get(row, "works"))) {
             return true;
@@ -364,10 +343,8 @@ static bool can_run(const json_t *findings)
 
 static void print(json_t *findings)
 {
-    const char *key;
-    json_t *value;
     char text[8 * CELL_BYTES];
-    json_object_foreach(findings, key, value) {
+    AK_EACH_MEMBER(key, value, findings) {
         bool table = json_is_array(value) && json_is_object(json_array_get(value, 0));
         show(text, sizeof text, value);
         if (!table && !json_is_object(value) && says(value) && strcmp(key, "install") != 0 &&
@@ -375,7 +352,7 @@ static void print(json_t *findings)
             ak_out("%s: %s\n", key, text);
         }
     }
-    json_object_foreach(findings, key, value) {
+    AK_EACH_MEMBER(key, value, findings) {
         bool table = json_is_array(value) && json_is_object(json_array_get(value, 0));
         if (strcmp(key, "settings") == 0) {
             print_settings(value);
@@ -386,8 +363,7 @@ static void print(json_t *findings)
         }
     }
     print_verdict(findings);
-    size_t i;
-    json_array_foreach(json_object_get(findings, "warnings"), i, value) {
+    AK_EACH(value, json_object_get(findings, "warnings")) {
         ak_out("warning: %s\n", json_string_value(value));
     }
     ak_out("\n");

@@ -1,15 +1,11 @@
 /* cmd_export.c: writes best_config.json, or trials of the archive in another format. */
-#include <string.h>
 
 #include "base/device_name.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/outdated.h"
-#include "cli/formats.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/target.h"
-#include "cli/task_args.h"
 
 /* Returns whether the results in a file come from a recording, on which nothing can be measured. */
 static bool is_simulated(const char *path)
@@ -24,13 +20,12 @@ static bool is_simulated(const char *path)
 static void add_first_size(ak_buf *command, const char *path)
 {
     json_auto_t *document = NULL;
-    json_t *value;
-    const char *name, *before = " --size ";
+    const char *before = " --size ";
     if (ak_json_read(&document, path, NULL) != AK_OK) {
         return;
     }
     json_t *first = json_array_get(json_object_get(document, "sizes"), 0);
-    json_object_foreach(json_object_get(first, "size"), name, value) {
+    AK_EACH_MEMBER(name, value, json_object_get(first, "size")) {
         ak_buf_print(command, "%s%s=%lld", before, name, (long long)json_integer_value(value));
         before = ",";
     }
@@ -40,11 +35,9 @@ static void add_first_size(ak_buf *command, const char *path)
 static int tell(const ak_args *args, const char *format, const char *path, json_t *notes)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object = json_pack("{s:s, s:o, s:O*}", "format", format, "path",
-                                   ak_json_shown(path), "notes", notes);
-        bool good = ak_out_json(object);
-        json_decref(object);
-        return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
+        json_auto_t *object = json_pack("{s:s, s:o, s:O*}", "format", format, "path",
+                                        ak_json_shown(path), "notes", notes);
+        return ak_out_json(object) ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }
     ak_out("wrote %s\n", path);
     return AK_EXIT_DONE;
@@ -90,16 +83,14 @@ static ak_status read_trial(int64_t *out, const ak_args *args, ak_error *err)
     if (args->config_count == 0) {
         return AK_OK;
     }
-    if (args->config_count > 1 || args->config[0][0] != '#' ||
-        !ak_text_int(out, args->config[0] + 1) || *out < 1) {
-        return ak_fail(err, AK_INVALID,
-                       "--config %.60s: a bundle is of one trial, by its id, such as '#5'; "
-                       "'autokernel history' shows them",
-                       args->config[0]);
-    }
-    if (ak_args_has(args, AK_OPTION_TABLE)) {
-        return ak_fail(err, AK_INVALID, "--config and --table contradict each other");
-    }
+    AK_FAIL_IF(args->config_count > 1 || args->config[0][0] != '#' ||
+                   !ak_text_int(out, args->config[0] + 1) || *out < 1,
+               err, AK_INVALID,
+               "--config %.60s: a bundle is of one trial, by its id, such as '#5'; "
+               "'autokernel history' shows them",
+               args->config[0]);
+    AK_FAIL_IF(ak_args_has(args, AK_OPTION_TABLE), err, AK_INVALID,
+               "--config and --table contradict each other");
     return AK_OK;
 }
 
@@ -280,10 +271,8 @@ static int run(const ak_args *args)
     }
     AK_OR_COMPLAIN(
         ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)", &err));
-    if (strcmp(format, "t1") == 0) {
-        return export_task(format, path, args);
-    }
-    return export_trials(format, path, args);
+    return strcmp(format, "t1") == 0 ? export_task(format, path, args)
+                                     : export_trials(format, path, args);
 }
 
 const ak_command ak_cmd_export = {

@@ -1,12 +1,11 @@
 /* cmd_fleet.c: shows which workers a launcher reaches, and writes the array job that tunes each
    size on its own node. */
-#include <string.h>
 
+#include "base/asset.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/size_list.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
@@ -39,11 +38,9 @@ static const char *or_dash(const char *text)
 static void print_status(const json_t *list)
 {
     ak_table table;
-    size_t i;
-    const json_t *one;
     ak_table_begin(&table, ">worker", "host", "device", "state", ">start", ">message", ">cores",
                    ">compilers", "build", "files", "reason", NULL);
-    json_array_foreach((json_t *)(uintptr_t)list, i, one) {
+    AK_EACH(one, list) {
         const json_t *shared = json_object_get(one, "shared");
         cell_whole(&table, one, "worker");
         ak_table_cell(&table, "%s", or_dash(ak_json_text_at(one, "host")));
@@ -68,8 +65,7 @@ static int run_status(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_auto_t *list = NULL;
-    size_t ready = 0, i;
-    const json_t *one;
+    size_t ready = 0;
     ak_catch_interrupts();
     const ak_option_set own_of_status =
         AK_O(LAUNCHER) | AK_O(WORKERS) | AK_O(DEVICE) | AK_O(JSON) | AK_O(QUIET);
@@ -84,7 +80,7 @@ static int run_status(const ak_args *args)
         ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
                         args->text[AK_OPTION_DEVICE], &ak_interrupted, &err),
         &text, "fleet", &err));
-    json_array_foreach(list, i, one) {
+    AK_EACH(one, list) {
         ready += ak_json_text_is(one, "state", "ready") ? 1 : 0;
     }
     if (!ak_args_has(args, AK_OPTION_JSON)) {
@@ -127,20 +123,17 @@ static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *e
     static const char *const written[] = {"--array", "-a", "--job-name", "-J"};
     const char *launcher = args->text[AK_OPTION_LAUNCHER];
     const char *at = launcher == NULL ? "slurm" : launcher;
-    if (strncmp(at, "slurm", 5) != 0 || (at[5] != 0 && at[5] != ':')) {
-        return ak_fail(err, AK_INVALID,
-                       "fleet batch writes a job for Slurm: --launcher must be slurm or "
-                       "slurm:OPTIONS");
-    }
+    AK_FAIL_IF(strncmp(at, "slurm", 5) != 0 || (at[5] != 0 && at[5] != ':'), err, AK_INVALID,
+               "fleet batch writes a job for Slurm: --launcher must be slurm or "
+               "slurm:OPTIONS");
     for (at += at[5] == ':' ? 6 : 5; *at != 0; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
         for (size_t i = 0; i < AK_COUNT(written); i++) {
             const size_t name = strlen(written[i]);
-            if (strncmp(at, written[i], name) == 0 && (at[name] == '=' || name >= length)) {
-                return ak_fail(err, AK_INVALID,
-                               "fleet batch: the job has its own %s: leave it out of --launcher",
-                               written[i]);
-            }
+            AK_FAIL_IF(strncmp(at, written[i], name) == 0 && (at[name] == '=' || name >= length),
+                       err, AK_INVALID,
+                       "fleet batch: the job has its own %s: leave it out of --launcher",
+                       written[i]);
         }
         ak_buf_print(out, "#SBATCH %.*s\n", (int)length, at);
         at += length;
@@ -152,41 +145,24 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
                               ak_error *err)
 {
     const char *program = ak_env("AUTOKERNEL_WORKER"), *workers = args->text[AK_OPTION_WORKERS];
-    ak_buf_puts(out, "#!/bin/bash\n"
-                     "# Tunes one size on each node. Submit it with sbatch; afterwards:\n"
-                     "#   autokernel import autokernel-jobs/*.db\n"
-                     "# A table for all sizes needs one more run, which measures their best:\n"
-                     "#   autokernel tune KERNEL --sizes ... --dispatch N --resume\n"
-                     "#SBATCH --job-name=autokernel\n");
-    ak_buf_print(out, "#SBATCH --array=0-%zu%s%s\n", list->count - 1, workers == NULL ? "" : "%",
-                 ak_or_empty(workers));
-    ak_buf_puts(out, "#SBATCH --nodes=1\n"
-                     "#SBATCH --ntasks=1\n"
-                     "#SBATCH --requeue\n"
-                     "#SBATCH --open-mode=append\n"
-                     "#SBATCH --output=autokernel-%a.log\n");
+    const char *rest = ak_asset_find("src/cli/templates/slurm.in")->data;
+    ak_asset_part(out, &rest);
+    ak_buf_print(out, "%zu%s%s", list->count - 1, workers == NULL ? "" : "%", ak_or_empty(workers));
+    ak_asset_part(out, &rest);
     AK_DO(add_slurm_options(out, args, err));
-    ak_buf_puts(out, "sizes=(\n");
+    ak_asset_part(out, &rest);
     for (size_t i = 0; i < list->count; i++) {
         ak_buf_puts(out, "    ");
         ak_shell_quote(out, list->items[i]);
         ak_buf_putc(out, '\n');
     }
-    ak_buf_puts(out,
-                ")\n"
-                "folder=${AUTOKERNEL_JOBS:-autokernel-jobs}\n"
-                "mkdir -p \"$folder\" || exit 1\n"
-                ": \"${SLURM_ARRAY_TASK_ID:?is not set: submit this job with sbatch, or set it "
-                "to the number of a size, from 0}\"\n"
-                "# --resume: a job that Slurm starts again goes on where it was.\n"
-                "exec ");
+    ak_asset_part(out, &rest);
     ak_shell_quote(out, program == NULL ? "autokernel" : program);
-    ak_buf_puts(out, " tune ");
+    ak_asset_part(out, &rest);
     ak_shell_quote(out, args->operand[1]);
-    ak_buf_puts(out, " --size \"${sizes[$SLURM_ARRAY_TASK_ID]}\" \\\n"
-                     "    --archive \"$folder/$SLURM_ARRAY_TASK_ID.db\" --resume");
+    ak_asset_part(out, &rest);
     add_options(out, args);
-    ak_buf_putc(out, '\n');
+    ak_asset_part(out, &rest);
     return ak_buf_status(out, err);
 }
 

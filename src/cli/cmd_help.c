@@ -1,6 +1,4 @@
 /* cmd_help.c: lists the commands, or explains one. */
-#include "cli/help.h"
-#include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -51,16 +49,14 @@ static int print_manual(const char *name)
     AK_AT_END(ak_buf_free) ak_buf out = AK_BUF((size_t)1 << 20);
     const size_t at = AK_FIND(ak_manuals, ak_manual_count, name, name);
     if (at == ak_manual_count) {
-        (void)ak_fail(&err, AK_INVALID,
-                      "help: there is no format \"%.40s\"; choose man, bash, zsh or fish", name);
-        return ak_complain_error(&err);
+        AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+                               "help: there is no format \"%.40s\"; choose man, bash, zsh or fish",
+                               name));
     }
     ak_manuals[at].write(&out);
-    ak_status status = ak_buf_status(&out, &err);
-    if (status == AK_OK) {
-        ak_out_whole(out.data);
-    }
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    AK_OR_COMPLAIN(ak_buf_status(&out, &err));
+    ak_out_whole(out.data);
+    return AK_EXIT_DONE;
 }
 
 static int run(const ak_args *args)

@@ -1,5 +1,4 @@
 /* cmd_history.c: lists the trials or the runs of the archive. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -9,7 +8,6 @@
 #include "cli/outdated.h"
 #include "cli/target.h"
 #include "cli/options.h"
-#include "cli/task_args.h"
 #include "cli/trial_table.h"
 
 /* How many trials or runs a table shows by default. The archive gives the oldest trials first and
@@ -247,12 +245,11 @@ static void add_run(ak_table *table, const json_t *run)
 static void print_runs(const json_t *runs, size_t matched, const ak_selection *selection,
                        const ak_args *args)
 {
-    const json_t *run;
-    size_t i;
+    const size_t shown = json_array_size(runs);
     ak_table table;
     ak_table_begin(&table, "run", "time (UTC)", "kernel", "device", "size", "strategy",
                    ">evaluations", ">best ms", NULL);
-    json_array_foreach(runs, i, run) {
+    AK_EACH(run, runs) {
         add_run(&table, run);
     }
     ak_table_print(&table);
@@ -263,10 +260,10 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
                            selection->kernel == NULL ? "make one" : "all runs", args);
         return;
     }
-    if (matched > i) {
-        ak_out("the latest %zu of %zu; --limit shows more\n", i, matched);
+    if (matched > shown) {
+        ak_out("the latest %zu of %zu; --limit shows more\n", shown, matched);
     }
-    json_array_foreach(runs, i, run) {
+    AK_EACH(run, runs) {
         const char *refuted = ak_json_text_at(run, "refuted");
         if (refuted[0] != 0) {
             ak_out("%s: %s\n", ak_json_text_at(run, "id"), refuted);

@@ -1,7 +1,5 @@
 /* cmd_import.c: adds the trials of files, and other archives, to the archive. */
-#include "cli/formats.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/task_args.h"
 
 typedef struct tally {
@@ -42,13 +40,11 @@ static void add_files(tally *out, ak_archive *archive, const char *format, const
 
 static bool print_json(const tally *t, const ak_archive *archive)
 {
-    json_t *object =
+    json_auto_t *object =
         json_pack("{s:I, s:I, s:I, s:I, s:o}", "added", (json_int_t)t->added, "known",
                   (json_int_t)t->known, "results", (json_int_t)t->results, "files",
                   (json_int_t)t->files, "archive", ak_json_shown(ak_archive_path(archive)));
-    bool good = ak_out_json(object);
-    json_decref(object);
-    return good;
+    return ak_out_json(object);
 }
 
 static int run(const ak_args *args)

@@ -1,5 +1,4 @@
 /* cmd_list.c: lists what this build offers, or the parameters and conditions of one kernel. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/value_json.h"
@@ -45,12 +44,10 @@ static void add_row(void *context, const char *name, const char *description)
 /* Joins the names of implementations with blanks; "" if there are none. */
 static void join(char *out, size_t bytes, const json_t *names)
 {
-    size_t i;
-    json_t *name;
     out[0] = 0;
-    json_array_foreach(names, i, name) {
+    AK_EACH(name, names) {
         size_t used = strlen(out);
-        (void)snprintf(out + used, bytes - used, "%s%s", i == 0 ? "" : " ",
+        (void)snprintf(out + used, bytes - used, "%s%s", name_at == 0 ? "" : " ",
                        json_string_value(name));
     }
 }
@@ -60,9 +57,7 @@ static void print_section(const char *title, const json_t *rows)
     ak_table table;
     bool kernels = strcmp(title, "kernels") == 0;
     ak_table_begin(&table, title, kernels ? "implementations" : "", "", NULL);
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row) {
+    AK_EACH(row, rows) {
         char names[256];
         join(names, sizeof names, json_object_get(row, "implementations"));
         const char *description = ak_json_text_or_null(row, "description");
@@ -95,34 +90,24 @@ static int list_build(const ak_args *args)
 {
     const char *only = args->operand[0];
     ak_error err = AK_ERROR_INIT;
-    json_t *all = json_object();
+    json_auto_t *all = json_object();
     bool good = all != NULL;
     for (size_t i = 0; i < AK_COUNT(sections) && good; i++) {
         if (only != NULL && strcmp(sections[i].title, only) != 0) {
             continue;
         }
         listing list = {.rows = json_array(), .kernels = sections[i].kind == AK_LIST_KERNELS};
-        if (ak_list(sections[i].kind, add_row, &list, &err) != AK_OK) {
-            json_decref(list.rows);
-            json_decref(all);
-            return ak_complain_error(&err);
-        }
-        good = ak_json_set(all, sections[i].title, list.rows) && !list.failed;
+        good = ak_json_set(all, sections[i].title, list.rows);
+        AK_OR_COMPLAIN(good ? ak_list(sections[i].kind, add_row, &list, &err) : AK_OK);
+        good = good && !list.failed;
     }
-    if (good && ak_args_has(args, AK_OPTION_JSON)) {
-        good = ak_out_json(all);
-    } else if (good) {
-        const char *title;
-        json_t *rows;
-        json_object_foreach(all, title, rows) {
+    const bool json = ak_args_has(args, AK_OPTION_JSON);
+    AK_OR_COMPLAIN(ak_stored(good && (!json || ak_out_json(all)), &err));
+    if (!json) {
+        AK_EACH_MEMBER(title, rows, all) {
             print_section(title, rows);
         }
         ak_out_next("list matmul", "what can be tuned in a kernel");
-    }
-    json_decref(all);
-    if (!good) {
-        (void)ak_fail_memory(&err);
-        return ak_complain_error(&err);
     }
     return AK_EXIT_DONE;
 }
@@ -289,9 +274,9 @@ static int run(const ak_args *args)
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
             ak_error err = AK_ERROR_INIT;
-            (void)ak_fail(&err, AK_INVALID, "%s is about a kernel: 'autokernel list KERNEL %s ...'",
-                          args->origin[i], args->origin[i]);
-            return ak_complain_error(&err);
+            AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+                                   "%s is about a kernel: 'autokernel list KERNEL %s ...'",
+                                   args->origin[i], args->origin[i]));
         }
     }
     return list_build(args);

@@ -1,13 +1,10 @@
 /* cmd_llm.c: tests the configured language model with a question for one word, or shows the
    conversations of a run (llm_show.c). */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "cli/llm_args.h"
+#include "cli/search_args.h"
 #include "cli/llm_show.h"
-#include "cli/options.h"
-#include "cli/output.h"
 #include "cli/task_args.h"
 
 #define REPLY_BYTES 400 /* more of a reply is not shown */

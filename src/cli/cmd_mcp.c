@@ -14,10 +14,8 @@ static ak_status allow(ak_mcp *mcp, const char *operand, ak_error *err)
     AK_DO(ak_mcp_open(&opened, mcp, operand, err));
     const char *name = ak_problem_name(opened.problem);
     const size_t at = AK_FIND(mcp->kernels, mcp->kernel_count, name, name);
-    if (at < mcp->kernel_count) {
-        return ak_fail(err, AK_INVALID, "%.200s and %.200s are both called %.60s",
-                       mcp->kernels[at].operand, operand, name);
-    }
+    AK_FAIL_IF(at < mcp->kernel_count, err, AK_INVALID, "%.200s and %.200s are both called %.60s",
+               mcp->kernels[at].operand, operand, name);
     mcp->kernels[mcp->kernel_count].operand = operand;
     AK_DO(ak_copy_text(&mcp->kernels[mcp->kernel_count].name, name, err));
     mcp->kernel_count++;

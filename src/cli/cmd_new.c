@@ -1,7 +1,5 @@
 /* cmd_new.c: writes the skeleton of a kernel. */
-#include <string.h>
 
-#include "base/buf.h"
 #include "base/fs.h"
 #include "base/shell.h"
 #include "cli/options.h"

@@ -1,17 +1,15 @@
 /* cmd_report.c: prints the report of a run. */
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/reported.h"
 
 static int run(const ak_args *args)
 {
     const char *id = args->operand_count > 0 ? args->operand[0] : args->text[AK_OPTION_RUN];
     if (args->operand_count > 0 && ak_args_has(args, AK_OPTION_RUN)) {
         ak_error err = AK_ERROR_INIT;
-        (void)ak_fail(&err, AK_INVALID,
-                      "report shows one run; give '%.60s' or --run %.60s, not both",
-                      args->operand[0], args->text[AK_OPTION_RUN]);
-        return ak_complain_error(&err);
+        AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+                               "report shows one run; give '%.60s' or --run %.60s, not both",
+                               args->operand[0], args->text[AK_OPTION_RUN]));
     }
     return ak_reported(args, id, NULL, false);
 }

@@ -1,7 +1,6 @@
 /* cmd_serve.c: starts the dashboard. */
 #include "base/fs.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/task_args.h"
 
 #define PORT_DEFAULT 8017

@@ -1,11 +1,8 @@
 /* cmd_simulate.c: replays strategies on recordings, without a device. */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "cli/keep_study.h"
-#include "cli/like_args.h"
-#include "cli/options.h"
+#include "cli/search_args.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 
@@ -45,12 +42,10 @@ static ak_status split_strategies(board *b, const char *text, ak_error *err)
                belongs_to_previous(text + length + 1, strcspn(text + length + 1, ","))) {
             length += 1 + strcspn(text + length + 1, ",");
         }
-        if (length == 0 || (text[length] == ',' && text[length + 1] == 0)) {
-            return ak_fail(err, AK_INVALID, "--strategy: a name is missing beside a comma");
-        }
-        if (b->entry_count == STRATEGIES_MAX) {
-            return ak_fail(err, AK_LIMIT, "--strategy: at most %d at once", STRATEGIES_MAX);
-        }
+        AK_FAIL_IF(length == 0 || (text[length] == ',' && text[length + 1] == 0), err, AK_INVALID,
+                   "--strategy: a name is missing beside a comma");
+        AK_FAIL_IF(b->entry_count == STRATEGIES_MAX, err, AK_LIMIT,
+                   "--strategy: at most %d at once", STRATEGIES_MAX);
         char *name = ak_strndup(text, length);
         AK_DO(ak_made(name, err));
         b->entries[b->entry_count++].strategy = name;
@@ -182,9 +177,8 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
 {
     json_t *object = json_object(), *list = json_array();
     bool good = ak_json_set_text(object, "strategy", e->strategy);
-    if (good && ak_args_has(args, AK_OPTION_SCORE)) {
-        good = ak_json_set(object, "score", e->scored ? json_real(e->score) : json_null());
-    }
+    good = good && (!ak_args_has(args, AK_OPTION_SCORE) ||
+                    ak_json_set(object, "score", e->scored ? json_real(e->score) : json_null()));
     good = good && ak_json_set_real(object, "ms_per_proposal", e->ms_per_proposal);
     for (size_t i = 0; i < b->recording_count; i++) {
         ak_json_add(&list, result_json(b, e, i, args));

@@ -1,5 +1,4 @@
 /* cmd_stats.c: shows how the archive's trials ended, and where their time went. */
-#include <string.h>
 
 #include "base/number.h"
 #include "cli/llm_show.h"
@@ -7,26 +6,8 @@
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
-/* X(member, text): the stages of a trial. */
-#define STAGE_MAP(X)                                                                               \
-    X(propose, "propose")                                                                          \
-    X(compile, "compile")                                                                          \
-    X(check, "check")                                                                              \
-    X(measure, "measure")                                                                          \
-    X(overhead, "overhead")
-
-enum {
-#define STAGE_ENUM(member, text) STAGE_##member,
-    STAGE_MAP(STAGE_ENUM)
-#undef STAGE_ENUM
-        STAGE_COUNT
-};
-
-static const char *const stage_texts[] = {
-#define STAGE_TEXT(member, text) text,
-    STAGE_MAP(STAGE_TEXT)
-#undef STAGE_TEXT
-};
+static const char *const stages[] = {"propose", "compile", "check", "measure", "overhead"};
+#define STAGE_COUNT AK_COUNT(stages)
 
 typedef struct tally {
     size_t trials, by_status[AK_TRIAL_STATUS_COUNT];
@@ -36,11 +17,13 @@ typedef struct tally {
 static bool count_trial(void *context, const ak_trial *trial)
 {
     tally *t = context;
+    const int64_t ns[STAGE_COUNT] = {trial->propose_ns, trial->compile_ns, trial->check_ns,
+                                     trial->measure_ns, trial->overhead_ns};
     t->trials++;
     t->by_status[trial->status]++;
-#define STAGE_ADD(member, text) t->seconds[STAGE_##member] += (double)trial->member##_ns / 1e9;
-    STAGE_MAP(STAGE_ADD)
-#undef STAGE_ADD
+    for (size_t i = 0; i < STAGE_COUNT; i++) {
+        t->seconds[i] += (double)ns[i] / 1e9;
+    }
     return true;
 }
 
@@ -90,16 +73,14 @@ static bool print_json(const findings *f)
                ak_json_set_count(status, ak_trial_status_text((ak_trial_status)i), t->by_status[i]);
     }
     for (size_t i = 0; i < STAGE_COUNT; i++) {
-        good = good && ak_json_set_real(seconds, stage_texts[i], t->seconds[i]);
+        good = good && ak_json_set_real(seconds, stages[i], t->seconds[i]);
     }
-    json_t *object =
+    json_auto_t *object =
         json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:O*, s:O*}", "archive", ak_json_shown(f->path),
                   "trials", (json_int_t)t->trials, "by_status", status, "success_rate",
                   ak_json_real(success_rate(t)), "seconds", seconds, "best",
                   best_json(f->best.list, f->best.count), "impact", f->importance, "llm", f->worth);
-    good = good && ak_out_json(object);
-    json_decref(object);
-    return good;
+    return good && ak_out_json(object);
 }
 
 static void print_region(const char *label, const json_t *region)
@@ -139,16 +120,14 @@ static void print_importance(const json_t *importance)
         ak_json_number_at(importance, "r2") * 100, ak_json_number_at(importance, "r2"),
         ak_json_number_at(importance, "learned"));
     ak_table_begin(&table, "parameter", ">alone", ">with its pairs", NULL);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *p = json_array_get(list, i);
+    AK_EACH(p, list) {
         if (json_array_size(json_object_get(p, "values")) > 1) {
             ak_table_cell(&table, "%s", ak_json_text_or_null(p, "parameter"));
             ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "share") * 100);
             ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "with_pairs") * 100);
         }
     }
-    for (size_t i = 0; i < json_array_size(pairs); i++) {
-        const json_t *pair = json_array_get(pairs, i);
+    AK_EACH(pair, pairs) {
         const json_t *names = json_object_get(pair, "parameters");
         ak_table_cell(&table, "%s with %s", json_string_value(json_array_get(names, 0)),
                       json_string_value(json_array_get(names, 1)));
@@ -187,7 +166,7 @@ static void print_text(const findings *f, const ak_selection *selection, const a
     }
     ak_table_begin(&table, "stage", ">seconds", ">share", ">ms a trial", NULL);
     for (size_t i = 0; i < STAGE_COUNT; i++) {
-        ak_table_cell(&table, "%s", stage_texts[i]);
+        ak_table_cell(&table, "%s", stages[i]);
         ak_table_cell(&table, "%.3f", t->seconds[i]);
         ak_table_cell(&table, "%s", ak_show_percent(a, total > 0 ? t->seconds[i] / total : 0));
         ak_table_cell(&table, "%.3f", t->seconds[i] * 1e3 / (double)t->trials);
@@ -218,10 +197,7 @@ static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error
     AK_AT_END(ak_text_free_at) char *text = NULL;
     *out = NULL;
     AK_DO(ak_llm_worth(&text, selection->archive, &selection->filter, err));
-    if (strcmp(text, "null") != 0) {
-        return ak_json_parse_text(out, text, "worth", err);
-    }
-    return AK_OK;
+    return strcmp(text, "null") != 0 ? ak_json_parse_text(out, text, "worth", err) : AK_OK;
 }
 
 static void findings_clear(findings *f)

@@ -1,11 +1,7 @@
 /* cmd_study.c: compares ways of searching at equal budgets. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/device_name.h"
-#include "cli/keep_study.h"
-#include "cli/like_args.h"
-#include "cli/llm_args.h"
+#include "cli/search_args.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
@@ -38,13 +34,11 @@ static const char *const axes[] = {"evaluations", "seconds", "usd"};
 
 static void print_csv(const json_t *study)
 {
-    const json_t *arm, *step;
-    size_t a, i;
     ak_out("arm,axis,at,quality,low,high\n");
-    json_array_foreach(json_object_get(study, "arms"), a, arm) {
+    AK_EACH(arm, json_object_get(study, "arms")) {
         for (size_t axis = 0; axis < AXES; axis++) {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axes[axis]);
-            json_array_foreach(curve, i, step) {
+            AK_EACH(step, curve) {
                 /* An arm with hyper-parameters may contain commas, so it is quoted. */
                 ak_out("\"%s\",%s,%.6g,%.6g,", ak_json_text_at(arm, "arm"), axes[axis],
                        ak_json_number_at(step, "at"), ak_json_number_at(step, "quality"));
@@ -82,13 +76,11 @@ static bool is_bound(const json_t *object, const char *tokens, const char *usd)
 
 static void print_arms(const json_t *study)
 {
-    const json_t *arm;
-    size_t a;
     ak_table table;
     ak_table_begin(&table, "arm", ">runs", ">quality", "95 % interval", ">as deployed", ">reached",
                    ">evaluations", ">failed", ">seconds", ">questions", ">tokens", ">$ a run",
                    NULL);
-    json_array_foreach(json_object_get(study, "arms"), a, arm) {
+    AK_EACH(arm, json_object_get(study, "arms")) {
         const json_t *curves = json_object_get(arm, "quality");
         const json_t *last = last_of(json_object_get(curves, "evaluations"));
         ak_table_cell(&table, "%s", ak_json_text_at(arm, "arm"));
@@ -121,47 +113,46 @@ static void print_arms(const json_t *study)
 /* Prints quality along one axis, with a column for each arm; nothing if no arm has a curve. */
 static void print_axis(const json_t *study, const char *axis)
 {
-    const json_t *arm, *step, *longest = NULL;
-    const char *headers[AK_COLUMNS_MAX] = {NULL};
+    const json_t *longest = NULL;
     char names[AK_COLUMNS_MAX][40];
-    size_t a, i, columns = 1;
-    const json_t *arms = json_object_get(study, "arms");
-    json_array_foreach(arms, a, arm) {
-        const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
-        if (json_array_size(curve) > json_array_size(longest)) {
-            longest = curve;
-        }
-        if (json_array_size(curve) > 0 && columns < AK_COLUMNS_MAX) {
-            (void)snprintf(names[columns], sizeof names[0], ">%.38s", ak_json_text_at(arm, "arm"));
-            headers[columns] = names[columns];
-            columns++;
-        }
-    }
-    if (longest == NULL) {
-        return;
-    }
     ak_table table;
     ak_table_begin(&table,
                    strcmp(axis, "usd") == 0       ? ">$"
                    : strcmp(axis, "seconds") == 0 ? ">seconds"
                                                   : ">evaluations",
-                   headers[1], headers[2], headers[3], headers[4], headers[5], headers[6],
-                   headers[7], headers[8], headers[9], headers[10], headers[11], headers[12],
-                   headers[13], headers[14], headers[15], NULL);
-    json_array_foreach(longest, i, step) {
+                   NULL);
+    const json_t *arms = json_object_get(study, "arms");
+    AK_EACH(arm, arms) {
+        const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
+        if (json_array_size(curve) > json_array_size(longest)) {
+            longest = curve;
+        }
+        if (json_array_size(curve) > 0 && table.columns < AK_COLUMNS_MAX) {
+            char *name = names[table.columns];
+            (void)snprintf(name, sizeof names[0], "%.38s", ak_json_text_at(arm, "arm"));
+            table.right[table.columns] = true;
+            table.headers[table.columns++] = name;
+        }
+    }
+    if (longest == NULL) {
+        return;
+    }
+    AK_EACH(step, longest) {
         size_t column = 1;
         ak_table_cell(&table, "%.4g", ak_json_number_at(step, "at"));
-        json_array_foreach(arms, a, arm) {
+        AK_EACH(arm, arms) {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
-            const json_t *at = json_array_get(curve, i);
-            if (at != NULL && column < columns && !json_is_number(json_object_get(at, "low"))) {
-                ak_table_cell(&table, "%.3f", ak_json_number_at(at, "quality"));
-                column++;
-            } else if (at != NULL && column < columns) {
+            const json_t *at = json_array_get(curve, step_at);
+            if (at == NULL || column == table.columns) {
+                continue;
+            }
+            if (json_is_number(json_object_get(at, "low"))) {
                 ak_table_cell(&table, "%.3f (%.3f .. %.3f)", ak_json_number_at(at, "quality"),
                               ak_json_number_at(at, "low"), ak_json_number_at(at, "high"));
-                column++;
+            } else {
+                ak_table_cell(&table, "%.3f", ak_json_number_at(at, "quality"));
             }
+            column++;
         }
     }
     ak_out("\n");
@@ -198,8 +189,6 @@ static void print_left_out(const json_t *arm)
 
 static void print_text(const json_t *study)
 {
-    const json_t *arm, *warning;
-    size_t a;
     ak_out("%s %s on %s: %.0f evaluation%s, %.0f seed%s; quality 1 is %s\n",
            ak_json_text_at(study, "kernel"), ak_json_text_at(study, "size"),
            ak_json_text_at(study, "device"), ak_json_number_at(study, "evaluations"),
@@ -215,13 +204,13 @@ static void print_text(const json_t *study)
         ak_out("of so few seeds the intervals say little, and one run has none: use --seeds 10 or "
                "more\n");
     }
-    json_array_foreach(json_object_get(study, "arms"), a, arm) {
+    AK_EACH(arm, json_object_get(study, "arms")) {
         print_left_out(arm);
     }
     for (size_t axis = 0; axis < AXES; axis++) {
         print_axis(study, axes[axis]);
     }
-    json_array_foreach(json_object_get(study, "warnings"), a, warning) {
+    AK_EACH(warning, json_object_get(study, "warnings")) {
         ak_out("warning: %s\n", json_string_value(warning));
     }
 }

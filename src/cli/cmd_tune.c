@@ -1,20 +1,15 @@
 /* cmd_tune.c: searches for the fastest configuration, and prints what was found. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/device_name.h"
 #include "base/number.h"
 #include "base/value_json.h"
-#include "cli/like_args.h"
-#include "cli/llm_args.h"
+#include "cli/search_args.h"
 #include "cli/llm_show.h"
 #include "cli/compared.h"
-#include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/task_args.h"
-#include "cli/tune_sizes.h"
-#include "cli/wide.h"
+#include "cli/size_list.h"
 
 /* Returns in words why the search ended. */
 static const char *ending(const char *stopped_by)

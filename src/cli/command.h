@@ -96,4 +96,22 @@ typedef struct ak_command {
 extern const ak_command *const ak_commands[];
 const ak_command *ak_command_find(const char *name); /* NULL if there is none */
 
+/* Print help, made from the tables of commands and options (help.c). */
+void ak_help_overview(void);
+void ak_help_command(const ak_command *command);
+
+/* The manual page and the completions of shells, made from these tables too (manual.c). */
+typedef struct ak_manual {
+    const char *name; /* name of the format: "man", "bash", "zsh", "fish" */
+    void (*write)(ak_buf *out);
+} ak_manual;
+
+extern const ak_manual ak_manuals[];
+extern const size_t ak_manual_count;
+
+/* Prints the report of the run `a` (NULL: the latest). If `b` is not NULL, the report compares both
+   runs. With `versions`, it compares the versions of the kernel of `a`. Reads --format, --output,
+   --archive and --json. Returns the exit code. */
+int ak_reported(const ak_args *args, const char *a, const char *b, bool versions);
+
 #endif

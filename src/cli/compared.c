@@ -1,11 +1,10 @@
 #include "cli/compared.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/value_json.h"
-#include "cli/roofline_cell.h"
+#include "cli/trial_table.h"
 
 /* A line explains a speed that differs from the ratio of two medians by more than this fraction. */
 #define PAIRED_APART 0.02

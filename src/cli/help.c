@@ -1,7 +1,3 @@
-#include "cli/help.h"
-
-#include <string.h>
-
 #include "cli/options.h"
 #include "cli/table.h"
 

@@ -1,5 +1,4 @@
 /* interrupts.c: catches Ctrl-C, SIGTERM and SIGHUP; see task_args.h. */
-#include "cli/task_args.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,4 @@
-#include "cli/keep_study.h"
-
-#include <string.h>
+#include "cli/search_args.h"
 
 #include "base/device_name.h"
 #include "base/fs.h"

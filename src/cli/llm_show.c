@@ -2,8 +2,6 @@
    margin that sets them apart from the text of the command itself. */
 #include "cli/llm_show.h"
 
-#include <string.h>
-
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
@@ -49,12 +47,11 @@ static void show_outcome(char *out, size_t bytes, const json_t *proposal)
 
 static void print_proposals(const json_t *call)
 {
-    const json_t *list = json_object_get(call, "proposals"), *proposal;
+    const json_t *list = json_object_get(call, "proposals");
     ak_table table;
-    size_t i;
     ak_table_begin(&table, "proposal", ">parent", ">predicted", "verdict", "outcome", "_hypothesis",
                    NULL);
-    json_array_foreach(list, i, proposal) {
+    AK_EACH(proposal, list) {
         char outcome[200];
         show_outcome(outcome, sizeof outcome, proposal);
         ak_table_cell(&table, "%s", ak_json_text_at(proposal, "changes"));
@@ -153,17 +150,17 @@ static void print_call(const json_t *call, bool first)
 
 static void print_conversation(const json_t *conversation)
 {
-    const json_t *calls = json_object_get(conversation, "calls"), *call;
-    size_t i, asked = 0;
-    json_array_foreach(calls, i, call) {
+    const json_t *calls = json_object_get(conversation, "calls");
+    size_t asked = 0;
+    AK_EACH(call, calls) {
         asked += json_is_true(json_object_get(call, "asked"));
     }
     ak_out("run %s: %s %s on %s, strategy %s, %zu question%s to a language model\n",
            ak_json_text_at(conversation, "run"), ak_json_text_at(conversation, "kernel"),
            ak_json_text_at(conversation, "size"), ak_json_text_at(conversation, "device"),
            ak_json_text_at(conversation, "strategy"), asked, ak_plural(asked));
-    json_array_foreach(calls, i, call) {
-        print_call(call, i == 0);
+    AK_EACH(call, calls) {
+        print_call(call, call_at == 0);
     }
 }
 
@@ -212,16 +209,13 @@ static void interval_cell(ak_table *table, const json_t *row)
 
 static void print_proposers(const json_t *list)
 {
-    const json_t *row, *count;
-    const char *status;
-    size_t i;
     ak_table table;
     ak_table_begin(&table, "proposed by", "model", ">trials", ">ok", ">best speed", "95 % interval",
                    "failed", NULL);
-    json_array_foreach(list, i, row) {
+    AK_EACH(row, list) {
         char share[AK_NUMBER_BYTES], speed[AK_NUMBER_BYTES];
         AK_AT_END(ak_buf_free) ak_buf failed = AK_BUF(1024);
-        json_object_foreach((json_t *)(uintptr_t)json_object_get(row, "failed"), status, count) {
+        AK_EACH_MEMBER(status, count, json_object_get(row, "failed")) {
             ak_buf_print(&failed, "%s%lld %s", failed.length == 0 ? "" : ", ",
                          (long long)json_integer_value(count), status);
         }
@@ -238,11 +232,9 @@ static void print_proposers(const json_t *list)
 
 static void print_generations(const json_t *list)
 {
-    const json_t *row;
-    size_t i;
     ak_table table;
     ak_table_begin(&table, ">generation", ">trials", ">ok", ">best so far", NULL);
-    json_array_foreach(list, i, row) {
+    AK_EACH(row, list) {
         char speed[AK_NUMBER_BYTES];
         ak_table_cell(&table, "%.0f", ak_json_number_at(row, "generation"));
         ak_table_cell(&table, "%.0f", ak_json_number_at(row, "trials"));
@@ -255,8 +247,6 @@ static void print_generations(const json_t *list)
 
 static void print_calibration(const json_t *calibration)
 {
-    const json_t *row;
-    size_t i;
     ak_table table;
     double undecided = ak_json_number_at(calibration, "undecided");
     ak_out("\npredictions: %.0f, of which %.0f could be judged; %.0f were faster than their parent",
@@ -271,7 +261,7 @@ static void print_calibration(const json_t *calibration)
     }
     ak_out("\n");
     ak_table_begin(&table, "predicted", ">count", ">mean prediction", ">mean outcome", NULL);
-    json_array_foreach(json_object_get(calibration, "bins"), i, row) {
+    AK_EACH(row, json_object_get(calibration, "bins")) {
         if (json_is_number(json_object_get(row, "up_to"))) {
             ak_table_cell(&table, "up to %+.0f %%", ak_json_number_at(row, "up_to") * 100);
         } else {

@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/fs.h"
 #include "base/proc.h"
 #include "base/program.h"
-#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/settings.h"
@@ -72,9 +69,7 @@ static int unknown_command(const char *word)
 static void warn_of_misspelled(const ak_command *command)
 {
     json_auto_t *unknown = ak_settings_unknown();
-    json_t *name;
-    size_t i;
-    json_array_foreach(unknown, i, name) {
+    AK_EACH(name, unknown) {
         char meant[120];
         if (ak_settings_meant(meant, sizeof meant, json_string_value(name)) &&
             strcmp(command->name, "doctor") != 0) {
@@ -139,8 +134,6 @@ int main(int argc, char **argv)
     if (command == NULL) {
         return unknown_command(word);
     }
-    if (command->raw) {
-        return command->main(argc, argv);
-    }
-    return ak_out_end(run_command(command, argc - 2, argv + 2));
+    return command->raw ? command->main(argc, argv)
+                        : ak_out_end(run_command(command, argc - 2, argv + 2));
 }

@@ -1,8 +1,6 @@
-#include "cli/manual.h"
 #include "cli/options.h"
 
-#include <string.h>
-
+#include "base/asset.h"
 #include "base/shell.h"
 
 /* Visits every command that users may call. */
@@ -244,22 +242,8 @@ static void put_operands(ak_buf *out, const ak_command *command)
 
 static void write_bash(ak_buf *out)
 {
-    ak_buf_puts(
-        out,
-        "# bash completion for autokernel\n_autokernel() {\n"
-        "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words options valued operands values=\n"
-        "    local at=$COMP_CWORD whole before found\n"
-        "    # bash makes three words of sim:file, and replaces only the last\n"
-        "    whole=$word\n"
-        "    while [ \"$at\" -gt 1 ] && [[ ${COMP_WORDS[at]} == : || ${COMP_WORDS[at-1]} == : ]]; "
-        "do\n"
-        "        at=$((at - 1))\n        whole=\"${COMP_WORDS[at]}$whole\"\n    done\n"
-        "    before=\"${COMP_WORDS[at-1]}\"\n"
-        "    # bash makes three words of --option=value\n"
-        "    if [ \"$before\" = = ]; then before=\"${COMP_WORDS[at-2]}\"; fi\n"
-        "    if [ \"$word\" = = ]; then whole=; fi\n"
-        "    COMPREPLY=()\n"
-        "    case \"${COMP_WORDS[1]}\" in\n");
+    const char *rest = ak_asset_find("src/cli/templates/bash.in")->data;
+    ak_asset_part(out, &rest);
     EACH_COMMAND(c) {
         ak_buf_print(out, "        %s)\n            options=\"", c->name);
         put_options(out, c, false);
@@ -271,33 +255,23 @@ static void write_bash(ak_buf *out)
         put_all_values(out, c, "            ", ") values=\"", "\" ;;\n");
         ak_buf_puts(out, "            esac ;;\n");
     }
-    ak_buf_puts(out, "    esac\n    if [ \"$at\" -eq 1 ]; then\n        words=\"");
+    ak_asset_part(out, &rest);
     EACH_COMMAND(c) {
         ak_buf_print(out, "%s ", c->name);
     }
-    ak_buf_puts(out, "\"\n"
-                     "    elif [[ $valued == *\" $before \"* ]]; then\n"
-                     "        [ -n \"$values\" ] || return\n        words=$values\n"
-                     "    elif [[ $whole == -* ]]; then\n        words=$options\n"
-                     "    elif [ \"$at\" -eq 2 ]; then\n        words=$operands\n    fi\n"
-                     "    while read -r found; do\n"
-                     "        if [ \"$at\" -lt \"$COMP_CWORD\" ]; then "
-                     "found=${found#\"${whole%\"${whole##*:}\"}\"}; fi\n"
-                     "        [ -z \"$found\" ] || COMPREPLY+=(\"$found\")\n"
-                     "    done < <(compgen -W \"$words\" -- \"$whole\")\n}\n"
-                     "complete -o default -F _autokernel autokernel\n");
+    ak_asset_part(out, &rest);
 }
 
 static void write_zsh(ak_buf *out)
 {
-    ak_buf_puts(out, "#compdef autokernel\nlocal -a commands options valued operands values\n"
-                     "if (( CURRENT == 2 )); then\n    commands=(\n");
+    const char *rest = ak_asset_find("src/cli/templates/zsh.in")->data;
+    ak_asset_part(out, &rest);
     EACH_COMMAND(c) {
         ak_buf_print(out, "        '%s:", c->name);
         ak_shell_within(out, c->summary);
         ak_buf_puts(out, "'\n");
     }
-    ak_buf_puts(out, "    )\n    _describe command commands\n    return\nfi\ncase $words[2] in\n");
+    ak_asset_part(out, &rest);
     EACH_COMMAND(c) {
         ak_buf_print(out, "%s)\n    options=(", c->name);
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
@@ -315,21 +289,13 @@ static void write_zsh(ak_buf *out)
         put_all_values(out, c, "    ", ") values=( ", ") ;;\n");
         ak_buf_puts(out, "    esac ;;\n");
     }
-    ak_buf_puts(out, "esac\n"
-                     "if (( $#values )); then\n    compadd -a values\n"
-                     "elif (( $valued[(Ie)$words[CURRENT-1]] )); then\n    _files\n"
-                     "elif [[ $PREFIX == -* ]]; then\n    _describe option options\n"
-                     "elif (( CURRENT == 3 )) && compadd -a operands; then\n    return\n"
-                     "else\n    _files\nfi\n");
+    ak_asset_part(out, &rest);
 }
 
 static void write_fish(ak_buf *out)
 {
-    ak_buf_puts(out, "# fish completion for autokernel\n"
-                     "function __autokernel_in\n"
-                     "    set -l words (commandline -opc)\n"
-                     "    test \"$words[2]\" = $argv[1]\n"
-                     "    and test (count $argv) -eq 1 -o (count $words) -eq 2\nend\n");
+    const char *rest = ak_asset_find("src/cli/templates/fish.in")->data;
+    ak_asset_part(out, &rest);
     EACH_COMMAND(c) {
         ak_buf_print(out, "complete -c autokernel -n __fish_use_subcommand -f -a %s -d '", c->name);
         ak_shell_within(out, c->summary);

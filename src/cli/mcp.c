@@ -1,8 +1,6 @@
 /* mcp.c: handles the messages of a session; see mcp.h. */
 #include "cli/mcp.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "cli/options.h"
 
@@ -342,9 +340,8 @@ static json_t *answer_one(ak_mcp *mcp, const json_t *value)
 
 static json_t *answer_batch(ak_mcp *mcp, const json_t *batch)
 {
-    json_t *replies = json_array(), *each;
-    size_t i;
-    json_array_foreach(batch, i, each) {
+    json_t *replies = json_array();
+    AK_EACH(each, batch) {
         ak_mcp_link_begin(mcp->link, json_object_get(each, "id"));
         json_t *reply = answer_one(mcp, each);
         if (reply != NULL) {

@@ -47,13 +47,9 @@ typedef struct ak_mcp_call {
 } ak_mcp_call;
 
 typedef struct ak_mcp_tool {
-    const char *name, *title;
-    const char *description;
-    bool task;              /* takes the arguments that name a task: kernel, size, dtype, ... */
-    bool reads;             /* the tool changes nothing */
-    const char *properties; /* arguments of its own, as JSON: `"format": {...}` */
-    const char *required;   /* required arguments, as JSON: `"configs"` */
-    const char *output;     /* properties of the result, as JSON; all are required */
+    const char *name; /* mcp_tools.json describes it: "task", whether it takes the arguments that
+                         name a task (kernel, size, ...); "reads", whether it changes nothing; the
+                         properties of its own "arguments", and those of its "result" */
     ak_status (*run)(ak_mcp_call *call, ak_error *err);
 } ak_mcp_tool;
 

@@ -1,5 +1,4 @@
 /* mcp_archive.c: the tools that read the archive. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -69,9 +68,7 @@ static bool keep_latest(void *context, const ak_trial *trial)
 
 static void describe_trials(ak_buf *out, const json_t *trials)
 {
-    const json_t *each;
-    size_t i;
-    json_array_foreach(trials, i, each) {
+    AK_EACH(each, trials) {
         char ms[AK_NUMBER_BYTES];
         const char *reason = ak_json_text_at(each, "reason");
         const char *const task[] = {ak_json_text_at(each, "dtype"),
@@ -164,14 +161,13 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
     char *list = NULL;
     const char *found = NULL;
     json_auto_t *runs = NULL;
-    json_t *each;
-    size_t matched = 0, i;
+    size_t matched = 0;
     if (text == NULL || ak_archive_find_run(&id, mcp->archive, text, NULL) == AK_OK) {
         const ak_archive_filter filter = {.run = id};
         AK_DO(ak_out_parse(&runs, ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err),
                            &list, "runs", err));
     }
-    json_array_foreach(runs, i, each) {
+    AK_EACH(each, runs) {
         const char *kernel = ak_json_text_at(each, "kernel");
         const bool imported = json_is_true(json_object_get(each, "imported"));
         if (AK_FIND(mcp->kernels, mcp->kernel_count, name, kernel) == mcp->kernel_count) {

@@ -1,7 +1,5 @@
 /* mcp_look.c: the tools that neither measure nor show results: kernels, spaces, facts. */
-#include <string.h>
 
-#include "base/alloc.h"
 #include "cli/mcp.h"
 
 ak_status ak_mcp_open(ak_mcp_opened *out, const ak_mcp *mcp, const char *operand, ak_error *err)

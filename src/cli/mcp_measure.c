@@ -1,5 +1,4 @@
 /* mcp_measure.c: the tools that measure, and their budget. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -32,12 +31,10 @@ static const char *spent(const ak_mcp *mcp, size_t wanted)
 
 static ak_status refuse(const ak_mcp *mcp, const char *why, ak_error *err)
 {
-    if (strcmp(why, "time") == 0) {
-        return ak_fail(err, AK_LIMIT,
-                       "the budget of %g seconds of measuring is spent; only whoever starts this "
-                       "server can give more (autokernel mcp --time)",
-                       (double)mcp->spend_max_ns / (double)AK_SECOND_NS);
-    }
+    AK_FAIL_IF(strcmp(why, "time") == 0, err, AK_LIMIT,
+               "the budget of %g seconds of measuring is spent; only whoever starts this "
+               "server can give more (autokernel mcp --time)",
+               (double)mcp->spend_max_ns / (double)AK_SECOND_NS);
     const size_t left = mcp->evaluations_max - mcp->evaluations;
     return ak_fail(err, AK_LIMIT,
                    "%zu of the budget of %zu configuration%s %s left; only whoever starts this "
@@ -123,17 +120,17 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
 
 static ak_status measure_all(measuring *m, ak_error *err)
 {
-    const json_t *configs = json_object_get(m->call->arguments, "configs"), *each;
+    const json_t *configs = json_object_get(m->call->arguments, "configs");
     const ak_mcp *mcp = m->call->mcp;
-    size_t i, count = json_array_size(configs);
+    const size_t count = json_array_size(configs);
     ak_status status = AK_OK;
-    json_array_foreach(configs, i, each) {
+    AK_EACH(each, configs) {
         ak_config config;
         ak_error why = AK_ERROR_INIT;
         char text[80];
-        (void)snprintf(text, sizeof text, "%zu of %zu configuration%s measured", i, count,
+        (void)snprintf(text, sizeof text, "%zu of %zu configuration%s measured", each_at, count,
                        ak_plural(count));
-        ak_mcp_link_progress(mcp->link, m->call->token, (double)i, (double)count, text);
+        ak_mcp_link_progress(mcp->link, m->call->token, (double)each_at, (double)count, text);
         m->stopped_by = spent(mcp, 1);
         if (m->stopped_by != NULL) {
             return AK_OK;

@@ -1,7 +1,6 @@
 /* mcp_resources.c: the resources that a client can read: the files of the allowed kernels, and
    documents. A name that the client sends is only compared with the names of resources. No path is
    made from it. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/asset.h"
@@ -129,10 +128,8 @@ ak_status ak_mcp_resource(json_t **out, const ak_mcp *mcp, const char *uri, ak_e
 {
     wanted w = {.uri = uri, .status = AK_OK, .err = err};
     each_resource(mcp, read_one, &w);
-    if (!w.found) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no resource '%.200s'; resources/list has them",
-                       uri);
-    }
+    AK_FAIL_IF(!w.found, err, AK_NOT_FOUND,
+               "there is no resource '%.200s'; resources/list has them", uri);
     if (w.status == AK_OK) {
         *out = json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", uri, "mimeType", type_of(uri),
                          "text", ak_json_shown(w.text));

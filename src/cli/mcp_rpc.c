@@ -1,7 +1,5 @@
 #include "cli/mcp_rpc.h"
 
-#include <string.h>
-
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static void give_line(ak_rpc_lines *lines, ak_rpc_line_visitor visit, void *context)

@@ -1,176 +1,98 @@
-/* mcp_tools.c: the table of tools, with the schemas of their arguments and results. */
-#include <string.h>
+/* mcp_tools.c: the table of tools. What they are for, and the schemas of their arguments and
+   results, is in mcp_tools.json. */
 
 #include "base/alloc.h"
-#include "base/number.h"
+#include "base/asset.h"
 #include "cli/mcp.h"
-#include "cli/roofline_cell.h"
+#include "cli/trial_table.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Properties of the arguments that name a task, except "kernel", which ak_mcp_input_schema adds. */
-#define TASK                                                                                       \
-    "\"size\": {\"type\": \"string\", \"maxLength\": 400, \"description\": \"M=1024,N=1024,"       \
-    "K=1024, or one number for all sizes alike; left out: the kernel's default\"},"                \
-    "\"dtype\": {\"type\": \"string\", \"maxLength\": 40, \"description\": \"such as f32, u8\"},"  \
-    "\"choices\": {\"type\": \"string\", \"maxLength\": 400, \"description\": \"options of the "   \
-    "problem, such as activation=relu\"},"                                                         \
-    "\"implementation\": {\"type\": \"string\", \"maxLength\": 80, \"description\": \"one that "   \
-    "list_kernels names; left out: the best for the device\"},"                                    \
-    "\"device\": {\"type\": \"string\", \"maxLength\": 80, \"description\": \"auto, host or "      \
-    "cuda:0; left out: as this server was started\"}"
-
-#define CONFIG                                                                                     \
-    "{\"type\": [\"object\", \"string\"], \"maxLength\": 4000, \"additionalProperties\": "         \
-    "{\"type\": [\"string\", \"number\", \"boolean\"], \"maxLength\": 200}, \"description\": "     \
-    "\"{\\\"UNROLL\\\": 4} or \\\"UNROLL=4\\\"; parameters left out have their default; "          \
-    "\\\"default\\\" is the default, \\\"#5\\\" the configuration of trial 5\"}"
-
-#define FORMATS                                                                                    \
-    "[\"best\", \"json\", \"csv\", \"kernels\", \"kernel-tuner\", \"t4\", \"t1\", \"dispatch\"]"
-#define OBJECT  "{\"type\": \"object\"}"
-#define OBJECTS "{\"type\": \"array\", \"items\": {\"type\": \"object\"}}"
-#define STRING  "{\"type\": \"string\"}"
-#define WARNINGS                                                                                   \
-    "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
-    ", \"description\": \"what the kernel has and this task ignores, parameters that its source "  \
-    "does not use, and what makes measured times less certain, such as a busy machine\"}"
-#define PRESSURE                                                                                   \
-    "\"pressure\": {\"type\": [\"number\", \"null\"], \"description\": \"part of the time in "     \
-    "which "                                                                                       \
-    "tasks of this machine waited for a processor, at most; null: not known\"}"
-#define CHANGED                                                                                    \
-    "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
-    ", \"description\": \"which kernels have changed since these results were measured\"}"
-#define BUDGET                                                                                     \
-    "\"budget\": {\"type\": \"object\", \"description\": \"what is left; null: no limit\"}"
-
 const ak_mcp_tool ak_mcp_tools[] = {
-    {"list_kernels", "List kernels",
-     "The kernels that may be worked on: what they compute, their sizes, dtypes, options and "
-     "implementations.",
-     false, true, "", "", "\"kernels\": " OBJECTS ", " BUDGET, ak_mcp_list_kernels},
-    {"describe_space", "Describe a search space",
-     "What can be tuned in a kernel at one size on one device: every parameter with its values and "
-     "its default, the conditions between parameters with their reasons, how many configurations "
-     "are valid, and what is known of the device and of the shape.",
-     true, true, "", "",
-     "\"task\": " OBJECT ", " WARNINGS ", \"facts\": " OBJECT ", \"parameters\": " OBJECTS
-     ", \"conditions\": " OBJECTS ", \"default\": " OBJECT
-     ", \"cartesian\": {\"type\": \"number\"}, \"valid\": {\"type\": \"number\"}",
-     ak_mcp_describe_space},
-    {"facts", "Facts of a configuration",
-     "Before anything is measured: is this configuration valid (if not, why), what is its "
-     "canonical text, which compiler and options does it come to, how many threads and bytes of "
-     "workspace does it take, and what follows from it by the kernel's own formulas.",
-     true, true, "\"config\": " CONFIG, "\"config\"",
-     "\"valid\": {\"type\": \"boolean\"}, \"reason\": {\"type\": [\"string\", \"null\"]}, "
-     "\"facts\": {\"type\": [\"object\", \"null\"]}",
-     ak_mcp_facts},
-    {"measure", "Check and time configurations",
-     "Compiles each configuration, checks its results against the reference over edge-case sizes "
-     "and times it. Each comes back as a trial: status (ok, invalid, compile_error, wrong_result, "
-     "crashed, timed_out, ...), the reason if it failed, the median time in ms with its 95 % "
-     "interval, rates and the fraction of the roofline. Trials are archived.",
-     true, false,
-     "\"configs\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 64, \"items\": " CONFIG "}",
-     "\"configs\"",
-     "\"task\": " OBJECT ", " WARNINGS ", \"trials\": " OBJECTS ", " PRESSURE
-     ", \"stopped_by\": {\"type\": [\"string\", \"null\"]}, " BUDGET,
-     ak_mcp_measure},
-    {"compare", "Compare configurations",
-     "Measures configurations, and with \"baselines\" the vendor libraries, interleaved in one "
-     "run, which is the only fair way to say that one is faster. The verdict of each beside the "
-     "reference is faster, slower, tie or undecided. Nothing is archived: ratios hold within one "
-     "comparison.",
-     true, false,
-     "\"configs\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 16, \"items\": " CONFIG
-     "}, \"baselines\": {\"type\": \"boolean\", \"description\": \"the libraries too; left out: "
-     "false\"}",
-     "\"configs\"", "\"comparison\": " OBJECT ", " WARNINGS ", " BUDGET, ak_mcp_compare},
-    {"history", "Show trials",
-     "What was tried of a kernel, failures included: the latest ones, oldest first.", true, true,
-     "\"status\": {\"type\": \"string\", \"maxLength\": 40, \"description\": \"only trials that "
-     "ended so, such as ok\"}, \"limit\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": "
-     "1000, \"description\": \"left out: 20\"}",
-     "", "\"matched\": {\"type\": \"integer\"}, \"trials\": " OBJECTS, ak_mcp_history},
-    {"best", "Show the best",
-     "The best trial of every size, dtype, set of options and device of a kernel that was "
-     "measured.",
-     true, true, "", "", "\"trials\": " OBJECTS ", " CHANGED, ak_mcp_best},
-    {"report", "Report of a run",
-     "What happened in a run of 'autokernel tune' on one of these kernels: the latest one, or one "
-     "by its identity.",
-     false, true,
-     "\"run\": {\"type\": \"string\", \"maxLength\": 80}, \"format\": {\"type\": \"string\", "
-     "\"enum\": [\"text\", \"md\", \"csv\", \"json\"], \"description\": \"left out: md\"}",
-     "", "\"format\": " STRING ", \"report\": " STRING, ak_mcp_report},
-    {"export", "Export results",
-     "The archive's trials of a kernel as the text of a file. best: best_config.json, which "
-     "'autokernel bench --config @FILE' and production code read. Others are for spreadsheets and "
-     "for other tuners; t1 is the space.",
-     true, true,
-     "\"format\": {\"type\": \"string\", \"enum\": " FORMATS
-     ", \"description\": \"left out: best\"}",
-     "", "\"format\": " STRING ", \"content\": " STRING ", " CHANGED, ak_mcp_export},
+    {"list_kernels", ak_mcp_list_kernels},
+    {"describe_space", ak_mcp_describe_space},
+    {"facts", ak_mcp_facts},
+    {"measure", ak_mcp_measure},
+    {"compare", ak_mcp_compare},
+    {"history", ak_mcp_history},
+    {"best", ak_mcp_best},
+    {"report", ak_mcp_report},
+    {"export", ak_mcp_export},
 };
 const size_t ak_mcp_tool_count = AK_COUNT(ak_mcp_tools);
 
 /* ---- its schemas ----------------------------------------------------------------------------- */
 
-static json_t *parse(const ak_buf *text)
+/* Replaces every {"$ref": NAME} in a value by what `shared` has of that name. */
+static bool resolve(json_t *value, const json_t *shared)
 {
-    json_t *value = NULL;
-    bool good = ak_buf_status(text, NULL) == AK_OK &&
-                ak_json_parse(&value, text->data, text->length, "tools", NULL) == AK_OK;
-    return good ? value : NULL;
+    bool good = true;
+    AK_EACH_MEMBER(key, each, value) {
+        const char *name = ak_json_text_or_null(each, "$ref");
+        good = good && (name == NULL ? resolve(each, shared)
+                                     : ak_json_set(value, key,
+                                                   json_deep_copy(json_object_get(shared, name))));
+    }
+    return good;
+}
+
+/* Returns what mcp_tools.json says of a tool, and in "task" the arguments that name a task if it
+   takes them; NULL without memory. */
+static json_t *about(const ak_mcp_tool *tool)
+{
+    json_auto_t *file = NULL;
+    const ak_asset *asset = ak_asset_find("src/cli/mcp_tools.json");
+    (void)ak_json_parse(&file, asset->data, asset->length, asset->path, NULL);
+    json_t *shared = json_object_get(file, "shared"), *found = NULL;
+    bool good = resolve(shared, shared);
+    AK_EACH(each, json_object_get(file, "tools")) {
+        found = ak_json_text_is(each, "name", tool->name) ? each : found;
+    }
+    if (json_is_true(json_object_get(found, "task"))) {
+        good = good && json_object_set(found, "task", json_object_get(shared, "task")) == 0;
+    }
+    good = good && resolve(json_object_get(found, "arguments"), shared) &&
+           resolve(json_object_get(found, "result"), shared);
+    return ak_json_whole(json_incref(found), good);
 }
 
 json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
 {
-    ak_buf text = AK_BUF(1 << 16);
-    const char *own = tool->properties[0] == 0 ? "" : ", ";
-    ak_buf_print(&text,
-                 "{\"type\": \"object\", \"properties\": {%s%s%s}, \"required\": [%s%s%s], "
-                 "\"additionalProperties\": false}",
-                 tool->task ? "\"kernel\": {\"type\": \"string\"}, " TASK : "",
-                 tool->task ? own : "", tool->properties, tool->task ? "\"kernel\"" : "",
-                 tool->task && tool->required[0] != 0 ? ", " : "", tool->required);
-    json_t *schema = parse(&text);
-    json_auto_t *names = json_array();
-    ak_buf_free(&text);
+    json_auto_t *said = about(tool);
+    const json_t *task = json_object_get(said, "task");
+    json_t *properties = json_object(), *required = json_array(), *names = json_array();
     for (size_t i = 0; i < mcp->kernel_count; i++) {
         ak_json_add(&names, json_string(mcp->kernels[i].name));
     }
-    json_t *kernel = json_object_get(json_object_get(schema, "properties"), "kernel");
-    const bool good =
-        names != NULL && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
-    return ak_json_whole(schema, good);
-}
-
-/* All properties are required, because a result always has all of its members. */
-static json_t *output_schema(const ak_mcp_tool *tool)
-{
-    ak_buf text = AK_BUF(1 << 16);
-    const char *key;
-    json_t *each;
-    ak_buf_print(&text, "{\"type\": \"object\", \"properties\": {%s}}", tool->output);
-    json_t *schema = parse(&text), *required = json_array();
-    ak_buf_free(&text);
-    json_object_foreach(json_object_get(schema, "properties"), key, each) {
-        ak_json_add(&required, json_string(key));
+    json_t *kernel = json_pack("{s:s, s:o}", "type", "string", "enum", names);
+    bool good = said != NULL && kernel != NULL;
+    if (json_is_object(task)) {
+        good = good && json_object_set(properties, "kernel", kernel) == 0 &&
+               json_object_update(properties, (json_t *)(uintptr_t)task) == 0 &&
+               ak_json_append(required, json_string("kernel"));
     }
-    bool good = ak_json_set(schema, "required", required);
+    json_decref(kernel);
+    good = good && json_object_update(properties, json_object_get(said, "arguments")) == 0 &&
+           json_array_extend(required, json_object_get(said, "required")) == 0;
+    json_t *schema = json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties,
+                               "required", required, "additionalProperties", false);
     return ak_json_whole(schema, good);
 }
 
 json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp)
 {
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:b, s:b, s:b, s:b}}", "name", tool->name,
-                     "title", tool->title, "description", tool->description, "inputSchema",
-                     ak_mcp_input_schema(tool, mcp), "outputSchema", output_schema(tool),
-                     "annotations", "readOnlyHint", tool->reads, "destructiveHint", false,
-                     "idempotentHint", tool->reads, "openWorldHint", false);
+    json_auto_t *said = about(tool);
+    json_t *result = json_object_get(said, "result"), *required = json_array();
+    const int reads = json_is_true(json_object_get(said, "reads"));
+    AK_EACH_MEMBER(key, each, result) { /* a result always has all of its members */
+        ak_json_add(&required, json_string(key));
+    }
+    return json_pack("{s:s, s:O, s:O, s:o, s:{s:s, s:O, s:o}, s:{s:b, s:b, s:b, s:b}}", "name",
+                     tool->name, "title", json_object_get(said, "title"), "description",
+                     json_object_get(said, "description"), "inputSchema",
+                     ak_mcp_input_schema(tool, mcp), "outputSchema", "type", "object", "properties",
+                     result, "required", required, "annotations", "readOnlyHint", reads,
+                     "destructiveHint", false, "idempotentHint", reads, "openWorldHint", false);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -189,16 +111,11 @@ static ak_status check_device(const ak_args *args, const char *device, ak_error 
     if (device == NULL || (set != NULL && strcmp(set, device) == 0)) {
         return AK_OK;
     }
-    if (set != NULL && strcmp(set, "auto") != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "device '%.60s': this server was started for %.200s; leave the device out",
-                       device, set);
-    }
-    if (strncmp(device, "sim", 3) == 0 || strchr(device, '/') != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "device '%.60s': only whoever starts this server can name a recording",
-                       device);
-    }
+    AK_FAIL_IF(set != NULL && strcmp(set, "auto") != 0, err, AK_INVALID,
+               "device '%.60s': this server was started for %.200s; leave the device out", device,
+               set);
+    AK_FAIL_IF(strncmp(device, "sim", 3) == 0 || strchr(device, '/') != NULL, err, AK_INVALID,
+               "device '%.60s': only whoever starts this server can name a recording", device);
     return AK_OK;
 }
 
@@ -235,12 +152,10 @@ ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err)
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
 {
     ak_buf text = AK_BUF(8192);
-    const char *key;
-    json_t *each;
     if (json_is_string(value)) {
         ak_buf_puts(&text, json_string_value(value));
     }
-    json_object_foreach((json_t *)value, key, each) {
+    AK_EACH_MEMBER(key, each, value) {
         ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", key);
         if (json_is_string(each)) {
             ak_buf_puts(&text, json_string_value(each));
@@ -283,8 +198,8 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
 
 ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        ak_buf_print(&call->text, "warning: %s\n", json_string_value(json_array_get(list, i)));
+    AK_EACH(one, list) {
+        ak_buf_print(&call->text, "warning: %s\n", json_string_value(one));
     }
     return ak_stored(json_object_set(call->result, "warnings", list) == 0, err);
 }

@@ -1,9 +1,7 @@
 /* mcp_words.c: see ak_mcp_words. Most messages are made for the command line, by code that knows
    nothing of MCP. */
-#include <string.h>
 
 #include "base/ascii.h"
-#include "base/text.h"
 #include "cli/mcp.h"
 
 #define SHELL " in a shell"

@@ -1,8 +1,6 @@
 /* next_command.c: suggests what to do next; see task_args.h. */
 #include "cli/task_args.h"
 
-#include <string.h>
-
 #include "base/device_name.h"
 #include "base/fs.h"
 #include "base/shell.h"

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,13 +111,12 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     double number = 0;
     /* If an option is given twice, the last value counts, as users expect. Of --set and --fix they
        would expect both values to apply, so a second, different value is refused. */
-    if (list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
-        strcmp(args->text[id], text) != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s is given twice, as '%.*s' and as '%.*s'; give it once, with "
-                       "commas between the parts",
-                       origin, SHOWN_MAX, args->text[id], SHOWN_MAX, text);
-    }
+    AK_FAIL_IF(list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
+                   strcmp(args->text[id], text) != 0,
+               err, AK_INVALID,
+               "%s is given twice, as '%.*s' and as '%.*s'; give it once, with "
+               "commas between the parts",
+               origin, SHOWN_MAX, args->text[id], SHOWN_MAX, text);
     switch (option->kind) {
     case AK_KIND_FLAG:
         if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0) {
@@ -126,10 +124,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
             args->origin[id] = origin;
             return AK_OK;
         }
-        if (strcmp(text, "true") != 0 && strcmp(text, "1") != 0) {
-            return ak_fail(err, AK_INVALID, "%s must be true or false, not '%.*s'", origin,
-                           SHOWN_MAX, text);
-        }
+        AK_FAIL_IF(strcmp(text, "true") != 0 && strcmp(text, "1") != 0, err, AK_INVALID,
+                   "%s must be true or false, not '%.*s'", origin, SHOWN_MAX, text);
         break;
     case AK_KIND_WHOLE:
     case AK_KIND_REAL:
@@ -137,24 +133,19 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
         AK_DO(read_number(&number, option, text, origin, err));
         break;
     case AK_KIND_CONFIG:
-        if (args->config_count == AK_CONFIGS_MAX) {
-            return ak_fail(err, AK_INVALID, "%s: at most %d configurations at once", origin,
-                           AK_CONFIGS_MAX);
-        }
+        AK_FAIL_IF(args->config_count == AK_CONFIGS_MAX, err, AK_INVALID,
+                   "%s: at most %d configurations at once", origin, AK_CONFIGS_MAX);
         args->config[args->config_count++] = text;
         break;
     case AK_KIND_LIKE:
-        if (args->like_count == AK_LIKES_MAX) {
-            return ak_fail(err, AK_INVALID, "%s: at most %d recordings", origin, AK_LIKES_MAX);
-        }
+        AK_FAIL_IF(args->like_count == AK_LIKES_MAX, err, AK_INVALID, "%s: at most %d recordings",
+                   origin, AK_LIKES_MAX);
         args->like[args->like_count++] = text;
         break;
     case AK_KIND_TEXT:
         break;
     }
-    if (*text == 0) {
-        return ak_fail(err, AK_INVALID, "%s needs a value: %s", origin, option->value);
-    }
+    AK_FAIL_IF(*text == 0, err, AK_INVALID, "%s needs a value: %s", origin, option->value);
     args->text[id] = text;
     args->origin[id] = origin;
     args->number[id] = number;
@@ -164,9 +155,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
 ak_status ak_args_refuse(const ak_args *args, ak_option_set set, const char *why, ak_error *err)
 {
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-        if ((set & AK_O_AT(i)) != 0 && ak_args_typed(args, (ak_option_id)i)) {
-            return ak_fail(err, AK_INVALID, "%s %s; leave it out", args->origin[i], why);
-        }
+        AK_FAIL_IF((set & AK_O_AT(i)) != 0 && ak_args_typed(args, (ak_option_id)i), err, AK_INVALID,
+                   "%s %s; leave it out", args->origin[i], why);
     }
     return AK_OK;
 }
@@ -213,17 +203,12 @@ ak_status ak_args_check_needs(const ak_args *args, const ak_command *command, ak
 ak_status ak_check_file(const char *path, const char *what, ak_error *err)
 {
     struct stat info;
-    if (stat(path, &info) != 0) {
-        return ak_fail(err, errno == ENOENT || errno == ENOTDIR ? AK_NOT_FOUND : AK_IO,
-                       "%.200s: cannot be opened: %s; give %s", path, strerror(errno), what);
-    }
-    if (S_ISDIR(info.st_mode)) {
-        return ak_fail(err, AK_INVALID, "%.200s is a folder; give %s", path, what);
-    }
-    if (access(path, R_OK) != 0) {
-        return ak_fail(err, AK_IO, "%.200s: cannot be read: %s; give %s", path, strerror(errno),
-                       what);
-    }
+    AK_FAIL_IF(stat(path, &info) != 0, err,
+               errno == ENOENT || errno == ENOTDIR ? AK_NOT_FOUND : AK_IO,
+               "%.200s: cannot be opened: %s; give %s", path, strerror(errno), what);
+    AK_FAIL_IF(S_ISDIR(info.st_mode), err, AK_INVALID, "%.200s is a folder; give %s", path, what);
+    AK_FAIL_IF(access(path, R_OK) != 0, err, AK_IO, "%.200s: cannot be read: %s; give %s", path,
+               strerror(errno), what);
     return AK_OK;
 }
 
@@ -373,14 +358,10 @@ int ak_option_words(const char *word, ak_option_set set)
 static ak_status take_operand(ak_args *args, const ak_command *command, const char *word,
                               ak_error *err)
 {
-    if (*word == 0) {
-        return ak_fail(err, AK_INVALID, "%s: an argument is empty", command->name);
-    }
+    AK_FAIL_IF(*word == 0, err, AK_INVALID, "%s: an argument is empty", command->name);
     if (args->operand_count == command->most) {
-        if (command->most == 0) {
-            return ak_fail(err, AK_INVALID, "%s takes no argument, but got '%.*s'", command->name,
-                           SHOWN_MAX, word);
-        }
+        AK_FAIL_IF(command->most == 0, err, AK_INVALID, "%s takes no argument, but got '%.*s'",
+                   command->name, SHOWN_MAX, word);
         return ak_fail(err, AK_INVALID, "%s takes only %s; leave out '%.*s'", command->name,
                        command->operands, SHOWN_MAX, word);
     }
@@ -411,16 +392,12 @@ static ak_status join_objective(ak_args *args, ak_error *err)
     bool more = set != NULL && set[0] != 0;
     int length = snprintf(args->set, sizeof args->set, "%s%sobjective=%s", more ? set : "",
                           more ? "," : "", objective);
-    if (length < 0 || (size_t)length >= sizeof args->set) {
-        return ak_fail(err, AK_LIMIT, "--set and --objective are longer than %zu bytes together",
-                       sizeof args->set - 1);
-    }
-    if (strchr(objective, ',') != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "--objective %.80s: must have no comma; write \"A if A < B else B\" for "
-                       "min(A, B)",
-                       objective);
-    }
+    AK_FAIL_IF(length < 0 || (size_t)length >= sizeof args->set, err, AK_LIMIT,
+               "--set and --objective are longer than %zu bytes together", sizeof args->set - 1);
+    AK_FAIL_IF(strchr(objective, ',') != NULL, err, AK_INVALID,
+               "--objective %.80s: must have no comma; write \"A if A < B else B\" for "
+               "min(A, B)",
+               objective);
     args->text[AK_OPTION_SET] = args->set;
     args->origin[AK_OPTION_SET] = "--objective";
     return AK_OK;
@@ -450,10 +427,8 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             if (option->kind == AK_KIND_FLAG) {
                 value = value == NULL ? "true" : value;
             } else if (value == NULL) {
-                if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0) {
-                    return ak_fail(err, AK_INVALID, "%s needs a value: %s %s", spelled[id],
-                                   spelled[id], option->value);
-                }
+                AK_FAIL_IF(i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0, err, AK_INVALID,
+                           "%s needs a value: %s %s", spelled[id], spelled[id], option->value);
                 value = argv[++i];
             }
             status = ak_args_set(out, id, value, spelled[id], err);
@@ -462,10 +437,9 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             return status;
         }
     }
-    if (out->operand_count < command->least) {
-        return ak_fail(err, AK_INVALID, "%s needs %s; see 'autokernel %s --help'", command->name,
-                       command->operands, command->name);
-    }
+    AK_FAIL_IF(out->operand_count < command->least, err, AK_INVALID,
+               "%s needs %s; see 'autokernel %s --help'", command->name, command->operands,
+               command->name);
     return join_objective(out, err);
 }
 
@@ -485,4 +459,43 @@ int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const c
     ak_hint(hint, sizeof hint, word, names, fallback);
     (void)ak_fail(&err, AK_INVALID, "%s '%.80s'; %s", refusal, word, hint);
     return ak_complain_error(&err);
+}
+
+#define FORMATS_MAX 32
+
+typedef struct names {
+    const char *at[FORMATS_MAX + 1];
+    size_t count;
+} names;
+
+static void add(void *context, const char *name, const char *description)
+{
+    (void)description;
+    names *n = context;
+    if (n->count < FORMATS_MAX) {
+        n->at[n->count++] = name; /* a text of the library's static table */
+    }
+}
+
+static bool same(const char *a, const char *b)
+{
+    for (; *a != 0 && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b); a++) {
+        b++;
+    }
+    return *a == 0 && *b == 0;
+}
+
+ak_status ak_format_named(const char **out, const char *name, ak_error *err)
+{
+    names known = {0};
+    char hint[120];
+    AK_DO(ak_list(AK_LIST_FORMATS, add, &known, err));
+    for (size_t i = 0; i < known.count; i++) {
+        if (same(known.at[i], name)) {
+            *out = known.at[i];
+            return AK_OK;
+        }
+    }
+    ak_hint(hint, sizeof hint, name, known.at, "'autokernel list' shows them");
+    return ak_fail(err, AK_INVALID, "there is no format '%.60s'; %s", name, hint);
 }

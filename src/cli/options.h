@@ -54,4 +54,8 @@ typedef struct ak_verb {
 int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const char *refusal,
                 const char *fallback);
 
+/* Finds a format by name, where '-' and '_' are the same; *out is static. Returns AK_INVALID, with
+   the nearest name in the error, if there is no such format. */
+ak_status ak_format_named(const char **out, const char *name, ak_error *err);
+
 #endif

@@ -1,7 +1,5 @@
 #include "cli/outdated.h"
 
-#include <string.h>
-
 #include "base/fs.h"
 #include "base/shell.h"
 

@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -12,7 +9,6 @@
 #include "base/fs.h"
 #include "base/layout.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "base/plain.h"
 #include "cli/command.h"
 

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/charset.h"
@@ -33,10 +31,8 @@ ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err)
     *out = (ak_progress){.bar = terminal && !quiet,
                          .lines = !terminal && !quiet && !ak_args_has(args, AK_OPTION_JSON),
                          .events_path = events_path};
-    if (events_path != NULL && strcmp(events_path, "-") == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "--events -: standard output has the result; name a file or a pipe");
-    }
+    AK_FAIL_IF(events_path != NULL && strcmp(events_path, "-") == 0, err, AK_INVALID,
+               "--events -: standard output has the result; name a file or a pipe");
     if (events_path != NULL) {
         AK_DO(ak_target_of_events(events_path, args, err));
         out->events = fopen(events_path, "we");
@@ -440,9 +436,9 @@ static void on_text(ak_progress *p, const json_t *event)
 
 static void on_llm(ak_progress *p, const json_t *event)
 {
-    const json_t *proposals = json_object_get(event, "proposals"), *proposal;
-    size_t i, taken = 0;
-    json_array_foreach(proposals, i, proposal) {
+    const json_t *proposals = json_object_get(event, "proposals");
+    size_t taken = 0;
+    AK_EACH(proposal, proposals) {
         const char *verdict = ak_json_text_at(proposal, "verdict");
         taken += strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0;
     }
@@ -528,9 +524,7 @@ ak_status ak_progress_close(ak_progress *p, ak_error *err)
         p->events_error = errno == 0 ? EIO : errno;
     }
     p->events = NULL;
-    if (p->events_error != 0) {
-        return ak_fail(err, AK_IO, "cannot write %s: %s%s", p->events_path,
-                       strerror(p->events_error), ak_fs_advice(p->events_error));
-    }
+    AK_FAIL_IF(p->events_error != 0, err, AK_IO, "cannot write %s: %s%s", p->events_path,
+               strerror(p->events_error), ak_fs_advice(p->events_error));
     return AK_OK;
 }

@@ -1,11 +1,6 @@
-#include "cli/reported.h"
-
-#include <string.h>
-
 #include "base/charset.h"
 #include "base/fs.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/target.h"
 #include "cli/task_args.h"
 
@@ -28,9 +23,8 @@ static ak_status choose_format(const char **out, const ak_args *args, ak_error *
                                                  : format_of_name(args->text[AK_OPTION_OUTPUT]);
         return AK_OK;
     }
-    if (ak_args_has(args, AK_OPTION_JSON) && strcmp(wanted, "json") != 0) {
-        return ak_fail(err, AK_INVALID, "--json and --format %.40s contradict each other", wanted);
-    }
+    AK_FAIL_IF(ak_args_has(args, AK_OPTION_JSON) && strcmp(wanted, "json") != 0, err, AK_INVALID,
+               "--json and --format %.40s contradict each other", wanted);
     *out = wanted;
     if (ak_text_is_one_of(wanted, formats)) {
         return AK_OK;

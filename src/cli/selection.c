@@ -2,7 +2,6 @@
 #include "cli/task_args.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -44,11 +43,8 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
         return AK_OK;
     }
     if (args->operand_count == 0) {
-        if (size != NULL && strchr(size, '=') == NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "--size %.60s without a KERNEL must be in full, as in M=64,N=64,K=64",
-                           size);
-        }
+        AK_FAIL_IF(size != NULL && strchr(size, '=') == NULL, err, AK_INVALID,
+                   "--size %.60s without a KERNEL must be in full, as in M=64,N=64,K=64", size);
         return AK_OK;
     }
     ak_task_spec spec = {.kernel = out->place == NULL ? args->operand[0] : out->place,
@@ -75,12 +71,11 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
 {
     const char *path = args->text[AK_OPTION_ARCHIVE];
-    if (ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "there is no archive %.300s: check --archive, or make it with 'autokernel "
-                       "tune --archive'",
-                       path);
-    }
+    AK_FAIL_IF(ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT,
+               err, AK_NOT_FOUND,
+               "there is no archive %.300s: check --archive, or make it with 'autokernel "
+               "tune --archive'",
+               path);
     return ak_archive_open_existing(out, path, err);
 }
 

@@ -2,14 +2,11 @@
    that checks the command line, so that the rules are the same everywhere. */
 #include "cli/settings.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/ascii.h"
-#include "base/fs.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "cli/options.h"
@@ -154,26 +151,21 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
     }
     keys[count] = NULL;
     AK_DO(ak_json_read(&settings->documents[slot], path, err));
-    if (!json_is_object(settings->documents[slot])) {
-        return ak_fail(err, AK_INVALID, "%s must be an object such as {\"evals\": 100}", path);
-    }
+    AK_FAIL_IF(!json_is_object(settings->documents[slot]), err, AK_INVALID,
+               "%s must be an object such as {\"evals\": 100}", path);
     AK_DO(ak_json_only(settings->documents[slot], keys, path, err));
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const json_t *value = json_object_get(settings->documents[slot], names[i]);
         const char *matter = slot == PROJECT ? private_matter((ak_option_id)i) : NULL;
-        if (value != NULL && matter != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: a project's settings must not have \"%s\", which says %s: set it "
-                           "in %s, in the environment or on the command line",
-                           path, names[i], matter,
-                           settings->user[0] != 0 ? settings->user : "~/.config");
-        }
-        if (value != NULL && slot == PROJECT && leads_out((ak_option_id)i, value)) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: \"%s\" of a project's settings must be in the project's folder: "
-                           "name it without \"..\", a \"/\" in front or a symbolic link",
-                           path, names[i]);
-        }
+        AK_FAIL_IF(value != NULL && matter != NULL, err, AK_INVALID,
+                   "%s: a project's settings must not have \"%s\", which says %s: set it "
+                   "in %s, in the environment or on the command line",
+                   path, names[i], matter, settings->user[0] != 0 ? settings->user : "~/.config");
+        AK_FAIL_IF(value != NULL && slot == PROJECT && leads_out((ak_option_id)i, value), err,
+                   AK_INVALID,
+                   "%s: \"%s\" of a project's settings must be in the project's folder: "
+                   "name it without \"..\", a \"/\" in front or a symbolic link",
+                   path, names[i]);
         if (value != NULL) {
             AK_DO(offer_member(settings, (ak_option_id)i, value, path, err));
         }

@@ -1,7 +1,5 @@
 #include "cli/several.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/device_name.h"
 #include "cli/options.h"
@@ -11,23 +9,18 @@ static ak_status part_of(ak_several_part **out, ak_several *several, const char 
                          size_t length, ak_error *err)
 {
     ak_several_part *part = several->parts;
-    if (length == 0 || length >= sizeof part->name) {
-        return ak_fail(
-            err, AK_INVALID,
-            "--impl: \"%.*s\" is not the name of an implementation; 'autokernel list KERNEL' "
-            "shows them",
-            (int)(length < 63 ? length : 63), name);
-    }
+    AK_FAIL_IF(length == 0 || length >= sizeof part->name, err, AK_INVALID,
+               "--impl: \"%.*s\" is not the name of an implementation; 'autokernel list KERNEL' "
+               "shows them",
+               (int)(length < 63 ? length : 63), name);
     for (; part < several->parts + several->count; part++) {
         if (strncmp(part->name, name, length) == 0 && part->name[length] == 0) {
             *out = part;
             return AK_OK;
         }
     }
-    if (several->count == AK_SEVERAL_MAX) {
-        return ak_fail(err, AK_INVALID, "at most %d implementations can be compared at once",
-                       AK_SEVERAL_MAX);
-    }
+    AK_FAIL_IF(several->count == AK_SEVERAL_MAX, err, AK_INVALID,
+               "at most %d implementations can be compared at once", AK_SEVERAL_MAX);
     (void)snprintf(part->name, sizeof part->name, "%.*s", (int)length, name);
     several->count++;
     *out = part;
@@ -41,10 +34,8 @@ static ak_status give_config(ak_several_part *part, const char *text, size_t len
     if (length == 0) {
         return AK_OK; /* an empty item, such as that after a final ';' */
     }
-    if (args->config_count == AK_CONFIGS_MAX) {
-        return ak_fail(err, AK_INVALID, "--config: at most %d configurations at once",
-                       AK_CONFIGS_MAX);
-    }
+    AK_FAIL_IF(args->config_count == AK_CONFIGS_MAX, err, AK_INVALID,
+               "--config: at most %d configurations at once", AK_CONFIGS_MAX);
     char *copy = ak_strndup(text, length);
     AK_DO(ak_made(copy, err));
     args->config[args->config_count++] = copy;
@@ -112,11 +103,9 @@ ak_status ak_several_task(ak_task **out, const ak_several_part *part, const ak_t
                           ak_error *err)
 {
     ak_args *args = part->args;
-    if (ak_device_is_recorded(ak_task_device(first))) {
-        return ak_fail(err, AK_INVALID,
-                       "--impl: a recording (%.80s) is of one implementation; leave %s out",
-                       ak_task_device(first), part->name);
-    }
+    AK_FAIL_IF(ak_device_is_recorded(ak_task_device(first)), err, AK_INVALID,
+               "--impl: a recording (%.80s) is of one implementation; leave %s out",
+               ak_task_device(first), part->name);
     args->text[AK_OPTION_DEVICE] = ak_task_device(first);
     args->text[AK_OPTION_SIZE] = ak_task_size(first);
     args->text[AK_OPTION_DTYPE] = ak_task_dtype(first);

@@ -1,7 +1,5 @@
 #include "cli/size_list.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/fs.h"
@@ -24,10 +22,8 @@ static ak_status split(ak_size_list *list, const char *origin, ak_error *err)
         if (length == 0 || item[0] == '#') {
             continue;
         }
-        if (list->count == AK_TUNE_SIZES_MAX) {
-            return ak_fail(err, AK_INVALID, "%.200s: more than %d sizes", origin,
-                           AK_TUNE_SIZES_MAX);
-        }
+        AK_FAIL_IF(list->count == AK_TUNE_SIZES_MAX, err, AK_INVALID, "%.200s: more than %d sizes",
+                   origin, AK_TUNE_SIZES_MAX);
         list->items[list->count++] = item;
     }
     return list->count > 0

@@ -1,8 +1,5 @@
 #include "cli/table.h"
 
-#include <stdarg.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/plain.h"
 

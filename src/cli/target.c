@@ -1,6 +1,5 @@
 #include "cli/target.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -39,13 +38,10 @@ static bool is_free(const char *path, const ak_args *args)
 
 static ak_status refuse(const char *path, const char *what, const char *option, ak_error *err)
 {
-    if (is_archive(path)) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%.200s: this is an SQLite file, as archives are, and --force does not replace "
-            "these; choose another with --%s",
-            path, option);
-    }
+    AK_FAIL_IF(is_archive(path), err, AK_INVALID,
+               "%.200s: this is an SQLite file, as archives are, and --force does not replace "
+               "these; choose another with --%s",
+               path, option);
     return ak_fail(err, AK_INVALID,
                    "%.200s: this file exists and %s; choose another with --%s, or replace it with "
                    "--force",
@@ -112,14 +108,12 @@ ak_status ak_target_of_export(const char *path, const char *kernel, const ak_arg
     char theirs[KERNEL_BYTES], what[KERNEL_BYTES + 40] = "export did not write it";
     char problem[AK_PATH_MAX];
     const bool forced = ak_args_has(args, AK_OPTION_FORCE);
-    if (!forced && ak_fs_join(problem, path, "problem.json", NULL) == AK_OK &&
-        ak_fs_is_file(problem)) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%.200s: this is the folder of a kernel; name another with --output, or write "
-            "into it with --force",
-            path);
-    }
+    AK_FAIL_IF(!forced && ak_fs_join(problem, path, "problem.json", NULL) == AK_OK &&
+                   ak_fs_is_file(problem),
+               err, AK_INVALID,
+               "%.200s: this is the folder of a kernel; name another with --output, or write "
+               "into it with --force",
+               path);
     if (is_free(path, args)) {
         return AK_OK;
     }

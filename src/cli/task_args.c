@@ -1,8 +1,6 @@
 /* task_args.c: takes tasks and configurations from the options; see task_args.h. */
 #include "cli/task_args.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/device_name.h"
 #include "base/fs.h"
@@ -22,19 +20,22 @@ typedef struct best_file {
     ak_trial trial;          /* the trial of "#5" */
 } best_file;
 
+static void best_file_clear(best_file *file)
+{
+    json_decref(file->document);
+    ak_trial_clear(&file->trial);
+}
+
 /* Writes {"M": 64, "N": 64} as "M=64,N=64"; "" if there is no such member. */
 static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *file,
                                   const char *key, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(ASSIGNMENTS_BYTES - 1);
-    json_t *object = NULL, *value;
-    const char *name;
+    json_t *object = NULL;
     AK_DO(ak_json_object_or_null(&object, file->document, key, file->path, err));
-    json_object_foreach(object, name, value) {
-        if (!json_is_number(value) && !json_is_string(value)) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
-                           file->path, key, name);
-        }
+    AK_EACH_MEMBER(name, value, object) {
+        AK_FAIL_IF(!json_is_number(value) && !json_is_string(value), err, AK_INVALID,
+                   "%s: \"%s\": \"%.60s\" must be a number or a text", file->path, key, name);
         ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", name);
         ak_json_print_plain(&text, value);
     }
@@ -53,20 +54,16 @@ static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args
     bool found;
     char id[32]; /* the configuration ends at a ';', after which another may follow */
     (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(text + 1, ";"), text + 1);
-    if (!ak_text_int(&filter.id, id) || filter.id < 1) {
-        return ak_fail(err, AK_INVALID,
-                       "--config %.60s: a trial is named by its id, such as '#5'; 'autokernel "
-                       "history' shows them",
-                       text);
-    }
+    AK_FAIL_IF(!ak_text_int(&filter.id, id) || filter.id < 1, err, AK_INVALID,
+               "--config %.60s: a trial is named by its id, such as '#5'; 'autokernel "
+               "history' shows them",
+               text);
     AK_DO(ak_args_archive(&archive, args, err));
     AK_DO(ak_archive_first(&found, out, archive, &filter, err));
-    if (!found) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "--config %.60s: there is no such trial in %.200s; 'autokernel history' "
-                       "shows their ids",
-                       text, ak_archive_path(archive));
-    }
+    AK_FAIL_IF(!found, err, AK_NOT_FOUND,
+               "--config %.60s: there is no such trial in %.200s; 'autokernel history' "
+               "shows their ids",
+               text, ak_archive_path(archive));
     return AK_OK;
 }
 
@@ -119,10 +116,8 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
     if (file->path == NULL) {
         return AK_OK;
     }
-    if (file->path[0] == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "--config @ needs the name of a file, such as --config @best_config.json");
-    }
+    AK_FAIL_IF(file->path[0] == 0, err, AK_INVALID,
+               "--config @ needs the name of a file, such as --config @best_config.json");
     ak_status status = AK_OK;
     AK_TRY(ak_json_read(&file->document, file->path, err));
     if (!json_is_object(file->document)) {
@@ -191,8 +186,9 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
                            bool race, ak_error *err)
 {
     ak_task_spec spec = {0};
-    best_file file = {0};
-    ak_task *task = NULL;
+    AK_AT_END(best_file_clear) best_file file = {0};
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
     if (status == AK_OK && spec.implementation != NULL &&
@@ -209,7 +205,6 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     }
     /* If the file is a result of another kernel, its sizes do not fit either. The error must name
        the kernel and not the sizes. */
-    ak_problem *problem = NULL;
     const char *name = spec.kernel;
     if (status == AK_OK) {
         name = ak_problem_name(ak_task_problem(task));
@@ -217,19 +212,11 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
         name =
             ak_problem_open(&problem, name, NULL) == AK_OK ? ak_problem_name(problem) : file.kernel;
     }
-    if (file.kernel != NULL && strcmp(file.kernel, name) != 0) {
-        status =
-            ak_fail(err, AK_INVALID, "%s: this is a result of kernel \"%.60s\", not of \"%.60s\"",
-                    file.path, file.kernel, name);
-    }
-    ak_problem_close(problem);
-    json_decref(file.document);
-    ak_trial_clear(&file.trial);
-    if (status != AK_OK) {
-        ak_task_close(task);
-        return status;
-    }
-    *out = task;
+    AK_FAIL_IF(file.kernel != NULL && strcmp(file.kernel, name) != 0, err, AK_INVALID,
+               "%s: this is a result of kernel \"%.60s\", not of \"%.60s\"", file.path, file.kernel,
+               name);
+    AK_DO(status);
+    AK_GIVE(out, task);
     return AK_OK;
 }
 
@@ -359,12 +346,11 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
     const ak_space *space = ak_task_space(task);
     size_t prefix = ak_config_prefix(text);
     const char *mine = ak_task_implementation(task);
-    if (prefix > 0 && (strlen(mine) != prefix - 1 || strncmp(text, mine, prefix - 1) != 0)) {
-        return ak_fail(err, AK_INVALID,
-                       "--config %.160s: this configuration is for another implementation than %s; "
-                       "'autokernel compare' takes several",
-                       text, mine);
-    }
+    AK_FAIL_IF(prefix > 0 && (strlen(mine) != prefix - 1 || strncmp(text, mine, prefix - 1) != 0),
+               err, AK_INVALID,
+               "--config %.160s: this configuration is for another implementation than %s; "
+               "'autokernel compare' takes several",
+               text, mine);
     text += prefix;
     if (strcmp(text, "default") == 0) {
         ak_space_default(&out->config, space);
@@ -372,22 +358,15 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
         return AK_OK;
     }
     if (text[0] == '#') {
-        ak_trial trial = {0};
+        AK_AT_END(ak_trial_clear) ak_trial trial = {0};
         const char *kernel = ak_problem_name(ak_task_problem(task));
-        ak_status status = find_trial(&trial, text, args, err);
-        if (status == AK_OK && strcmp(trial.kernel, kernel) != 0) {
-            status = ak_fail(err, AK_NOT_FOUND, "--config %.60s: there is no such trial of %.60s",
-                             text, kernel);
-        }
-        if (status == AK_OK) {
-            (void)snprintf(out->name, sizeof out->name, "%s", text);
-            status = strcmp(trial.implementation, mine) == 0
-                         ? ak_config_parse(&out->config, space, trial.config, err)
-                         : ak_fail(err, AK_INVALID, "it is of implementation %.60s, not of %s",
-                                   trial.implementation, mine);
-        }
-        ak_trial_clear(&trial);
-        return status;
+        AK_DO(find_trial(&trial, text, args, err));
+        AK_FAIL_IF(strcmp(trial.kernel, kernel) != 0, err, AK_NOT_FOUND,
+                   "--config %.60s: there is no such trial of %.60s", text, kernel);
+        (void)snprintf(out->name, sizeof out->name, "%s", text);
+        AK_FAIL_IF(strcmp(trial.implementation, mine) != 0, err, AK_INVALID,
+                   "it is of implementation %.60s, not of %s", trial.implementation, mine);
+        return ak_config_parse(&out->config, space, trial.config, err);
     }
     if (text[0] != '@') {
         return ak_config_parse(&out->config, space, text, err);
@@ -405,7 +384,7 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
     ak_status status = AK_OK;
     while (status == AK_OK && *text != 0) {
         size_t length = ak_config_length(text);
-        char *part = ak_strndup(text, length);
+        AK_FREED char *part = ak_strndup(text, length);
         AK_DO(ak_made(part, err));
         if (part[0] == 0) {
             status = AK_OK; /* an empty item, such as that after a final ';' */
@@ -425,7 +404,6 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
             }
             *count += 1;
         }
-        ak_free(part);
         text += length + (text[length] == ';' ? 1 : 0);
     }
     return status;

@@ -2,8 +2,24 @@
 #ifndef AK_CLI_TRIAL_TABLE_H
 #define AK_CLI_TRIAL_TABLE_H
 
-#include "cli/roofline_cell.h"
+#include "cli/table.h"
 
+/* The different reasons (ak_efficiency_doubt) among the cells of one table. Begins as {0}. */
+typedef struct ak_roofline_notes {
+    const char *doubts[3];
+    size_t count;
+} ak_roofline_notes;
+
+/* Adds a cell: "88.4 %", or "-" for 0. */
+void ak_roofline_cell(ak_table *table, ak_roofline_notes *notes, double efficiency,
+                      bool memory_bound);
+/* Adds the cell of a trial. */
+void ak_roofline_trial_cell(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial);
+/* Prints a line for each reason; to be called after ak_table_print. */
+void ak_roofline_say(const ak_roofline_notes *notes);
+/* Writes " (REASON)" to follow a fraction that stands by itself; "" if it is at most 1. */
+#define AK_ROOFLINE_WHY_BYTES 128
+const char *ak_roofline_why(char out[AK_ROOFLINE_WHY_BYTES], const ak_trial *trial);
 /* Adds a cell with a trial's configuration, unless `hidden`, and its reason. */
 void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden);
 /* Begin a table of trials, and add a row to it. */

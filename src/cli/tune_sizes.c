@@ -1,7 +1,4 @@
 /* tune_sizes.c: tunes many sizes, and prints which configurations serve them at what loss. */
-#include "cli/tune_sizes.h"
-
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -10,9 +7,7 @@
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/size_list.h"
-#include "cli/table.h"
 #include "cli/task_args.h"
-#include "cli/wide.h"
 
 /* Returns whether the objective is the time. */
 static bool timed(const ak_sizes_result *r)
@@ -266,18 +261,13 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
         tuned += r->sizes[i].run != NULL ? 1 : 0;
         working += r->sizes[i].measured ? 1 : 0;
     }
-    if (strcmp(r->stopped_by, "cancelled") == 0) {
-        return ak_fail(err, AK_CANCELLED,
-                       "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
-                       "--resume goes on from there",
-                       args->operand[0], tuned, r->size_count, ak_plural(r->size_count));
-    }
-    if (working < r->size_count) {
-        return ak_fail(err, AK_CRASHED,
-                       "%.80s: nothing works at %zu of %zu size%s; 'autokernel report' says why",
-                       args->operand[0], r->size_count - working, r->size_count,
-                       ak_plural(r->size_count));
-    }
+    AK_FAIL_IF(strcmp(r->stopped_by, "cancelled") == 0, err, AK_CANCELLED,
+               "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
+               "--resume goes on from there",
+               args->operand[0], tuned, r->size_count, ak_plural(r->size_count));
+    AK_FAIL_IF(working < r->size_count, err, AK_CRASHED,
+               "%.80s: nothing works at %zu of %zu size%s; 'autokernel report' says why",
+               args->operand[0], r->size_count - working, r->size_count, ak_plural(r->size_count));
     return ak_fail(err, AK_UNAVAILABLE,
                    "%.80s: no %.0f configuration%s serve every size; try a larger --dispatch",
                    args->operand[0],
@@ -287,16 +277,13 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
 
 static ak_status read_request(ak_size_list *out, const ak_args *args, ak_error *err)
 {
-    if (ak_args_has(args, AK_OPTION_SIZE)) {
-        return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
-    }
-    if (args->config_count > 0) {
-        return ak_fail(
-            err, AK_INVALID,
-            "--config %.60s cannot be combined with --sizes %.60s: 'tune' tries a given "
-            "configuration at one --size only; 'autokernel bench --sizes' measures it at several",
-            args->config[0], args->text[AK_OPTION_SIZES]);
-    }
+    AK_FAIL_IF(ak_args_has(args, AK_OPTION_SIZE), err, AK_INVALID,
+               "--size and --sizes contradict each other");
+    AK_FAIL_IF(
+        args->config_count > 0, err, AK_INVALID,
+        "--config %.60s cannot be combined with --sizes %.60s: 'tune' tries a given "
+        "configuration at one --size only; 'autokernel bench --sizes' measures it at several",
+        args->config[0], args->text[AK_OPTION_SIZES]);
     return ak_size_list_read(out, args->text[AK_OPTION_SIZES], err);
 }
 

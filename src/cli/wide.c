@@ -1,17 +1,15 @@
-/* wide.c: see wide.h. Each size is tuned by its own process, which shares only the archive with the
-   others, so that a crash costs only one size. */
-#include "cli/wide.h"
+/* wide.c: see size_list.h. Each size is tuned by its own process, which shares only the archive
+   with the others, so that a crash costs only one size. */
+#include "cli/options.h"
+#include "cli/size_list.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/number.h"
 #include "base/proc.h"
-#include "cli/output.h"
 #include "cli/task_args.h"
 
 /* The share of a time budget for the searches. The measurements of all candidates at every size,

@@ -2,11 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "problem/task.h"
 
 #define PLACE_BYTES 300
 
@@ -18,15 +18,11 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
     AK_DO(ak_fs_read(&text, &length, path, AK_CONFIG_FILE_BYTES_MAX, err));
     json_auto_t *file = NULL;
     AK_DO(ak_json_parse(&file, text, length, path, err));
-    if (!json_is_object(file)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object as `autokernel export` writes it",
-                       path);
-    }
+    AK_FAIL_IF(!json_is_object(file), err, AK_INVALID,
+               "%s must be an object as `autokernel export` writes it", path);
     AK_DO(ak_json_int_or(&schema, file, "schema", 1, path, err));
-    if (schema != 1) {
-        return ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1", path,
-                       (long long)schema);
-    }
+    AK_FAIL_IF(schema != 1, err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1",
+               path, (long long)schema);
     *out = json_incref(file);
     return AK_OK;
 }
@@ -35,10 +31,8 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
 static ak_status kind_of(const char **out, const json_t *file, const char *path, ak_error *err)
 {
     AK_DO(ak_json_string_or(out, file, "kind", "", path, err));
-    if (**out != 0 && strcmp(*out, "dispatch") != 0) {
-        return ak_fail(err, AK_INVALID, "%s is of kind \"%.40s\"; only \"dispatch\" is known", path,
-                       *out);
-    }
+    AK_FAIL_IF(**out != 0 && strcmp(*out, "dispatch") != 0, err, AK_INVALID,
+               "%s is of kind \"%.40s\"; only \"dispatch\" is known", path, *out);
     return AK_OK;
 }
 
@@ -83,15 +77,11 @@ static int by_distance(const void *a, const void *b)
 static ak_status measure(double *out, const json_t *wanted, const json_t *size, const char *place,
                          ak_error *err)
 {
-    const char *name;
-    json_t *value;
     *out = 0;
-    json_object_foreach((json_t *)(uintptr_t)wanted, name, value) {
+    AK_EACH_MEMBER(name, value, wanted) {
         int64_t here;
         AK_DO(ak_json_int(&here, size, name, place, err));
-        if (here < 1) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be 1 or more", place, name);
-        }
+        AK_FAIL_IF(here < 1, err, AK_INVALID, "%s: \"%s\" must be 1 or more", place, name);
         double ratio = log((double)here / json_number_value(value));
         *out += ratio * ratio;
     }
@@ -106,10 +96,8 @@ static ak_status read_entry(entry *out, const json_t *object, const json_t *want
     AK_DO(json_is_object(object) ? ak_json_object(&size, object, "size", place, err)
                                  : ak_fail(err, AK_INVALID, "%s must be an object", place));
     AK_DO(ak_json_int(&config, object, "config", place, err));
-    if (config < 0 || (uint64_t)config >= config_count) {
-        return ak_fail(err, AK_INVALID, "%s: there is no configuration %lld", place,
-                       (long long)config);
-    }
+    AK_FAIL_IF(config < 0 || (uint64_t)config >= config_count, err, AK_INVALID,
+               "%s: there is no configuration %lld", place, (long long)config);
     out->config = (size_t)config;
     return measure(&out->distance, wanted, size, place, err);
 }
@@ -118,9 +106,7 @@ static ak_status take_config(char ***out, size_t *count, size_t *capacity, const
                              const char *place, ak_error *err)
 {
     AK_FREED char *text = NULL;
-    if (!json_is_object(config)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", place);
-    }
+    AK_FAIL_IF(!json_is_object(config), err, AK_INVALID, "%s must be an object", place);
     AK_DO(ak_config_text_from_json(&text, config, NULL, place, err));
     if (!AK_HAS_TEXT(*out, *count, text)) {
         AK_DO(AK_GROW(*out, capacity, *count + 1, err));
@@ -140,10 +126,8 @@ static ak_status read_table(char ***out, size_t *count, const json_t *file, cons
     AK_DO(ak_json_array_or_null(&sizes, file, "sizes", path, err));
     AK_DO(ak_json_array_or_null(&configs, file, "configs", path, err));
     size_t length = json_array_size(sizes);
-    if (length == 0 || length > AK_DISPATCH_SIZES_MAX) {
-        return ak_fail(err, AK_INVALID, "%s: \"sizes\" must have 1 to %d entries", path,
-                       AK_DISPATCH_SIZES_MAX);
-    }
+    AK_FAIL_IF(length == 0 || length > AK_DISPATCH_SIZES_MAX, err, AK_INVALID,
+               "%s: \"sizes\" must have 1 to %d entries", path, AK_DISPATCH_SIZES_MAX);
     AK_DO(AK_NEW(entries, length, err));
     for (size_t i = 0; i < length; i++) {
         (void)snprintf(place, sizeof place, "%.200s: sizes[%zu]", path, i);
@@ -193,4 +177,23 @@ void ak_config_file_free(char **texts, size_t count)
 {
     AK_END_EACH(ak_free, texts, count);
     ak_free((void *)texts);
+}
+
+ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path, ak_error *err)
+{
+    char **texts = NULL;
+    size_t count = 0;
+    AK_DO(ak_config_file_read(&texts, &count, path, task->size_text, err));
+    /* why the configuration of the nearest size is invalid; reported if none is valid */
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = ak_config_parse(out, task->space, texts[0], &why);
+    ak_status nearest = status;
+    for (size_t i = 1; i < count && status != AK_OK; i++) {
+        status = ak_config_parse(out, task->space, texts[i], NULL);
+    }
+    if (status != AK_OK) {
+        status = ak_fail(err, nearest, "%.200s: %s", path, why.text);
+    }
+    ak_config_file_free(texts, count);
+    return status;
 }

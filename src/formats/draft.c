@@ -2,10 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "archive/field.h"
-#include "base/alloc.h"
 #include "base/number.h"
 #include "base/value_json.h"
 
@@ -83,19 +80,16 @@ static ak_status place_of(uint16_t *out, ak_draft_parameter *parameter, const js
 {
     char key[VALUE_BYTES];
     size_t place;
-    if (value == NULL || !value_key(key, value)) {
-        return ak_fail(err, AK_INVALID,
-                       value == NULL ? "%s: parameter \"%.60s\" is missing"
-                                     : "%s: the value of \"%.60s\" must be a number, a text, true "
-                                       "or false",
-                       where, parameter->name);
-    }
+    AK_FAIL_IF(value == NULL || !value_key(key, value), err, AK_INVALID,
+               value == NULL ? "%s: parameter \"%.60s\" is missing"
+                             : "%s: the value of \"%.60s\" must be a number, a text, true "
+                               "or false",
+               where, parameter->name);
     if (!ak_map_get(&place, parameter->places, key)) {
         place = json_array_size(parameter->values);
-        if (place > UINT16_MAX - 1) {
-            return ak_fail(err, AK_LIMIT, "%s: parameter \"%.60s\" has more than %d values", where,
-                           parameter->name, UINT16_MAX);
-        }
+        AK_FAIL_IF(place > UINT16_MAX - 1, err, AK_LIMIT,
+                   "%s: parameter \"%.60s\" has more than %d values", where, parameter->name,
+                   UINT16_MAX);
         AK_DO(
             ak_stored(json_array_append(parameter->values, (json_t *)(uintptr_t)value) == 0, err));
         AK_DO(ak_map_put(parameter->places, key, place, err));
@@ -107,10 +101,8 @@ static ak_status place_of(uint16_t *out, ak_draft_parameter *parameter, const js
 ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t *values,
                                  ak_error *err)
 {
-    if (draft->parameter_count == AK_PARAMETERS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: more than %d parameters", draft->where,
-                       AK_PARAMETERS_MAX);
-    }
+    AK_FAIL_IF(draft->parameter_count == AK_PARAMETERS_MAX, err, AK_LIMIT,
+               "%s: more than %d parameters", draft->where, AK_PARAMETERS_MAX);
     ak_draft_parameter *parameter = &draft->parameters[draft->parameter_count++];
     *parameter = (ak_draft_parameter){.name = ak_strdup(name),
                                       .values = json_array(),
@@ -118,9 +110,9 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
                                       .ordered = values != NULL};
     AK_DO(ak_stored(
         parameter->name != NULL && parameter->values != NULL && parameter->places != NULL, err));
-    for (size_t i = 0; i < json_array_size(values); i++) {
+    AK_EACH(value, values) {
         uint16_t place;
-        AK_DO(place_of(&place, parameter, json_array_get(values, i), draft->where, err));
+        AK_DO(place_of(&place, parameter, value, draft->where, err));
     }
     return AK_OK;
 }
@@ -133,10 +125,8 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
 
 static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error *err)
 {
-    const char *name;
-    json_t *value;
     ak_status status = AK_OK;
-    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
+    AK_EACH_MEMBER(name, value, config) {
         if (status == AK_OK) {
             status = ak_draft_parameter_add(draft, name, NULL, err);
         }
@@ -148,19 +138,14 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
                        const char *where, ak_error *err)
 {
     ak_recording *to = draft->recording;
-    if (to->count == AK_RECORDING_CONFIGS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: more than %d configurations", draft->where,
-                       AK_RECORDING_CONFIGS_MAX);
-    }
+    AK_FAIL_IF(to->count == AK_RECORDING_CONFIGS_MAX, err, AK_LIMIT,
+               "%s: more than %d configurations", draft->where, AK_RECORDING_CONFIGS_MAX);
     /* The reciprocal must be finite, too, because strategies get it if higher is better. */
-    if (record->status == AK_TRIAL_OK &&
-        !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value))) {
-        return ak_fail(err, AK_INVALID, "%s: worked, but its %s is not above 0", where,
-                       to->objective);
-    }
-    if (!(record->seconds <= SECONDS_MAX)) {
-        return ak_fail(err, AK_INVALID, "%s: it cost more than %g seconds", where, SECONDS_MAX);
-    }
+    AK_FAIL_IF(record->status == AK_TRIAL_OK &&
+                   !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value)),
+               err, AK_INVALID, "%s: worked, but its %s is not above 0", where, to->objective);
+    AK_FAIL_IF(!(record->seconds <= SECONDS_MAX), err, AK_INVALID,
+               "%s: it cost more than %g seconds", where, SECONDS_MAX);
     if (to->count == 0 && draft->parameter_count == 0) {
         AK_DO(add_parameters(draft, config, err));
     }
@@ -309,9 +294,7 @@ static ak_status translate(ak_draft *draft, const json_t *definition, const char
 
 static bool gives_default(const json_t *definition)
 {
-    size_t i;
-    const json_t *parameter;
-    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter) {
+    AK_EACH(parameter, json_object_get(definition, "TuningParameters")) {
         if (json_object_get(parameter, "Default") != NULL) {
             return true;
         }
@@ -368,10 +351,8 @@ ak_status ak_draft_finish(ak_draft *draft, const json_t *definition, const char 
                           ak_error *err)
 {
     ak_recording *out = draft->recording;
-    if (out->count == 0) {
-        return ak_fail(err, AK_INVALID, "%s holds no configuration: a recording needs at least one",
-                       draft->where);
-    }
+    AK_FAIL_IF(out->count == 0, err, AK_INVALID,
+               "%s holds no configuration: a recording needs at least one", draft->where);
     for (size_t p = 0; p < draft->parameter_count; p++) {
         AK_DO(sort_values(draft, p, err));
     }

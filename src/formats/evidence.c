@@ -1,7 +1,6 @@
 /* evidence.c: what the run of a trial says of its best: how fast the best library was beside it,
    its speed over the default, and what the run warns of. Files of one configuration have it, so
    that a time does not lose the doubts about it. */
-#include "formats/format.h"
 
 #include "archive/config_text.h"
 
@@ -13,12 +12,10 @@ static json_t *copy_of(const json_t *object, const char *key)
 
 const json_t *ak_format_best_entry(const json_t *result, const char *config)
 {
-    size_t i;
-    const json_t *one;
     if (!ak_json_text_is(json_object_get(result, "best"), "config", ak_or_empty(config))) {
         return NULL;
     }
-    json_array_foreach(json_object_get(result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(result, "contestants")) {
         if (ak_json_text_is(one, "config", ak_or_empty(config))) {
             return one;
         }

@@ -9,11 +9,9 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/fs.h"
 #include "measure/stats.h"
 
@@ -75,10 +73,8 @@ static ak_status write_trials(ak_buf *out, ak_archive *archive, const ak_archive
 {
     const ak_format_ops *ops;
     AK_DO(ak_format_find(&ops, format, err));
-    if (ops->write == NULL) {
-        return ak_fail(err, AK_INVALID, "format %s holds no trials: %s", format,
-                       ops->build != NULL ? "ak_bundle_export makes it" : "it describes a task");
-    }
+    AK_FAIL_IF(ops->write == NULL, err, AK_INVALID, "format %s holds no trials: %s", format,
+               ops->build != NULL ? "ak_bundle_export makes it" : "it describes a task");
     return ops->write(out, archive, filter, err);
 }
 
@@ -101,10 +97,9 @@ ak_status ak_task_export(const ak_task *task, const char *format, const char *pa
 {
     const ak_format_ops *ops;
     AK_DO(ak_format_find(&ops, format, err));
-    if (ops->write_task == NULL) {
-        return ak_fail(err, AK_INVALID, "format %s is of trials: ak_%s_export writes it", format,
-                       ops->build != NULL ? "bundle" : "archive");
-    }
+    AK_FAIL_IF(ops->write_task == NULL, err, AK_INVALID,
+               "format %s is of trials: ak_%s_export writes it", format,
+               ops->build != NULL ? "bundle" : "archive");
     ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
     return write_out(&text, ops->write_task(&text, task, err), path, err);
 }

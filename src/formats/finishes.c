@@ -1,7 +1,4 @@
-#include "formats/finishes.h"
-
 #include "archive/config_text.h"
-#include "archive/field.h"
 #include "archive/finish_order.h"
 #include "archive/store.h"
 #include "base/alloc.h"
@@ -83,8 +80,8 @@ static ak_status add_run(json_t *finishes, json_t *judged, ended *run, const jso
                             json_object_get(judged, run->id) == NULL && trial > 0;
         return counts ? add(finishes, trial, run, result, err) : AK_OK;
     }
-    for (size_t i = 0; i < json_array_size(sizes); i++) {
-        run->size = ak_json_text_or_null(json_array_get(sizes, i), "size");
+    AK_EACH(one, sizes) {
+        run->size = ak_json_text_or_null(one, "size");
         json_auto_t *at = run->size == NULL ? NULL : ak_result_at_size(result, run->size);
         AK_DO(at == NULL ? AK_OK : add_size(finishes, judged, run, at, archive, err));
     }
@@ -140,15 +137,13 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
                           ak_error *err)
 {
     char key[24];
-    size_t i;
-    json_t *one;
     json_auto_t *others = NULL;
     bool good = true;
     (void)snprintf(key, sizeof key, "%lld", (long long)trial->id);
     if (trial->run == NULL || trial->status != AK_TRIAL_OK) {
         return AK_OK;
     }
-    json_array_foreach(json_object_get(finishes, key), i, one) {
+    AK_EACH(one, json_object_get(finishes, key)) {
         if (ak_json_text_is(one, "run", trial->run)) {
             json_t *own = json_copy(one);
             (void)json_object_del(own, "run");
@@ -175,10 +170,9 @@ static json_t *result_of(const ak_trial *trial, const json_t *finish, json_t *co
                 ak_json_copy(best, finish, of_best) && ak_json_copy(noise, finish, of_noise) &&
                 ak_json_copy(candidate, finish, (const char *const[]){"ms", "ci_ms", NULL}) &&
                 ak_json_copy(candidate, finish, of_candidate);
-    json_t *result = good ? json_pack("{s:O, s:[O], s:O}", "best", best, "contestants", candidate,
-                                      "noise", noise)
-                          : NULL;
-    return result;
+    return good ? json_pack("{s:O, s:[O], s:O}", "best", best, "contestants", candidate, "noise",
+                            noise)
+                : NULL;
 }
 
 static ak_status store(ak_archive *archive, const char *run, const ak_trial *trial,
@@ -205,10 +199,8 @@ static ak_status import_later(ak_archive *archive, const ak_trial *trial, const 
     AK_DO(ak_json_string(&begun, finish, "run", where, err));
     of_run.run = (char *)(uintptr_t)begun;
     AK_DO(ak_json_string(&begun, finish, "started", where, err));
-    if (!ak_format_timestamp(started, begun)) {
-        return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not a time like 2026-11-21T10:54:22Z",
-                       where, begun);
-    }
+    AK_FAIL_IF(!ak_format_timestamp(started, begun), err, AK_INVALID,
+               "%s: \"%.60s\" is not a time like 2026-11-21T10:54:22Z", where, begun);
     of_run.timestamp = started;
     AK_DO(ak_trial_validate(&of_run, where, err));
     AK_DO(ak_store_need_run(archive, &of_run, err));
@@ -218,13 +210,11 @@ static ak_status import_later(ak_archive *archive, const ak_trial *trial, const 
 ak_status ak_finishes_import(ak_archive *archive, const ak_trial *trial, const json_t *entry,
                              const char *where, ak_error *err)
 {
-    size_t i;
-    json_t *one;
     const json_t *own = json_object_get(entry, "finish");
     if (trial->run != NULL && ak_json_number_at(own, "ms") > 0) {
         AK_DO(store(archive, trial->run, trial, own, err));
     }
-    json_array_foreach(json_object_get(entry, "finishes"), i, one) {
+    AK_EACH(one, json_object_get(entry, "finishes")) {
         if (ak_json_number_at(one, "ms") > 0) {
             AK_DO(import_later(archive, trial, one, where, err));
         }

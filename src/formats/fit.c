@@ -9,10 +9,7 @@
 #include "formats/draft.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/text.h"
 #include "problem/problem.h"
 
 #define SIZE_TEXT_MAX 1024
@@ -56,14 +53,10 @@ static ak_status add_dtype(ak_scope *scope, const char *text, ak_error *err)
 ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
 {
     AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(NULL);
-    const char *name;
-    json_t *value;
     AK_DO(ak_made(scope, err));
-    json_object_foreach(draft->facts, name, value) {
-        if (!json_is_integer(value) || !ak_expr_is_name(name)) {
-            return ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
-                           draft->where, name);
-        }
+    AK_EACH_MEMBER(name, value, draft->facts) {
+        AK_FAIL_IF(!json_is_integer(value) || !ak_expr_is_name(name), err, AK_INVALID,
+                   "%s: the fact \"%.60s\" must be a whole number", draft->where, name);
         AK_DO(ak_scope_set_int(scope, name, json_integer_value(value), err));
     }
     *out = scope;
@@ -86,9 +79,7 @@ ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_sco
 
 static bool is_parameter(const json_t *definition, const char *name)
 {
-    size_t i;
-    const json_t *parameter;
-    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter) {
+    AK_EACH(parameter, json_object_get(definition, "TuningParameters")) {
         const char *own = ak_json_text_or_null(parameter, "Name");
         if (own != NULL && strcmp(own, name) == 0) {
             return true;
@@ -122,16 +113,14 @@ static bool is_text(const json_t *parameter)
 
 static bool is_closed(const json_t *definition)
 {
-    size_t i;
-    const json_t *entry;
-    json_array_foreach(json_object_get(definition, "TuningParameters"), i, entry) {
+    AK_EACH(entry, json_object_get(definition, "TuningParameters")) {
         if (!is_text(entry) &&
             (!reads_parameters_only(definition, json_object_get(entry, "Values")) ||
              !reads_parameters_only(definition, json_object_get(entry, "Default")))) {
             return false;
         }
     }
-    json_array_foreach(json_object_get(definition, "Conditions"), i, entry) {
+    AK_EACH(entry, json_object_get(definition, "Conditions")) {
         if (!reads_parameters_only(definition, json_object_get(entry, "Expression"))) {
             return false;
         }
@@ -162,10 +151,9 @@ static json_t *default_of(const json_t *parameter, const json_t *values, const a
                                                   "Default", NULL) != AK_OK)) {
         return NULL;
     }
-    size_t i;
-    json_t *value, *nearest = NULL;
+    json_t *nearest = NULL;
     double wish = computed ? (double)number : json_number_value(given), least = HUGE_VAL;
-    json_array_foreach((json_t *)(uintptr_t)values, i, value) {
+    AK_EACH(value, values) {
         double apart = fabs(json_number_value(value) - wish);
         if (!computed && json_equal(value, given)) {
             return value;
@@ -196,10 +184,9 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
               ? ak_json_string(&name, parameter, "Name", f->where, err)
               : ak_fail(err, AK_INVALID, "%s: a parameter must be an object", f->where));
     const ak_draft_parameter *known = recorded(f->draft, name);
-    if (known == NULL) {
-        return ak_fail(err, AK_INVALID, "%s does not fit %s: parameter \"%.60s\" was not recorded",
-                       f->draft->where, f->where, name);
-    }
+    AK_FAIL_IF(known == NULL, err, AK_INVALID,
+               "%s does not fit %s: parameter \"%.60s\" was not recorded", f->draft->where,
+               f->where, name);
     json_auto_t *fitted = json_pack("{s:s, s:O}", "Name", name, "Values", known->values);
     json_t *fallback = default_of(parameter, known->values, f->constants);
     *lost = *lost || fallback == NULL;
@@ -215,9 +202,7 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
    known cannot be the default. */
 static void forget_default(json_t *parameters)
 {
-    size_t i;
-    json_t *parameter;
-    json_array_foreach(parameters, i, parameter) {
+    AK_EACH(parameter, parameters) {
         (void)json_object_del(parameter, "Default");
     }
 }
@@ -226,24 +211,22 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
 {
     const ak_draft *draft = f->draft;
     const json_t *definition = f->definition;
-    const json_t *parameters = json_object_get(definition, "TuningParameters"), *entry;
+    const json_t *parameters = json_object_get(definition, "TuningParameters");
     json_auto_t *list = json_array(), *conditions = json_array();
-    size_t i;
     bool lost = false;
     AK_DO(ak_stored(list != NULL && conditions != NULL, err));
-    json_array_foreach(parameters, i, entry) {
+    AK_EACH(entry, parameters) {
         AK_DO(fit_parameter(list, &lost, f, entry, err));
     }
     if (lost) {
         forget_default(list);
     }
     for (size_t p = 0; p < draft->parameter_count; p++) {
-        if (!is_parameter(definition, draft->parameters[p].name)) {
-            return ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
-                           draft->where, f->where, draft->parameters[p].name);
-        }
+        AK_FAIL_IF(!is_parameter(definition, draft->parameters[p].name), err, AK_INVALID,
+                   "%s does not fit %s, which has no parameter \"%.60s\"", draft->where, f->where,
+                   draft->parameters[p].name);
     }
-    json_array_foreach(json_object_get(definition, "Conditions"), i, entry) {
+    AK_EACH(entry, json_object_get(definition, "Conditions")) {
         if (reads_parameters_only(definition, json_object_get(entry, "Expression")) &&
             json_array_append(conditions, (json_t *)(uintptr_t)entry) != 0) {
             return ak_fail_memory(err);

@@ -9,7 +9,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/csv.h"
@@ -152,18 +151,15 @@ static ak_status read_quoted(csv_reader *csv, ak_error *err)
 {
     size_t start = csv->line;
     for (csv->at++; csv->at[0] != '"' || csv->at[1] == '"'; csv->at++) {
-        if (*csv->at == 0) {
-            return ak_fail(err, AK_INVALID, "%s:%zu: a quote is not closed", csv->path, start);
-        }
+        AK_FAIL_IF(*csv->at == 0, err, AK_INVALID, "%s:%zu: a quote is not closed", csv->path,
+                   start);
         csv->line += *csv->at == '\n' ? 1 : 0;
         ak_buf_putc(&csv->cell, *csv->at);
         csv->at += *csv->at == '"' ? 1 : 0;
     }
     csv->at++;
-    if (*csv->at != ',' && *csv->at != 0 && !at_break(csv)) {
-        return ak_fail(err, AK_INVALID, "%s:%zu: there is text after a closing quote", csv->path,
-                       csv->line);
-    }
+    AK_FAIL_IF(*csv->at != ',' && *csv->at != 0 && !at_break(csv), err, AK_INVALID,
+               "%s:%zu: there is text after a closing quote", csv->path, csv->line);
     return AK_OK;
 }
 
@@ -215,9 +211,8 @@ static ak_status get_samples(ak_trial *trial, char *cell, const char *where, int
         if (!ak_text_real(&value, p)) {
             return bad_cell(where, column, "numbers with blanks between them", p, err);
         }
-        if (trial->sample_count == AK_TRIAL_SAMPLES_MAX) {
-            return ak_fail(err, AK_LIMIT, "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
-        }
+        AK_FAIL_IF(trial->sample_count == AK_TRIAL_SAMPLES_MAX, err, AK_LIMIT,
+                   "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
         AK_DO(AK_GROW(trial->samples_ms, &capacity, trial->sample_count + 1, err));
         trial->samples_ms[trial->sample_count++] = value;
         p = last ? end : end + 1;
@@ -306,17 +301,15 @@ static ak_status read_header(int *columns, size_t *count, csv_reader *csv, ak_er
                                         : "; did you mean \"",
                            ak_or_empty(near), near == NULL ? "" : "\"?");
         }
-        if (seen[column] || *count == COLUMNS_MAX) {
-            return ak_fail(err, AK_INVALID, "%s:1: column \"%s\" occurs twice", csv->path, name);
-        }
+        AK_FAIL_IF(seen[column] || *count == COLUMNS_MAX, err, AK_INVALID,
+                   "%s:1: column \"%s\" occurs twice", csv->path, name);
         seen[column] = true;
         columns[(*count)++] = column;
     } while (!csv->row_ended);
     static const char *const needed[] = {"name", "config", "status"};
     for (size_t i = 0; i < AK_COUNT(needed); i++) {
-        if (!seen[column_find(needed[i])]) {
-            return ak_fail(err, AK_INVALID, "%s:1: column \"%s\" is missing", csv->path, needed[i]);
-        }
+        AK_FAIL_IF(!seen[column_find(needed[i])], err, AK_INVALID, "%s:1: column \"%s\" is missing",
+                   csv->path, needed[i]);
     }
     return AK_OK;
 }
@@ -327,24 +320,19 @@ static ak_status read_row(ak_trial *trial, csv_reader *csv, const int *columns, 
     bool has_status = false, has_config = false;
     for (size_t i = 0; i < count; i++) {
         AK_DO(read_cell(csv, err));
-        if (csv->row_ended != (i + 1 == count)) {
-            return ak_fail(err, AK_INVALID, "%s: the row has %s cells than the header", where,
-                           csv->row_ended ? "fewer" : "more");
-        }
+        AK_FAIL_IF(csv->row_ended != (i + 1 == count), err, AK_INVALID,
+                   "%s: the row has %s cells than the header", where,
+                   csv->row_ended ? "fewer" : "more");
         has_status = has_status || (columns[i] == column_find("status") && csv->cell.length > 0);
         has_config = has_config ||
                      (columns[i] == column_find("config") && (csv->cell.length > 0 || csv->quoted));
         AK_DO(get_cell(trial, columns[i], csv->cell.data, where, err));
     }
-    if (!has_status) {
-        return ak_fail(err, AK_INVALID, "%s: column \"status\" is empty", where);
-    }
-    if (trial->status == AK_TRIAL_OK && !has_config) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: the status is ok, but \"config\" is empty; write \"\" if the kernel "
-                       "has no parameters",
-                       where);
-    }
+    AK_FAIL_IF(!has_status, err, AK_INVALID, "%s: column \"status\" is empty", where);
+    AK_FAIL_IF(trial->status == AK_TRIAL_OK && !has_config, err, AK_INVALID,
+               "%s: the status is ok, but \"config\" is empty; write \"\" if the kernel "
+               "has no parameters",
+               where);
     return AK_OK;
 }
 

@@ -93,11 +93,9 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
                                  "(an entry has no size): tune again")
                        : ak_config_text_to_json(&size, text, "result: size", err));
     json_int_t at = place_in(table, json_object_get(one, "config"));
-    if (at < 0) {
-        return ak_fail(err, AK_CORRUPT,
-                       "the archived result of 'tune --sizes' is damaged (a size has no "
-                       "configuration): tune again");
-    }
+    AK_FAIL_IF(at < 0, err, AK_CORRUPT,
+               "the archived result of 'tune --sizes' is damaged (a size has no "
+               "configuration): tune again");
     bool good = object != NULL && json_object_set(object, "size", size) == 0 &&
                 ak_json_set(object, "config", json_integer(at)) &&
                 copy_member(object, "loss", one, "loss") &&
@@ -131,8 +129,8 @@ static ak_status lists_of(json_t *configs, json_t *sizes, ak_archive *archive, c
     const json_t *table = json_object_get(json_object_get(from->result, "table"), "configs");
     const json_t *all = json_object_get(from->result, "configs");
     const json_t *list = json_object_get(from->result, "sizes");
-    for (size_t i = 0; i < json_array_size(table); i++) {
-        json_int_t at = json_integer_value(json_array_get(table, i));
+    AK_EACH(one, table) {
+        json_int_t at = json_integer_value(one);
         json_t *config = json_array_get(all, (size_t)at);
         AK_DO(config == NULL
                   ? ak_fail(err, AK_CORRUPT, "result: configuration %lld is missing", (long long)at)
@@ -189,10 +187,8 @@ ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
     static const ak_archive_filter everything = {0};
     AK_AT_END(source_clear) source from = {0};
     filter = filter == NULL ? &everything : filter;
-    if (filter->size != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "a dispatch table is for all sizes of its run: leave the size out");
-    }
+    AK_FAIL_IF(filter->size != NULL, err, AK_INVALID,
+               "a dispatch table is for all sizes of its run: leave the size out");
     AK_DO(find_source(&from, archive, filter, err));
     const char *kernel = ak_json_text_or_null(from.result, "kernel");
     return build(out, archive, kernel, &from, err);

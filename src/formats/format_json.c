@@ -1,6 +1,5 @@
 /* format_json.c: reads and writes an array of trials without loss. Each trial is the object that
-   `history --json` shows. A trial that won finishes also has the figures of these (finishes.h). */
-#include "formats/finishes.h"
+   `history --json` shows. A trial that won finishes also has the figures of these (finishes.c). */
 #include "formats/format.h"
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)

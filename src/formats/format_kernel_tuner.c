@@ -7,12 +7,8 @@
  * The `time` of an entry is the mean of its `times`, including the first launch; import takes the
  * median of `times` if they exist.
  */
-#include "formats/format.h"
-
-#include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
@@ -49,10 +45,8 @@ static json_t *problem_size(const char *size)
         json_decref(array);
         return NULL;
     }
-    const char *key;
-    json_t *value;
     bool good = true;
-    json_object_foreach(object, key, value) {
+    AK_EACH_MEMBER(key, value, object) {
         good = good && json_array_append(array, value) == 0;
     }
     return ak_json_whole(array, good);
@@ -63,10 +57,8 @@ static json_t *problem_size(const char *size)
 static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *config, bool first,
                              ak_error *err)
 {
-    const char *name;
-    json_t *value;
     bool same = first || json_object_size(config) == json_object_size(writer->params);
-    json_object_foreach((json_t *)(uintptr_t)config, name, value) {
+    AK_EACH_MEMBER(name, value, config) {
         json_t *list = json_object_get(writer->params, name);
         if (list == NULL && first) {
             list = json_array();
@@ -101,18 +93,12 @@ static json_t *entry_of(const ak_trial *trial, const json_t *config, const char 
     good = good && (ok ? ak_json_set_real(entry, "time", trial->median_ms)
                        : ak_json_set_text(entry, "time", fault) &&
                              ak_json_set_text(entry, "__error__", fault));
-    if (good && ok) {
-        good = ak_json_set(entry, "times", ak_json_reals(trial->samples_ms, trial->sample_count));
-    }
-    if (good && trial->tflops > 0) {
-        good = ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3);
-    }
-    if (good && trial->gbs > 0) {
-        good = ak_json_set_real(entry, "GB/s", trial->gbs);
-    }
-    if (good && ok && strcmp(objective, "time") != 0) {
-        good = ak_json_set_real(entry, objective, ak_trial_value(trial));
-    }
+    good = good && (!ok || ak_json_set(entry, "times",
+                                       ak_json_reals(trial->samples_ms, trial->sample_count)));
+    good = good && (trial->tflops <= 0 || ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3));
+    good = good && (trial->gbs <= 0 || ak_json_set_real(entry, "GB/s", trial->gbs));
+    good = good && (!ok || strcmp(objective, "time") == 0 ||
+                    ak_json_set_real(entry, objective, ak_trial_value(trial)));
     good = good && ak_json_set_real(entry, "compile_time", ak_format_ms(trial->compile_ns)) &&
            ak_json_set_real(entry, "verification_time", ak_format_ms(trial->check_ns)) &&
            ak_json_set_real(entry, "benchmark_time", ak_format_ms(trial->measure_ns)) &&
@@ -204,11 +190,11 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     bool on_host = strcmp(first->device, "host") == 0;
     ak_kernel_tuner_processor(name_of_device);
     json_auto_t *environment = environment_of(archive, first);
-    const char *named = ak_json_text_at(environment, "name"), *name, *separator = "\n";
-    json_t *keys = json_array(), *own = json_object(), *value;
+    const char *named = ak_json_text_at(environment, "name"), *separator = "\n";
+    json_t *keys = json_array(), *own = json_object();
     bool good = ak_format_set_texts(own, first, own_texts) &&
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
-    json_object_foreach(writer->params, name, value) {
+    AK_EACH_MEMBER(name, value, writer->params) {
         good = good && sort_numbers(value) && ak_json_append(keys, json_string(name));
     }
     json_t *head =
@@ -222,12 +208,12 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     good = good && head != NULL;
     if (good) {
         ak_buf_puts(out, "{\n");
-        json_object_foreach(head, name, value) {
+        AK_EACH_MEMBER(name, value, head) {
             print_member(out, name, value);
             ak_buf_puts(out, ",\n");
         }
         ak_buf_puts(out, "\"cache\": {");
-        json_object_foreach(writer->cache, name, value) {
+        AK_EACH_MEMBER(name, value, writer->cache) {
             ak_buf_puts(out, separator);
             print_member(out, name, value);
             separator = ",\n";
@@ -336,12 +322,10 @@ static ak_status take_result(ak_trial *trial, const json_t *entry, const char *w
         trial->status = AK_TRIAL_LAUNCH_ERROR;
         return ak_trial_set_text(&trial->reason, "its time is not a number", err);
     }
-    if (!json_is_number(time)) {
-        return ak_fail(err, AK_INVALID,
-                       time == NULL ? "%s: \"time\" is missing"
-                                    : "%s: \"time\" must be a number or the name of an error",
-                       where);
-    }
+    AK_FAIL_IF(!json_is_number(time), err, AK_INVALID,
+               time == NULL ? "%s: \"time\" is missing"
+                            : "%s: \"time\" must be a number or the name of an error",
+               where);
     trial->median_ms = json_number_value(time);
     return take_times(trial, entry, where, err);
 }
@@ -349,9 +333,7 @@ static ak_status take_result(ak_trial *trial, const json_t *entry, const char *w
 static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t *order,
                             const json_t *entry, const char *where, ak_error *err)
 {
-    if (!json_is_object(entry)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(entry), err, AK_INVALID, "%s must be an object", where);
     AK_DO(ak_trial_copy(trial, task, err));
     AK_DO(ak_config_text_from_json(&trial->config, entry, order, where, err));
     AK_DO(take_result(trial, entry, where, err));
@@ -374,11 +356,9 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     const json_t *order = NULL, *cache = NULL;
     AK_AT_END(ak_trial_clear) ak_trial task = {0};
     AK_AT_END(ak_trial_clear) ak_trial trial = {0};
-    const char *key;
-    json_t *entry;
     AK_DO(ak_kernel_tuner_parse(&file, ak_import_left_out(import), text, length, path, err));
     AK_DO(take_head(&task, &order, &cache, file, path, err));
-    json_object_foreach((json_t *)(uintptr_t)cache, key, entry) {
+    AK_EACH_MEMBER(key, entry, cache) {
         char where[512];
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
         AK_DO(read_entry(&trial, &task, order, entry, where, err));

@@ -10,12 +10,9 @@
  */
 #include "formats/format.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "formats/finishes.h"
 
 /* Members that are texts in ak_trial and may be in the metadata instead. */
 static const char *const shared[] = {"implementation", "device",      "size", "dtype",
@@ -33,9 +30,7 @@ static json_t *entry_of(json_t *trial, json_t *config)
     for (size_t i = 0; i < 3 && good; i++) {
         good = json_object_set(entry, first[i], json_object_get(trial, first[i])) == 0;
     }
-    const char *key;
-    json_t *value;
-    json_object_foreach(trial, key, value) {
+    AK_EACH_MEMBER(key, value, trial) {
         bool taken = strcmp(key, "kernel") == 0 || json_object_get(entry, key) != NULL;
         good = good && (taken || json_object_set(entry, key, value) == 0);
     }
@@ -77,9 +72,8 @@ static ak_status take_config(ak_trial *trial, const json_t *entry, const char *w
     if (json_is_string(config)) {
         return ak_trial_set_text(&trial->config, json_string_value(config), err);
     }
-    if (!json_is_object(config)) {
-        return ak_fail(err, AK_INVALID, "%s: \"config\" must be an object or a string", where);
-    }
+    AK_FAIL_IF(!json_is_object(config), err, AK_INVALID,
+               "%s: \"config\" must be an object or a string", where);
     return ak_config_text_from_json(&trial->config, config, NULL, where, err);
 }
 
@@ -94,9 +88,8 @@ static ak_status take_shared(ak_trial *trial, const json_t *entry, const json_t 
         if (value == NULL || json_is_null(value)) {
             continue;
         }
-        if (!json_is_string(value)) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be a string", where, shared[i]);
-        }
+        AK_FAIL_IF(!json_is_string(value), err, AK_INVALID, "%s: \"%s\" must be a string", where,
+                   shared[i]);
         AK_DO(ak_trial_set_text(ak_trial_text(trial, shared[i]), json_string_value(value), err));
     }
     return AK_OK;
@@ -115,9 +108,8 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
                    ? ak_fail(err, AK_INVALID, "%s: \"name\" is missing", where)
                    : ak_fail_memory(err);
     }
-    if (json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0) {
-        return ak_fail(err, AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
-    }
+    AK_FAIL_IF(json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0, err,
+               AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
     static const char *const others[] = {"id", "ci_ms"};
     for (size_t i = 0; i < 2; i++) {
         const json_t *value = json_object_get(entry, others[i]);
@@ -140,9 +132,7 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
 static ak_status read_entry(ak_trial *trial, const json_t *entry, const void *metadata,
                             const char *where, ak_error *err)
 {
-    if (!json_is_object(entry)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(entry), err, AK_INVALID, "%s must be an object", where);
     AK_DO(take_rest(trial, entry, where, err));
     ak_free(trial->config);
     trial->config = NULL;

@@ -10,8 +10,6 @@
  */
 #include "formats/format.h"
 
-#include <string.h>
-
 #include "base/ascii.h"
 #include "base/value_json.h"
 #include "problem/task.h"
@@ -42,9 +40,8 @@ static void print_literal(ak_buf *out, const ak_value *value)
 /* Returns what "Let" defines for a name (docs/cuda.md), or NULL. */
 static const char *let_of(const ak_task *task, const char *name)
 {
-    const json_t *let = json_object_get(task->implementation->launch, "Let"), *one;
-    size_t i;
-    json_array_foreach(let, i, one) {
+    const json_t *let = json_object_get(task->implementation->launch, "Let");
+    AK_EACH(one, let) {
         if (ak_json_text_is(one, "Name", name)) {
             return ak_json_text_or_null(one, "Value");
         }
@@ -154,13 +151,11 @@ static json_t *parameter_of(const ak_parameter *parameter)
 static bool add_condition(json_t *list, const ak_task *task, size_t index)
 {
     json_auto_t *read = json_object(), *names = json_array();
-    json_t *value;
     json_auto_t *source = json_string(ak_space_condition(task->space, index));
     json_auto_t *object = json_object();
     json_auto_t *text = read == NULL || source == NULL ? NULL : resolved(read, source, task);
     bool good = names != NULL && text != NULL && object != NULL;
-    const char *name;
-    json_object_foreach(read, name, value) {
+    AK_EACH_MEMBER(name, value, read) {
         good = good && ak_json_append(names, json_string(name));
     }
     bool wanted = json_object_size(read) > 0;
@@ -228,10 +223,9 @@ static json_t *argument_of(const ak_task *task, size_t index)
                 ak_json_set_count(object, "Size", task->shape.elements[index]) &&
                 ak_json_set_text(object, "AccessType", access[argument->access]) &&
                 ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
-    if (good && constant) {
-        good = ak_json_set_real(object, "FillValue",
-                                argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a);
-    }
+    good = good && (!constant ||
+                    ak_json_set_real(object, "FillValue",
+                                     argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a));
     return ak_json_whole(object, good);
 }
 

@@ -5,9 +5,6 @@
  * written to the metadata and read from there. If a file of another program has no task there, the
  * name of the file becomes the name of the kernel.
  */
-#include "formats/format.h"
-
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "formats/draft.h"
@@ -179,8 +176,7 @@ static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms
     trial->measure_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "benchmark"));
     trial->propose_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "search_algorithm"));
     trial->overhead_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "framework"));
-    for (size_t i = 0; i < json_array_size(measurements); i++) {
-        const json_t *one = json_array_get(measurements, i);
+    AK_EACH(one, measurements) {
         const char *name = ak_json_text_or_null(one, "name");
         if (name != NULL && strcmp(name, "time") == 0) {
             double ms = unit_ms;
@@ -221,9 +217,8 @@ static ak_status read_result(ak_trial *trial, const json_t *result, const void *
     AK_DO(ak_config_text_from_json(&trial->config, config, NULL, where, err));
     AK_DO(take_status(trial, result, where, err));
     AK_DO(take_time(trial, result, head->unit_ms, where, err));
-    if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0) {
-        return ak_fail(err, AK_INVALID, "%s is correct, but its time is missing or 0", where);
-    }
+    AK_FAIL_IF(trial->status == AK_TRIAL_OK && trial->median_ms <= 0, err, AK_INVALID,
+               "%s is correct, but its time is missing or 0", where);
     return ak_trial_set_text(&trial->timestamp, ak_json_text_or_null(result, "timestamp"), err);
 }
 

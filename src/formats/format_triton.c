@@ -2,7 +2,6 @@
  * format_triton.c: writes the best configurations of a Triton kernel as Python: a list of
  * triton.Config to paste or import, and which sizes and dtypes each is for.
  */
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
@@ -41,10 +40,8 @@ static size_t find(const entries *all, const ak_trial *trial, bool implementatio
 /* Takes the contents of `trial` if it succeeds. */
 static ak_status append(entries *all, ak_trial *trial, ak_error *err)
 {
-    if (all->count == ENTRIES_MAX) {
-        return ak_fail(err, AK_LIMIT, "more than %d sizes and dtypes: choose some with --size",
-                       ENTRIES_MAX);
-    }
+    AK_FAIL_IF(all->count == ENTRIES_MAX, err, AK_LIMIT,
+               "more than %d sizes and dtypes: choose some with --size", ENTRIES_MAX);
     AK_DO(AK_GROW(all->list, &all->capacity, all->count + 1, err));
     AK_GIVE(&all->list[all->count++], *trial);
     return AK_OK;
@@ -101,12 +98,10 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
 {
     static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
     json_auto_t *values = NULL;
-    json_t *value;
-    const char *name;
     bool first = true;
     AK_DO(ak_config_text_to_json(&values, config, "configuration", err));
     ak_buf_puts(out, "triton.Config({");
-    json_object_foreach(values, name, value) {
+    AK_EACH_MEMBER(name, value, values) {
         if (!AK_HAS_TEXT(options, AK_COUNT(options), name)) {
             ak_buf_puts(out, first ? "" : ", ");
             ak_code_string(out, name);
@@ -117,7 +112,7 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
     }
     ak_buf_puts(out, "}");
     for (size_t i = 0; i < AK_COUNT(options); i++) {
-        value = json_object_get(values, options[i]);
+        const json_t *value = json_object_get(values, options[i]);
         if (value != NULL) {
             ak_buf_print(out, ", %s=", options[i]);
             put_value(out, value);
@@ -147,11 +142,10 @@ static size_t number_of(const entries *all, size_t at)
 /* Writes the key of an entry: its sizes in order, its dtype and, unless empty, its options. */
 static ak_status put_key(ak_buf *out, const ak_trial *trial, ak_error *err)
 {
-    json_t *sizes = NULL, *value;
-    const char *name;
+    json_t *sizes = NULL;
     AK_DO(ak_config_text_to_json(&sizes, trial->size, "size", err));
     ak_buf_puts(out, "(");
-    json_object_foreach(sizes, name, value) {
+    AK_EACH_MEMBER(name, value, sizes) {
         ak_json_print(out, value, false);
         ak_buf_puts(out, ", ");
     }
@@ -174,13 +168,10 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
     for (size_t i = 0; i < tasks.count; i++) {
         AK_DO(add_best(&all, archive, filter, &tasks.list[i], err));
     }
-    if (all.count == 0) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: no trial of a Triton implementation matches%s; tune one first "
-                       "(docs/howto-triton.md)",
-                       ak_archive_path(archive),
-                       tasks.count > 0 ? " that no later check refuted" : "");
-    }
+    AK_FAIL_IF(all.count == 0, err, AK_NOT_FOUND,
+               "%s: no trial of a Triton implementation matches%s; tune one first "
+               "(docs/howto-triton.md)",
+               ak_archive_path(archive), tasks.count > 0 ? " that no later check refuted" : "");
     ak_buf_puts(out, "# Written by autokernel " AK_VERSION " from measurements of ");
     ak_code_comment(out, filter->kernel == NULL ? "several kernels" : filter->kernel);
     ak_buf_puts(out, " on ");

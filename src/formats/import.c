@@ -7,15 +7,12 @@
  */
 #include "formats/format.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "archive/store.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/unpack.h"
 #include "base/utf8.h"
-#include "formats/finishes.h"
 #include "formats/kernel_tuner.h"
 
 struct ak_import {
@@ -74,11 +71,10 @@ static ak_status check_consistent(const ak_trial *t, const char *where, ak_error
         least = i == 0 || one < least ? one : least;
         most = i == 0 || one > most ? one : most;
     }
-    if (t->median_ms < least * (1 - ROUNDING) || t->median_ms > most * (1 + ROUNDING)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s contradicts itself: \"ms\" is %.6g, and its samples are %.6g to %.6g",
-                       where, t->median_ms, least, most);
-    }
+    AK_FAIL_IF(t->median_ms < least * (1 - ROUNDING) || t->median_ms > most * (1 + ROUNDING), err,
+               AK_INVALID,
+               "%s contradicts itself: \"ms\" is %.6g, and its samples are %.6g to %.6g", where,
+               t->median_ms, least, most);
     return AK_OK;
 }
 

@@ -2,12 +2,8 @@
    (process_cache, read_cache, store_cache) and backends/compiler.py. */
 #include "formats/kernel_tuner.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/proc.h"
-#include "base/text.h"
 #include "formats/draft.h"
 
 /* ---- Python's JSON --------------------------------------------------------------------------- */
@@ -157,8 +153,8 @@ static bool part_fits(const char *part, size_t length, const json_t *value)
 ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json_t *entry,
                                  const char *where, ak_error *err)
 {
-    const json_t *order = json_object_get(file, "tune_params_keys"), *name;
-    size_t i, commas = 0;
+    const json_t *order = json_object_get(file, "tune_params_keys");
+    size_t commas = 0;
     AK_DO(ak_draft_check_time(json_number_value(json_object_get(entry, "time")),
                               json_object_get(entry, "times"), 1, where, err));
     for (const char *at = key; *at != 0; at++) {
@@ -167,7 +163,7 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
     if (commas + 1 != json_array_size(order)) {
         return AK_OK; /* a value may have a comma of its own */
     }
-    json_array_foreach(order, i, name) {
+    AK_EACH(name, order) {
         char *text = NULL;
         const char *word = json_string_value(name), *part = key;
         const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
@@ -228,17 +224,15 @@ static bool find_fault(ak_trial_status *out, const char *name)
 ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const json_t *entry,
                                 const char *where, ak_error *err)
 {
-    const char *key;
-    json_t *value;
     *out = AK_TRIAL_OK;
     *name = NULL;
-    json_object_foreach((json_t *)(uintptr_t)entry, key, value) {
+    AK_EACH_MEMBER(key, value, entry) {
         if (find_fault(out, json_string_value(value))) {
             *name = json_string_value(value);
             return AK_OK;
         }
     }
-    value = json_object_get(entry, "__error__");
+    const json_t *value = json_object_get(entry, "__error__");
     if (!json_is_string(value)) {
         value = json_object_get(entry, "time");
     }

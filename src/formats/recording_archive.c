@@ -3,10 +3,7 @@
    reads the trials of this task in this environment. */
 #include "formats/draft.h"
 
-#include "archive/archive.h"
 #include "archive/config_text.h"
-#include "base/alloc.h"
-#include "base/map.h"
 
 typedef struct reader {
     ak_draft *draft;
@@ -37,13 +34,11 @@ static ak_status look(void *context, const ak_trial *trial, ak_error *err)
     if (r->seen++ == 0) {
         AK_DO(ak_trial_copy(&r->first, trial, err));
     }
-    if (ak_trial_task_difference(&r->first, trial) != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%.240s holds trials of several tasks, but a recording has only one; "
-                       "export one of them: autokernel export KERNEL --size .. --format "
-                       "kernel-tuner --output FILE",
-                       r->draft->where);
-    }
+    AK_FAIL_IF(ak_trial_task_difference(&r->first, trial) != NULL, err, AK_INVALID,
+               "%.240s holds trials of several tasks, but a recording has only one; "
+               "export one of them: autokernel export KERNEL --size .. --format "
+               "kernel-tuner --output FILE",
+               r->draft->where);
     return ak_draft_text(&r->environment, trial->environment, err);
 }
 

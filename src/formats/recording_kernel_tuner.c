@@ -47,12 +47,10 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
         record->status = AK_TRIAL_LAUNCH_ERROR;
         return AK_OK;
     }
-    if (!json_is_number(value)) {
-        return ak_fail(err, AK_INVALID,
-                       value == NULL ? "%s: the objective \"%.60s\" is missing"
-                                     : "%s: \"%.60s\" must be a number or the name of an error",
-                       where, draft->recording->objective);
-    }
+    AK_FAIL_IF(!json_is_number(value), err, AK_INVALID,
+               value == NULL ? "%s: the objective \"%.60s\" is missing"
+                             : "%s: \"%.60s\" must be a number or the name of an error",
+               where, draft->recording->objective);
     record->value = json_number_value(value);
     record->joules = energy_of(entry);
     record->ms = ak_recording_is_timed(draft->recording) ? 0 : json_number_value(time);
@@ -115,9 +113,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     AK_DO(ak_kernel_tuner_objective(&objective, file, where, err));
     AK_DO(ak_json_array_or_null(&keys, file, "tune_params_keys", where, err));
     AK_DO(ak_json_object_or_null(&params, file, "tune_params", where, err));
-    if (json_array_size(keys) == 0) {
-        return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" is missing or empty", where);
-    }
+    AK_FAIL_IF(json_array_size(keys) == 0, err, AK_INVALID,
+               "%s: \"tune_params_keys\" is missing or empty", where);
     AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
     AK_DO(ak_draft_objective(draft, objective, err));
@@ -126,12 +123,11 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     }
     AK_DO(take_size(draft, json_object_get(file, "problem_size"), err));
     AK_DO(take_own(draft, file, err));
-    for (size_t i = 0; i < json_array_size(keys); i++) {
-        const char *name = json_string_value(json_array_get(keys, i));
+    AK_EACH(key, keys) {
+        const char *name = json_string_value(key);
         json_t *values = NULL;
-        if (name == NULL) {
-            return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" must hold names", where);
-        }
+        AK_FAIL_IF(name == NULL, err, AK_INVALID, "%s: \"tune_params_keys\" must hold names",
+                   where);
         AK_DO(ak_json_array_or_null(&values, params, name, where, err));
         AK_DO(ak_draft_parameter_add(draft, name, values, err));
     }
@@ -140,10 +136,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 {
-    const char *key;
-    json_t *entry;
     AK_DO(take_head(draft, file, err));
-    json_object_foreach(json_object_get(file, "cache"), key, entry) {
+    AK_EACH_MEMBER(key, entry, json_object_get(file, "cache")) {
         char where[512];
         ak_record record = {.seconds = ak_draft_sum(entry, stages) / 1000.0};
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", draft->where, key);

@@ -4,7 +4,6 @@
  * "Configuration": [{"Name", "Value"}]}]}. The duration is the objective; duration plus overhead is
  * the cost.
  */
-#include <string.h>
 
 #include "formats/draft.h"
 
@@ -32,12 +31,10 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
     AK_DO(ak_json_string_or(&device, metadata, "Device", "", draft->where, err));
     const size_t unit_count = AK_COUNT(units);
     const size_t at = AK_FIND(units, unit_count, name, unit);
-    if (at == unit_count) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"TimeUnit\" is \"%.40s\", not one of: Nanoseconds, Microseconds, "
-                       "Milliseconds, Seconds",
-                       draft->where, unit);
-    }
+    AK_FAIL_IF(at == unit_count, err, AK_INVALID,
+               "%s: \"TimeUnit\" is \"%.40s\", not one of: Nanoseconds, Microseconds, "
+               "Milliseconds, Seconds",
+               draft->where, unit);
     *ms = units[at].ms;
     const char *kernel = ak_json_text_or_null(first, "KernelName");
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
@@ -52,8 +49,7 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
     json_auto_t *config = json_object();
     AK_DO(config == NULL ? ak_fail_memory(err)
                          : ak_json_array(&list, result, "Configuration", where, err));
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *pair = json_array_get(list, i);
+    AK_EACH(pair, list) {
         const char *name = ak_json_text_or_null(pair, "Name");
         json_t *value = json_object_get(pair, "Value");
         if (name == NULL || value == NULL) {
@@ -76,12 +72,10 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
     const char *kernel = ak_json_text_or_null(result, "KernelName");
     const char *first = draft->recording->kernel;
     double duration = 0;
-    if (kernel != NULL && first != NULL && strcmp(kernel, first) != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s is of the kernel \"%.60s\", and the first one of \"%.60s\": a recording "
-                       "holds results of one kernel; give those of each in a file of its own",
-                       where, kernel, first);
-    }
+    AK_FAIL_IF(kernel != NULL && first != NULL && strcmp(kernel, first) != 0, err, AK_INVALID,
+               "%s is of the kernel \"%.60s\", and the first one of \"%.60s\": a recording "
+               "holds results of one kernel; give those of each in a file of its own",
+               where, kernel, first);
     AK_DO(ak_draft_status(&record->status, result, "Status", words, where, err));
     AK_DO(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
     record->value = duration * ms;
@@ -94,12 +88,11 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
     const json_t *results = json_object_get(file, "Results");
     double ms = 0;
     AK_DO(take_head(&ms, draft, file, err));
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *result = json_array_get(results, i);
+    AK_EACH(result, results) {
         char where[512];
         json_auto_t *config = NULL;
         ak_record record = {0};
-        (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
+        (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, result_at + 1);
         AK_DO(json_is_object(result) ? take_result(&record, draft, result, ms, where, err)
                                      : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(take_config(&config, result, where, err));

@@ -2,10 +2,7 @@
  * recording_open.c: opens a recording. It unpacks the file, finds the format by its contents, lets
  * a reader fill a draft (draft.h), and fits the space file of a kernel to it if one is given.
  */
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "base/unpack.h"
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
@@ -35,11 +32,9 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
                            ak_error *err)
 {
     json_auto_t *file = NULL;
-    if (strlen(text) != length) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%s is not a recording: it holds a 0 byte, so it is neither JSON nor an archive", path);
-    }
+    AK_FAIL_IF(strlen(text) != length, err, AK_INVALID,
+               "%s is not a recording: it holds a 0 byte, so it is neither JSON nor an archive",
+               path);
     /* An error about JSON would mislead if the file was never meant to be JSON. */
     const char *begin = text + strspn(text, " \t\r\n");
     if (*begin != 0 && strchr("{[\xef\xff\xfe", *begin) == NULL &&
@@ -75,10 +70,8 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
     AK_DO(json_is_object(space)
               ? ak_json_object_or_null(&definition, space, "ConfigurationSpace", where, err)
               : ak_fail(err, AK_INVALID, "%s must be a JSON object", where));
-    if (definition == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"ConfigurationSpace\" is missing: this is not a T1 file", where);
-    }
+    AK_FAIL_IF(definition == NULL, err, AK_INVALID,
+               "%s: \"ConfigurationSpace\" is missing: this is not a T1 file", where);
     return ak_draft_fit(fitted, draft, definition, recording->constants, where, err);
 }
 

@@ -5,9 +5,6 @@
  */
 #include "formats/draft.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/fs.h"
 
 static const char *const stages[] = {"compilation",      "benchmark",  "framework",
@@ -48,12 +45,10 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     const char *unit = NULL;
     AK_DO(ak_json_string_or(&unit, object, key, "", where, err));
     const size_t at = AK_FIND(units, AK_COUNT(units), name, unit);
-    if (unit[0] != 0 && at == AK_COUNT(units)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"%s\" is \"%.40s\", not one of: s, seconds, ms, milliseconds, us, "
-                       "microseconds, ns, nanoseconds",
-                       where, key, unit);
-    }
+    AK_FAIL_IF(unit[0] != 0 && at == AK_COUNT(units), err, AK_INVALID,
+               "%s: \"%s\" is \"%.40s\", not one of: s, seconds, ms, milliseconds, us, "
+               "microseconds, ns, nanoseconds",
+               where, key, unit);
     *ms = unit[0] == 0 ? *ms : units[at].ms;
     return AK_OK;
 }
@@ -65,9 +60,7 @@ ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms,
                               ak_error *err)
 {
     double least = 0, most = 0;
-    size_t i;
-    json_t *one;
-    json_array_foreach(runtimes, i, one) {
+    AK_EACH(one, runtimes) {
         const double runtime = json_number_value(one) * unit_ms;
         if (runtime > 0) { /* others are no times: with them as the least, any time would pass */
             least = most <= 0 || runtime < least ? runtime : least;
@@ -100,8 +93,8 @@ static ak_status take_seconds(ak_record *record, const json_t *result, double un
     AK_DO(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
     double ms = ak_draft_sum(times, stages);
     if (!json_is_number(json_object_get(times, "benchmark"))) {
-        for (size_t i = 0; i < json_array_size(runtimes); i++) {
-            double one = json_number_value(json_array_get(runtimes, i));
+        AK_EACH(time, runtimes) {
+            double one = json_number_value(time);
             ms += one > 0 ? one : 0;
         }
     }
@@ -118,8 +111,7 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
     const json_t *runtimes = json_object_get(json_object_get(result, "times"), "runtimes");
     bool failed = false;
     AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
-    for (size_t i = 0; i < json_array_size(measurements); i++) {
-        const json_t *one = json_array_get(measurements, i);
+    AK_EACH(one, measurements) {
         const char *name = ak_json_text_or_null(one, "name");
         const json_t *value = json_object_get(one, "value");
         const bool is_time = name != NULL && strcmp(name, "time") == 0;
@@ -189,12 +181,11 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
     double unit_ms = 1;
     AK_DO(take_head(&unit_ms, draft, file, err));
     AK_DO(take_objective(draft, results, err));
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *result = json_array_get(results, i);
+    AK_EACH(result, results) {
         char where[512];
         json_t *config = NULL;
         ak_record record = {0};
-        (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
+        (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, result_at + 1);
         AK_DO(json_is_object(result) ? ak_t4_status(&record.status, result, where, err)
                                      : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(ak_json_object(&config, result, "configuration", where, err));

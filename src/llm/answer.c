@@ -1,7 +1,5 @@
-/* answer.c: see answer.h. It also holds the texts of the enumerations of llm.h. */
-#include "llm/answer.h"
-
-#include <string.h>
+/* answer.c: reads answers (provider.h), and holds the texts of the enumerations of llm.h. */
+#include "llm/provider.h"
 
 #include "base/alloc.h"
 #include "base/number.h"

@@ -8,8 +8,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 /* Smallest thinking budget; it must also be less than max_tokens ("Extended thinking"). */
@@ -78,9 +76,8 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
                 (json_object_size(config) == 0 ||
                  ak_json_set(body, "output_config", json_incref(config))) &&
                 (!thinking_on || ak_json_set(body, "thinking", thinking(request)));
-    if (good && ak_can(request, AK_ABILITY_STREAM)) {
-        good = ak_json_set(body, "stream", json_true());
-    }
+    good =
+        good && (!ak_can(request, AK_ABILITY_STREAM) || ak_json_set(body, "stream", json_true()));
     return ak_json_give(out, body, good, err);
 }
 
@@ -121,9 +118,7 @@ static void read_output(ak_reply *out, const json_t *usage)
 
 static void reply(ak_reply *out, const json_t *body)
 {
-    size_t i;
-    json_t *part;
-    json_array_foreach(json_object_get(body, "content"), i, part) {
+    AK_EACH(part, json_object_get(body, "content")) {
         ak_append_at(&out->text, part, "text");
         ak_append_at(&out->reasoning, part, "thinking");
     }
@@ -140,11 +135,8 @@ static void reply(ak_reply *out, const json_t *body)
 
 static void delta(ak_reply *out, const char *event, const json_t *data)
 {
-    const char *type = ak_json_text_at(data, "type");
+    const char *named = ak_json_text_at(data, "type"), *type = *named == 0 ? event : named;
     const json_t *change = json_object_get(data, "delta");
-    if (*type == 0) {
-        type = event;
-    }
     if (strcmp(type, "content_block_delta") == 0) {
         ak_append_at(&out->text, change, "text");
         ak_append_at(&out->reasoning, change, "thinking");

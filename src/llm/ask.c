@@ -7,11 +7,9 @@
  * Anthropic. A server that asks for more than WAIT_MAX_MS counts as having refused.
  */
 #include <signal.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "llm/answer.h"
 #include "llm/client.h"
 #include "llm/key.h"
 
@@ -235,14 +233,14 @@ static ak_status run(ak_llm_call *call, ak_error *err)
 static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
-    ak_reply reply;
+    AK_AT_END(ak_reply_free) ak_reply reply;
+    ak_reply_init(&reply);
     *found = false;
     if (llm->tape == NULL) {
         return AK_OK;
     }
     call->question =
         ak_tape_question(llm->name, llm->effort[0] == 0 ? NULL : llm->effort, call->chat);
-    ak_reply_init(&reply);
     ak_llm_lock(llm);
     ak_status status = ak_tape_name(call->name, llm->tape, call->question, err);
     if (status == AK_OK) {
@@ -250,7 +248,6 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     }
     ak_llm_unlock(llm);
     if (status == AK_NOT_FOUND && ak_tape_recording(llm->tape)) {
-        ak_reply_free(&reply);
         return AK_OK;
     }
     if (status == AK_NOT_FOUND) {
@@ -274,7 +271,6 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
         ak_call_request(&request, call);
         call->answer.output_tokens_max = request.output_tokens;
     }
-    ak_reply_free(&reply);
     return status;
 }
 

@@ -5,13 +5,11 @@
  * content type decides which of the two it is, or else its first byte. A stream that breaks off
  * keeps the complete elements it had, because they were paid for.
  */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "llm/answer.h"
 #include "llm/client.h"
 #include "llm/extract.h"
 #include "llm/key.h"
@@ -49,7 +47,7 @@ typedef struct exchange {
 static ak_status read_json(json_t **out, const char *text, size_t length, ak_error *err)
 {
     ak_relaxed read;
-    char *clean = NULL;
+    AK_FREED char *clean = NULL;
     *out = NULL;
     if (!ak_utf8_valid(text)) {
         clean = ak_utf8_clean(text);
@@ -58,7 +56,6 @@ static ak_status read_json(json_t **out, const char *text, size_t length, ak_err
         length = strlen(clean);
     }
     ak_status status = ak_relaxed_read(&read, text, length, err);
-    ak_free(clean);
     if (status == AK_OK && !read.cut && json_is_object(read.value)) {
         *out = read.value;
     } else if (status == AK_OK) {
@@ -143,10 +140,8 @@ static body_kind kind_of(const char *content_type, ak_stream_kind *stream, const
         at++;
     }
     bool json = strstr(content_type, "json") != NULL || (at < count && bytes[at] == '{');
-    if (json && (*stream == AK_STREAM_SSE || strstr(content_type, "json") != NULL)) {
-        return WHOLE;
-    }
-    return STREAMED;
+    return json && (*stream == AK_STREAM_SSE || strstr(content_type, "json") != NULL) ? WHOLE
+                                                                                      : STREAMED;
 }
 
 /* Returns true if a reply is a web page, which no provider sends: the address is that of another
@@ -420,13 +415,12 @@ static bool may_have_cost(int status)
 static ak_status judge_complaint(ak_attempt *out, exchange *x, const ak_http_reply *http,
                                  ak_error *err)
 {
-    json_t *body = NULL;
+    json_auto_t *body = NULL;
     ak_complaint complaint;
     ak_reply_headers headers = {or_null(http->retry_after), or_null(http->retry_after_ms),
                                 or_null(http->should_retry)};
     AK_DO(read_body(&body, &x->whole, err));
     x->provider->classify(&complaint, http->status, &headers, body, utc_seconds(x->call->llm));
-    json_decref(body);
     if (complaint.text[0] == 0) {
         copy_words(complaint.text, WORDS_BYTES, x->whole.data);
     }

@@ -2,13 +2,10 @@
 #include "llm/brief.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/device_name.h"
 #include "base/fs.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "measure/placement.h"
 
 #define LINE_MAX_BYTES 400
@@ -75,12 +72,10 @@ static const struct {
 ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err)
 {
     const size_t i = text == NULL ? AK_SHARE_SOURCE : AK_FIND(shares, AK_COUNT(shares), text, text);
-    if (i == AK_COUNT(shares)) {
-        return ak_fail(err, AK_INVALID,
-                       "a language model cannot be told \"%.40s\"; choose one of: space, facts, "
-                       "source",
-                       text);
-    }
+    AK_FAIL_IF(i == AK_COUNT(shares), err, AK_INVALID,
+               "a language model cannot be told \"%.40s\"; choose one of: space, facts, "
+               "source",
+               text);
     *out = (ak_share)i;
     return AK_OK;
 }
@@ -268,13 +263,12 @@ static ak_status check_names(const ak_brief *brief, const ak_expr *expr, const c
     for (size_t i = 0; i < count; i++) {
         ak_value value;
         size_t parameter;
-        if (!ak_space_parameter_find(&parameter, brief->space, names[i]) &&
-            !ak_scope_get(&value, brief->constants, names[i])) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: reads \"%.60s\", which is neither a parameter nor a size nor a "
-                           "fact of the device",
-                           where, names[i]);
-        }
+        AK_FAIL_IF(!ak_space_parameter_find(&parameter, brief->space, names[i]) &&
+                       !ak_scope_get(&value, brief->constants, names[i]),
+                   err, AK_INVALID,
+                   "%s: reads \"%.60s\", which is neither a parameter nor a size nor a "
+                   "fact of the device",
+                   where, names[i]);
     }
     return AK_OK;
 }
@@ -282,25 +276,22 @@ static ak_status check_names(const ak_brief *brief, const ak_expr *expr, const c
 static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *err)
 {
     static const char *const keys[] = {"Name", "Expression", "Unit", NULL};
-    json_t *list, *entry;
-    size_t i;
+    json_t *list;
     AK_DO(ak_json_array_or_null(&list, task->implementation->definition, "Facts",
                                 task->implementation->where, err));
-    if (json_array_size(list) > AK_FACTS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: \"Facts\" has more than %d entries",
-                       task->implementation->where, AK_FACTS_MAX);
-    }
-    json_array_foreach(list, i, entry) {
+    AK_FAIL_IF(json_array_size(list) > AK_FACTS_MAX, err, AK_LIMIT,
+               "%s: \"Facts\" has more than %d entries", task->implementation->where, AK_FACTS_MAX);
+    AK_EACH(entry, list) {
         char where[256];
         const char *expression = NULL;
         ak_derived *derived = &brief->derived[brief->derived_count];
-        (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where, i + 1);
+        (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where,
+                       entry_at + 1);
         AK_DO(ak_json_only(entry, keys, where, err));
         AK_DO(ak_json_string(&derived->name, entry, "Name", where, err));
-        if (AK_HAS(brief->derived, brief->derived_count, name, derived->name)) {
-            return ak_fail(err, AK_INVALID, "%s: \"Name\" \"%.60s\" is that of another fact", where,
-                           derived->name);
-        }
+        AK_FAIL_IF(AK_HAS(brief->derived, brief->derived_count, name, derived->name), err,
+                   AK_INVALID, "%s: \"Name\" \"%.60s\" is that of another fact", where,
+                   derived->name);
         AK_DO(ak_json_string(&expression, entry, "Expression", where, err));
         AK_DO(ak_json_string_or(&derived->unit, entry, "Unit", "", where, err));
         if (task->recorded && !ak_task_knows(task, expression)) {
@@ -361,9 +352,8 @@ static void put_version(ak_buf *out, const char *name, const char *version)
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(LINE_MAX_BYTES);
-    const char *name = ak_json_text_at(environment, "name"), *key;
-    json_t *value;
-    json_object_foreach(json_object_get(environment, "compilers"), key, value) {
+    const char *name = ak_json_text_at(environment, "name");
+    AK_EACH_MEMBER(key, value, json_object_get(environment, "compilers")) {
         put_version(&text, key, json_is_string(value) ? json_string_value(value) : "");
     }
     for (size_t i = 0; i < AK_COUNT(versions); i++) {

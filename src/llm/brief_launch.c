@@ -39,10 +39,8 @@ static double fact_of(const ak_scope *scope, const char *name)
    kernels launch fewer. */
 static bool read_launch(ak_filling *out, const json_t *launch, ak_scope *scope)
 {
-    const json_t *let;
-    size_t i;
     bool good = ak_scope_set_int(scope, RESIDENT, UNLIMITED, NULL) == AK_OK;
-    json_array_foreach(json_object_get(launch, "Let"), i, let) {
+    AK_EACH(let, json_object_get(launch, "Let")) {
         const char *name = ak_json_text_or_null(let, "Name");
         double value = value_of(&good, json_object_get(let, "Value"), scope);
         good = good && name != NULL && ak_scope_set_int(scope, name, (int64_t)value, NULL) == AK_OK;

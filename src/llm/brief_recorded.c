@@ -3,8 +3,6 @@
    refused. */
 #include "llm/brief.h"
 
-#include "base/rng.h"
-
 /* Number of neighbours of recorded configurations that are tried. They are drawn with a fixed seed,
    so that the same recording gives the same text. */
 #define TRIES 400

@@ -5,11 +5,9 @@
  * account and a rate limit are both 429), so the words of the body can overrule it.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/ascii.h"
-#include "base/text.h"
 #include "llm/provider.h"
 
 /* Lower-case parts of a code or a message and the fault they mean. The first match counts. */

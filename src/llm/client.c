@@ -1,8 +1,6 @@
 /* client.c: opens a client from the user's options, and lists the providers. */
 #include "llm/client.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/plain.h"
@@ -47,29 +45,21 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
     const char *path = llm->provider->path;
     bool tls = strncmp(base, "https://", 8) == 0, plain = strncmp(base, "http://", 7) == 0;
     const char *host = base + (tls ? 8 : 7);
-    if (strpbrk(base, " \t\r\n\"'\\") != NULL) {
-        return ak_fail(
-            err, AK_INVALID,
-            "the address of a server has no blanks, quotes or backslashes, not \"%.100s\"", base);
-    }
-    if ((!tls && !plain) || *host == 0 || *host == '/') {
-        return ak_fail(err, AK_INVALID,
-                       "the address of a server begins with https:// or http://, not \"%.100s\"",
-                       base);
-    }
+    AK_FAIL_IF(strpbrk(base, " \t\r\n\"'\\") != NULL, err, AK_INVALID,
+               "the address of a server has no blanks, quotes or backslashes, not \"%.100s\"",
+               base);
+    AK_FAIL_IF((!tls && !plain) || *host == 0 || *host == '/', err, AK_INVALID,
+               "the address of a server begins with https:// or http://, not \"%.100s\"", base);
     size_t host_bytes = strcspn(host, "/");
-    if (memchr(host, '@', host_bytes) != NULL || strpbrk(host, "?#") != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "the address of a server must not hold a name, a password or a query; a key "
-                       "goes into --llm-key-file");
-    }
+    AK_FAIL_IF(memchr(host, '@', host_bytes) != NULL || strpbrk(host, "?#") != NULL, err,
+               AK_INVALID,
+               "the address of a server must not hold a name, a password or a query; a key "
+               "goes into --llm-key-file");
     size_t name_bytes = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
     llm->direct = plain && is_local(host, name_bytes);
-    if (plain && llm->key != NULL && !llm->direct) {
-        return ak_fail(err, AK_INVALID,
-                       "%.*s: the key would cross the network unencrypted; use https://",
-                       (int)host_bytes, host);
-    }
+    AK_FAIL_IF(plain && llm->key != NULL && !llm->direct, err, AK_INVALID,
+               "%.*s: the key would cross the network unencrypted; use https://", (int)host_bytes,
+               host);
     size_t length = strlen(base);
     while (length > 0 && base[length - 1] == '/') {
         length--;
@@ -81,10 +71,9 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
     } else if (strncmp(path, "/v1/", 4) == 0 && has_version(rest)) {
         path += 3;
     }
-    if ((size_t)snprintf(llm->url, sizeof llm->url, "%.*s%s", (int)length, base, path) >=
-        sizeof llm->url) {
-        return ak_fail(err, AK_LIMIT, "the address of the server is too long");
-    }
+    AK_FAIL_IF((size_t)snprintf(llm->url, sizeof llm->url, "%.*s%s", (int)length, base, path) >=
+                   sizeof llm->url,
+               err, AK_LIMIT, "the address of the server is too long");
     return AK_OK;
 }
 
@@ -94,12 +83,10 @@ static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
 {
     static const char *const known[] = {"none", "minimal", "low", "medium",
                                         "high", "xhigh",   "max", NULL};
-    if (effort != NULL && !ak_text_is_one_of(effort, known)) {
-        return ak_fail(err, AK_INVALID,
-                       "there is no effort \"%.40s\"; choose one of: none, minimal, low, medium, "
-                       "high, xhigh, max",
-                       effort);
-    }
+    AK_FAIL_IF(effort != NULL && !ak_text_is_one_of(effort, known), err, AK_INVALID,
+               "there is no effort \"%.40s\"; choose one of: none, minimal, low, medium, "
+               "high, xhigh, max",
+               effort);
     (void)snprintf(llm->effort, sizeof llm->effort, "%s", effort == NULL ? "" : effort);
     return AK_OK;
 }
@@ -107,17 +94,12 @@ static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
 static ak_status take_name(ak_llm *llm, const char *model, ak_error *err)
 {
     for (const char *p = model; *p != 0; p++) {
-        if ((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f) {
-            return ak_fail(
-                err, AK_INVALID,
-                "the name of the model has a blank or another character that is not printable "
-                "ASCII");
-        }
+        AK_FAIL_IF((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f, err, AK_INVALID,
+                   "the name of the model has a blank or another character that is not printable "
+                   "ASCII");
     }
-    if (strlen(model) >= sizeof llm->model) {
-        return ak_fail(err, AK_LIMIT, "the name of the model is longer than %zu characters",
-                       sizeof llm->model - 1);
-    }
+    AK_FAIL_IF(strlen(model) >= sizeof llm->model, err, AK_LIMIT,
+               "the name of the model is longer than %zu characters", sizeof llm->model - 1);
     (void)snprintf(llm->model, sizeof llm->model, "%s", model);
     (void)snprintf(llm->name, sizeof llm->name, "%s:%s", llm->provider->name, model);
     return AK_OK;
@@ -132,9 +114,7 @@ static ak_status take_place(ak_llm *llm, const char *place, ak_error *err)
     while (length > 1 && place[length - 1] == '/') {
         length--;
     }
-    if (length >= sizeof llm->url) {
-        return ak_fail(err, AK_LIMIT, "the path of the folder is too long");
-    }
+    AK_FAIL_IF(length >= sizeof llm->url, err, AK_LIMIT, "the path of the folder is too long");
     (void)snprintf(llm->url, sizeof llm->url, "%.*s", (int)length, place);
     const char *slash = strrchr(llm->url, '/');
     ak_plain_copy(llm->model, sizeof llm->model,
@@ -148,17 +128,12 @@ static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
 {
     size_t length = strcspn(text, ":");
     const char *model = text + length + 1;
-    if (text[length] == 0 || *model == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "a language model is named PROVIDER:MODEL, such as openai:gpt-5 or "
-                       "ollama:qwen3:8b, not \"%.80s\"",
-                       text);
-    }
+    AK_FAIL_IF(text[length] == 0 || *model == 0, err, AK_INVALID,
+               "a language model is named PROVIDER:MODEL, such as openai:gpt-5 or "
+               "ollama:qwen3:8b, not \"%.80s\"",
+               text);
     AK_DO(ak_provider_find(&llm->provider, text, length, err));
-    if (llm->provider->ask != NULL) {
-        return take_place(llm, model, err);
-    }
-    return take_name(llm, model, err);
+    return llm->provider->ask != NULL ? take_place(llm, model, err) : take_name(llm, model, err);
 }
 
 /* Checks that the tape to record on holds answers of this model and effort only, because a replay
@@ -186,11 +161,9 @@ static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error 
     if (from_tape && replay == NULL) {
         replay = model + sizeof prefix - 1;
     }
-    if (replay != NULL && options->record != NULL) {
-        return ak_fail(
-            err, AK_INVALID,
-            "answers are either recorded or replayed: give --llm-record or --llm-replay, not both");
-    }
+    AK_FAIL_IF(
+        replay != NULL && options->record != NULL, err, AK_INVALID,
+        "answers are either recorded or replayed: give --llm-record or --llm-replay, not both");
     if (replay != NULL || options->record != NULL) {
         AK_DO(ak_tape_open(&llm->tape, replay != NULL ? replay : options->record, replay == NULL,
                            err));
@@ -224,17 +197,12 @@ static ak_status prepare_sending(ak_llm *llm, const ak_llm_options *options, ak_
         return ak_fs_mkdir(llm->url, err);
     }
     AK_DO(ak_key_read(&llm->key, provider, options->key_file, err));
-    if (llm->key == NULL && provider->key_needed) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
-                       provider->name, provider->key_variable);
-    }
-    if (base == NULL) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%s needs the address of its server; give it with --llm-url http://127.0.0.1:8000",
-            provider->name);
-    }
+    AK_FAIL_IF(llm->key == NULL && provider->key_needed, err, AK_UNAVAILABLE,
+               "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
+               provider->name, provider->key_variable);
+    AK_FAIL_IF(base == NULL, err, AK_INVALID,
+               "%s needs the address of its server; give it with --llm-url http://127.0.0.1:8000",
+               provider->name);
     AK_DO(build_url(llm, base, err));
     return ak_http_load(err);
 }
@@ -251,23 +219,18 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
                  {options->timeout_seconds, timeout, &llm->timeout_ns}};
     for (size_t i = 0; i < AK_COUNT(times); i++) {
         double seconds = times[i].given == 0 ? times[i].fallback : times[i].given;
-        if (!(seconds > 0) || !(seconds <= SECONDS_MAX)) {
-            return ak_fail(err, AK_INVALID,
-                           "a time limit of a language model must be above 0 s and at most a day");
-        }
+        AK_FAIL_IF(!(seconds > 0) || !(seconds <= SECONDS_MAX), err, AK_INVALID,
+                   "a time limit of a language model must be above 0 s and at most a day");
         *times[i].out = (int64_t)(seconds * (double)AK_SECOND_NS);
     }
-    if (!(options->budget_usd >= 0)) {
-        return ak_fail(err, AK_INVALID, "the budget must not be negative");
-    }
+    AK_FAIL_IF(!(options->budget_usd >= 0), err, AK_INVALID, "the budget must not be negative");
     llm->retries = options->retries == 0            ? RETRIES
                    : options->retries < 0           ? 0
                    : options->retries > RETRIES_MAX ? RETRIES_MAX
                                                     : options->retries;
     llm->budget_usd = options->budget_usd;
-    if (options->output_tokens < 0 || options->calls < 0 || options->tokens < 0) {
-        return ak_fail(err, AK_INVALID, "a limit of tokens or calls must not be negative");
-    }
+    AK_FAIL_IF(options->output_tokens < 0 || options->calls < 0 || options->tokens < 0, err,
+               AK_INVALID, "a limit of tokens or calls must not be negative");
     llm->output_tokens_max = options->output_tokens;
     llm->calls_max = (size_t)options->calls;
     llm->tokens_max = options->tokens;
@@ -287,13 +250,11 @@ static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error
         ak_abilities_find(&llm->abilities, llm->provider, llm->model);
         AK_DO(ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err));
     }
-    if (named && !llm->price.known && llm->budget_usd > 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s is unpriced, so a budget cannot be kept: give its price with "
-                       "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "
-                       "--llm-budget out",
-                       llm->name, llm->name);
-    }
+    AK_FAIL_IF(named && !llm->price.known && llm->budget_usd > 0, err, AK_INVALID,
+               "%s is unpriced, so a budget cannot be kept: give its price with "
+               "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "
+               "--llm-budget out",
+               llm->name, llm->name);
     llm->totals.priced = llm->price.known;
     llm->totals.budget_usd = llm->budget_usd;
     return AK_OK;
@@ -302,10 +263,8 @@ static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error
 ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
                       ak_error *err)
 {
-    if (options->model == NULL && options->replay == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "no language model is named; give one, such as --llm openai:gpt-5");
-    }
+    AK_FAIL_IF(options->model == NULL && options->replay == NULL, err, AK_INVALID,
+               "no language model is named; give one, such as --llm openai:gpt-5");
     AK_AT_END(ak_llm_close_at) ak_llm *llm = NULL;
     AK_DO(AK_NEW(llm, 1, err));
     (void)pthread_mutex_init(&llm->lock, NULL);
@@ -373,21 +332,18 @@ json_t *ak_llm_doctor(void)
         const ak_provider *provider = ak_providers[i];
         const char *variable = provider->key_variable;
         bool set = variable != NULL && ak_env(variable) != NULL;
-        json_t *row = json_object();
-        const bool whole = ak_json_set_text(row, "provider", provider->name) &&
-                           ak_json_set_text(row, "address",
-                                            provider->ask != NULL   ? "the folder behind its name"
-                                            : provider->url == NULL ? "--llm-url"
-                                                                    : provider->url) &&
-                           ak_json_set_text(row, "key",
-                                            variable == NULL ? "none needed"
-                                            : set            ? "set"
-                                                             : "not set") &&
-                           ak_json_set_text(row, "from",
-                                            provider->ask != NULL ? "none"
-                                            : variable == NULL    ? "--llm-key-file"
-                                                                  : variable);
-        ak_json_add(&list, ak_json_whole(row, whole));
+        ak_json_add(&list, json_pack("{s:s, s:s, s:s, s:s}", "provider", provider->name, "address",
+                                     provider->ask != NULL   ? "the folder behind its name"
+                                     : provider->url == NULL ? "--llm-url"
+                                                             : provider->url,
+                                     "key",
+                                     variable == NULL ? "none needed"
+                                     : set            ? "set"
+                                                      : "not set",
+                                     "from",
+                                     provider->ask != NULL ? "none"
+                                     : variable == NULL    ? "--llm-key-file"
+                                                           : variable));
     }
     bool good = ak_json_set_text(
         result, "curl", version[0] != 0 ? version : "not installed: apt-get install libcurl4");

@@ -9,7 +9,6 @@
 #include "base/fs.h"
 #include "base/rng.h"
 #include "llm/http.h"
-#include "llm/price.h"
 #include "llm/tape.h"
 
 #define AK_LLM_URL_MAX      2048

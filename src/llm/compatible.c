@@ -8,8 +8,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     ak_request inner = *request;

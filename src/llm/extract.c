@@ -2,8 +2,6 @@
    candidates are ranked. */
 #include "llm/extract.h"
 
-#include <string.h>
-
 #include "base/utf8.h"
 #include "llm/relaxed.h"
 
@@ -25,10 +23,8 @@ typedef struct search {
 static json_t *wanted_in(json_t *value, const char *name)
 {
     json_t *found = json_object_get(value, name);
-    const char *key;
-    json_t *member;
     if (found == NULL) {
-        json_object_foreach(value, key, member) {
+        AK_EACH_MEMBER(key, member, value) {
             found = found == NULL ? json_object_get(member, name) : found;
         }
     }

@@ -11,9 +11,6 @@
  */
 #include "llm/dialect.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -93,27 +90,24 @@ static ak_status post(ticket *out, const char *folder, const ak_llm_chat *chat, 
 {
     size_t last;
     char lock[AK_PATH_MAX];
-    ak_status status = last_number(&last, folder, err);
-    for (size_t number = last + 1; status == AK_OK && number <= last + CLAIMS_MAX; number++) {
-        AK_TRY(path_of(lock, folder, number, "lock", err));
-        AK_TRY(path_of(out->prompt, folder, number, "prompt.md", err));
-        AK_TRY(path_of(out->reply, folder, number, "reply.json", err));
-        AK_TRY(path_of(out->expired, folder, number, "expired.md", err));
+    AK_DO(last_number(&last, folder, err));
+    for (size_t number = last + 1; number <= last + CLAIMS_MAX; number++) {
+        AK_DO(path_of(lock, folder, number, "lock", err));
+        AK_DO(path_of(out->prompt, folder, number, "prompt.md", err));
+        AK_DO(path_of(out->reply, folder, number, "reply.json", err));
+        AK_DO(path_of(out->expired, folder, number, "expired.md", err));
         if (!ak_fs_create_private(lock)) {
             continue;
         }
         bool taken =
             ak_fs_is_file(out->prompt) || ak_fs_is_file(out->reply) || ak_fs_is_file(out->expired);
-        status = taken ? AK_OK : write_prompt(out, chat, err);
+        const ak_status status = taken ? AK_OK : write_prompt(out, chat, err);
         ak_fs_remove(lock);
         if (!taken) {
             return status;
         }
     }
-    AK_TRY(status);
-    status = ak_fail(err, AK_IO, "%s: no file can be created in it", folder);
-out:
-    return status;
+    return ak_fail(err, AK_IO, "%s: no file can be created in it", folder);
 }
 
 /* ---- reply ----------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "llm/http.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>

@@ -1,6 +1,5 @@
 #include "llm/key.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -25,9 +24,8 @@ static ak_status check_key(const char *key, const char *where, ak_error *err)
 {
     size_t length = strlen(key);
     for (size_t i = 0; i < length; i++) {
-        if (key[i] <= 0x20 || key[i] >= 0x7f) {
-            return ak_fail(err, AK_INVALID, "%s: the key has a character that no key has", where);
-        }
+        AK_FAIL_IF(key[i] <= 0x20 || key[i] >= 0x7f, err, AK_INVALID,
+                   "%s: the key has a character that no key has", where);
     }
     return length >= SHORTEST_KEY
                ? AK_OK
@@ -40,10 +38,8 @@ static ak_status read_file(char **out, const char *path, ak_error *err)
     struct stat info;
     char *text = NULL;
     size_t length;
-    if (stat(path, &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        return ak_fail(err, AK_INVALID, "%s: others may read this key file; chmod 600 %s", path,
-                       path);
-    }
+    AK_FAIL_IF(stat(path, &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0, err, AK_INVALID,
+               "%s: others may read this key file; chmod 600 %s", path, path);
     AK_DO(ak_fs_read(&text, &length, path, AK_KEY_MAX, err));
     text[strcspn(text, "\r\n")] = 0;
     ak_status status = AK_OK;

@@ -8,8 +8,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 /* Code and JSON have about three bytes per token; two leave a margin. The strict bound of one byte
@@ -49,9 +47,8 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     bool good = options != NULL && ak_json_set_text(body, "model", request->model) &&
                 ak_json_set(body, "messages", ak_messages_json(chat, system)) &&
                 (!schema || ak_json_set(body, "format", json_deep_copy(chat->schema)));
-    if (good && ak_can(request, AK_ABILITY_SEED)) {
-        good = ak_json_set_count(options, "seed", chat->seed & INT32_MAX);
-    }
+    good = good && (!ak_can(request, AK_ABILITY_SEED) ||
+                    ak_json_set_count(options, "seed", chat->seed & INT32_MAX));
     if (good && ak_can(request, AK_ABILITY_EFFORT) && (schema || request->effort != NULL)) {
         good = ak_json_set(body, "think", think(request));
     }

@@ -7,8 +7,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 static ak_status request(json_t **out, const ak_request *request, ak_error *err)
@@ -31,31 +29,25 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
         good = ak_json_set(body, "reasoning", json_pack("{s:s}", "effort", request->effort));
     }
-    if (good && ak_can(request, AK_ABILITY_STORE)) {
-        good = ak_json_set(body, "store", json_false());
-    }
-    if (good && ak_can(request, AK_ABILITY_STREAM)) {
-        good = ak_json_set(body, "stream", json_true());
-    }
+    good = good && (!ak_can(request, AK_ABILITY_STORE) || ak_json_set(body, "store", json_false()));
+    good =
+        good && (!ak_can(request, AK_ABILITY_STREAM) || ak_json_set(body, "stream", json_true()));
     return ak_json_give(out, body, good, err);
 }
 
 /* Reads the parts of output[]: messages with text or a refusal, and reasoning with summaries. */
 static void read_output(ak_reply *out, const json_t *response, bool with_text)
 {
-    size_t i, j;
-    json_t *item, *part;
-    json_array_foreach(json_object_get(response, "output"), i, item) {
+    AK_EACH(item, json_object_get(response, "output")) {
         if (ak_json_text_is(item, "type", "reasoning") && with_text) {
-            json_array_foreach(json_object_get(item, "summary"), j, part) {
-                ak_append_at(&out->reasoning, part, "text");
-            }
-            json_array_foreach(json_object_get(item, "content"), j, part) {
-                ak_append_at(&out->reasoning, part, "text");
+            for (int i = 0; i < 2; i++) {
+                AK_EACH(part, json_object_get(item, i == 0 ? "summary" : "content")) {
+                    ak_append_at(&out->reasoning, part, "text");
+                }
             }
             continue;
         }
-        json_array_foreach(json_object_get(item, "content"), j, part) {
+        AK_EACH(part, json_object_get(item, "content")) {
             bool refusal = ak_json_text_is(part, "type", "refusal");
             if (refusal) {
                 out->finish = AK_LLM_FINISH_REFUSAL;
@@ -96,11 +88,8 @@ static void reply(ak_reply *out, const json_t *body)
 
 static void delta(ak_reply *out, const char *event, const json_t *data)
 {
-    const char *type = ak_json_text_at(data, "type");
+    const char *named = ak_json_text_at(data, "type"), *type = *named == 0 ? event : named;
     const json_t *response = json_object_get(data, "response");
-    if (*type == 0) {
-        type = event;
-    }
     if (strcmp(type, "response.output_text.delta") == 0) {
         ak_append_at(&out->text, data, "delta");
     } else if (strcmp(type, "response.reasoning_summary_text.delta") == 0 ||

@@ -7,8 +7,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err)
@@ -29,12 +27,10 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
                                      "name", ak_schema_name(chat), "schema", schema, "strict",
                                      ak_schema_strict(schema)));
     }
-    if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
-        good = ak_json_set_text(body, "reasoning_effort", request->effort);
-    }
-    if (good && ak_can(request, AK_ABILITY_SEED)) {
-        good = ak_json_set_count(body, "seed", chat->seed & INT32_MAX);
-    }
+    good = good && (request->effort == NULL || !ak_can(request, AK_ABILITY_EFFORT) ||
+                    ak_json_set_text(body, "reasoning_effort", request->effort));
+    good = good && (!ak_can(request, AK_ABILITY_SEED) ||
+                    ak_json_set_count(body, "seed", chat->seed & INT32_MAX));
     if (good && ak_can(request, AK_ABILITY_STREAM)) {
         good = ak_json_set(body, "stream", json_true());
         if (good && ak_can(request, AK_ABILITY_STREAM_USAGE)) {
@@ -46,11 +42,9 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
 
 static void read_message(ak_reply *out, const json_t *message)
 {
-    size_t i;
-    json_t *part;
     const json_t *content = json_object_get(message, "content");
     if (json_is_array(content)) {
-        json_array_foreach(content, i, part) {
+        AK_EACH(part, content) {
             ak_append_at(&out->text, part, "text");
         }
     } else {

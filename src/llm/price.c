@@ -1,6 +1,4 @@
-#include "llm/price.h"
-
-#include <string.h>
+#include "llm/provider.h"
 
 #define DOLLARS_MAX 1e6 /* a higher price per million tokens must be a mistake */
 
@@ -51,11 +49,9 @@ static ak_status read_price(ak_price *out, const json_t *entry, const char *wher
         AK_DO(ak_json_real_or(&values[i], entry, keys[i], -1, where, err));
         bool given = json_object_get(entry, keys[i]) != NULL;
         bool needed = i == 0 || i == 3;
-        if ((needed && !given) || (given && !(values[i] >= 0 && values[i] <= DOLLARS_MAX))) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: \"%s\" must be dollars for a million tokens, 0 to %g", where,
-                           keys[i], DOLLARS_MAX);
-        }
+        AK_FAIL_IF((needed && !given) || (given && !(values[i] >= 0 && values[i] <= DOLLARS_MAX)),
+                   err, AK_INVALID, "%s: \"%s\" must be dollars for a million tokens, 0 to %g",
+                   where, keys[i], DOLLARS_MAX);
     }
     *out = (ak_price){.known = true,
                       .input = values[0],
@@ -68,16 +64,12 @@ static ak_status read_price(ak_price *out, const json_t *entry, const char *wher
 static ak_status find_in_file(ak_price *out, const char *name, const char *path, ak_error *err)
 {
     json_auto_t *document = NULL;
-    json_t *entry;
-    const char *key;
     AK_DO(ak_json_read(&document, path, err));
-    if (!json_is_object(document)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: must be an object such as {\"openai:gpt-5\": {\"input\": 1.25, "
-                       "\"output\": 10}}",
-                       path);
-    }
-    json_object_foreach(document, key, entry) {
+    AK_FAIL_IF(!json_is_object(document), err, AK_INVALID,
+               "%s: must be an object such as {\"openai:gpt-5\": {\"input\": 1.25, "
+               "\"output\": 10}}",
+               path);
+    AK_EACH_MEMBER(key, entry, document) {
         char where[AK_LLM_NAME_MAX + 512];
         ak_price price;
         (void)snprintf(where, sizeof where, "%.400s: \"%.100s\"", path, key);

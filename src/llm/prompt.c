@@ -3,7 +3,6 @@
 #include "llm/prompt.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "base/number.h"

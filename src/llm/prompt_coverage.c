@@ -2,10 +2,7 @@
    and best times; for each kind of configuration, its share of the space and its trials. A kind is
    a combination of values of the switches, which are the parameters with the fewest values. */
 
-#include <string.h>
-
 #include "base/number.h"
-#include "base/rng.h"
 #include "llm/prompt_view.h"
 
 /* The coverage of fewer trials is not written, because nearly all values are untried. */

@@ -1,5 +1,4 @@
 /* prompt_schema.c: writes the JSON schema of the answer. It allows only what can be right. */
-#include <stdio.h>
 
 #include "base/value_json.h"
 #include "llm/prompt.h"

@@ -2,11 +2,9 @@
    compressed and states nothing twice. The parts are in prompt_trials.c, prompt_coverage.c,
    prompt_claims.c and prompt_wish.c. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "llm/prompt_view.h"
-#include "base/text.h"
 
 /* An interval whose ends differ by this factor says little about a configuration. */
 #define WIDE 2.0

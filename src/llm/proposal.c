@@ -2,8 +2,6 @@
 #include "llm/proposal.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/number.h"
 
@@ -197,9 +195,7 @@ static void read_parent(ak_suggestion *out, const json_t *element, const ak_spac
 
 static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_space *space)
 {
-    const char *name;
-    json_t *wish;
-    json_object_foreach((json_t *)(uintptr_t)changes, name, wish) {
+    AK_EACH_MEMBER(name, wish, changes) {
         size_t p;
         if (json_is_null(wish)) {
             continue;
@@ -219,9 +215,7 @@ static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_spa
 static void describe(ak_suggestion *out, const json_t *changes)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(65536);
-    const char *name;
-    json_t *wish;
-    json_object_foreach((json_t *)(uintptr_t)changes, name, wish) {
+    AK_EACH_MEMBER(name, wish, changes) {
         if (!json_is_null(wish) && text.length < AK_PROMPT_TEXT_MAX) {
             char value[VALUE_BYTES];
             wish_text(value, wish);

@@ -1,8 +1,6 @@
 /* provider.c: holds the tables of providers and models, and finds entries in them. */
 #include "llm/provider.h"
 
-#include <string.h>
-
 const ak_provider *const ak_providers[] = {
 #define X(name) &ak_provider_##name,
 #include "llm/providers.def"

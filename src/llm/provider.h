@@ -176,4 +176,51 @@ ak_status ak_provider_find(const ak_provider **out, const char *name, size_t len
 /* Returns true if the text matches the pattern, in which '*' stands for any text. */
 bool ak_llm_glob(const char *pattern, const char *text);
 
+/* ---- answer (answer.c) ----------------------------------------------------------------------- */
+
+/* These turn the reply of a provider into the answer that the caller gets. */
+
+/* Finds the reason for the end of a reply that the text names, such as "stop". Returns false if
+   there is no such reason. */
+bool ak_llm_finish_parse(ak_llm_finish *out, const char *text);
+
+/* Reads text, reasoning, elements, usage and names of a reply into `out`, which holds no texts or
+   values yet. An empty reply, or a refusal without elements, sets out->fault and fails. Messages
+   begin with `who`. */
+ak_status ak_answer_read(ak_llm_answer *out, ak_reply *reply, const ak_llm_chat *chat,
+                         const char *who, ak_error *err);
+
+/* Returns what the user can do about the fault, or "". */
+const char *ak_llm_fault_advice(ak_llm_fault fault);
+
+/* Sets the fault, writes the message to `err` and returns the status of the fault. */
+ak_status ak_answer_fail(ak_llm_answer *out, ak_llm_fault fault, ak_error *err, const char *format,
+                         ...) __attribute__((format(printf, 4, 5)));
+
+/* Adds the usage of one attempt or call to a sum. */
+void ak_usage_add(ak_llm_usage *sum, const ak_llm_usage *more);
+
+/* ---- price (price.c) ------------------------------------------------------------------------- */
+
+/* What tokens cost: the list prices of prices.def, which the user's own file overrides. */
+
+/* Above this many prompt tokens some models cost more than their list price. */
+#define AK_PRICE_PROMPT_TOKENS_MAX 200000
+
+/* Prices in dollars per million tokens. */
+typedef struct ak_price {
+    bool known;
+    double input, cached_input, cache_write, output;
+    char date[12]; /* date of the list price; "" for the user's own and for local models */
+} ak_price;
+
+/* Finds the price of a model. `file` may be NULL; it holds {"openai:gpt-5": {"input": 1.25,
+   "cached_input": 0.125, "output": 10}, ...} in dollars per million tokens. '*' in a name stands
+   for any text, and the first match counts. */
+ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *model,
+                        const char *file, ak_error *err);
+double ak_price_of(const ak_price *price, const ak_llm_usage *usage);
+/* Returns an upper bound on the cost of a call with these numbers of prompt and output tokens. */
+double ak_price_worst(const ak_price *price, size_t prompt_tokens, int output_tokens);
+
 #endif

@@ -6,7 +6,6 @@
 #include "llm/relaxed.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/ascii.h"

@@ -3,12 +3,10 @@
  * case before it is made; afterwards the run is charged what the attempt has used.
  */
 #include <limits.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "llm/answer.h"
 #include "llm/client.h"
 
 /* Factors by which limits exceed the most that earlier calls have used: LEARNED_MARGIN for the
@@ -31,19 +29,15 @@ ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
         bytes += strlen(chat->messages[i].text) + MESSAGE_TOKENS;
         valid = ak_utf8_valid(chat->messages[i].text);
     }
-    if (!valid) {
-        return ak_fail(err, AK_INVALID,
-                       "a question must be UTF-8 and begin with a message of the user");
-    }
+    AK_FAIL_IF(!valid, err, AK_INVALID,
+               "a question must be UTF-8 and begin with a message of the user");
     if (chat->schema != NULL) {
         AK_FREED char *text = NULL;
         AK_DO(ak_json_text(&text, chat->schema, err));
         bytes += strlen(text);
     }
-    if (bytes > AK_LLM_PROMPT_BYTES_MAX) {
-        return ak_fail(err, AK_LIMIT, "the question has %zu bytes, more than %u", bytes,
-                       AK_LLM_PROMPT_BYTES_MAX);
-    }
+    AK_FAIL_IF(bytes > AK_LLM_PROMPT_BYTES_MAX, err, AK_LIMIT,
+               "the question has %zu bytes, more than %u", bytes, AK_LLM_PROMPT_BYTES_MAX);
     *out = bytes + REQUEST_TOKENS;
     return AK_OK;
 }

@@ -6,8 +6,6 @@
  */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 static const char *const not_openai[] = {"minLength", "maxLength", "uniqueItems", "default", NULL};
 const char *const ak_schema_not_anthropic[] = {
     "minLength",        "maxLength",        "minimum",    "maximum",
@@ -21,12 +19,9 @@ static const char *const values[] = {"enum", "const", "required", NULL};
 
 static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
 {
-    const char *key;
-    json_t *member;
-    size_t i;
     if (json_is_array(schema)) {
         json_t *list = json_array();
-        json_array_foreach(schema, i, member) {
+        AK_EACH(member, schema) {
             ak_json_add(&list, copy(member, keywords, false));
         }
         return list;
@@ -35,7 +30,7 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
         return json_deep_copy(schema);
     }
     json_t *object = json_object();
-    json_object_foreach((json_t *)(uintptr_t)schema, key, member) {
+    AK_EACH_MEMBER(key, member, schema) {
         if (!map && ak_text_is_one_of(key, keywords)) {
             continue;
         }
@@ -57,9 +52,7 @@ json_t *ak_schema_without(const json_t *schema, const char *const *keywords)
 
 static bool is_listed(const json_t *list, const char *text)
 {
-    json_t *entry;
-    size_t i;
-    json_array_foreach(list, i, entry) {
+    AK_EACH(entry, list) {
         if (json_is_string(entry) && strcmp(json_string_value(entry), text) == 0) {
             return true;
         }
@@ -69,9 +62,7 @@ static bool is_listed(const json_t *list, const char *text)
 
 static bool all_required(const json_t *properties, const json_t *required)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)properties, key, value) {
+    AK_EACH_MEMBER(key, value, properties) {
         if (!is_listed(required, key)) {
             return false;
         }
@@ -94,30 +85,24 @@ static bool allow_null(json_t *property)
    may then be null instead. Returns false without memory. */
 static bool strict_form(json_t *schema)
 {
-    const char *key;
-    json_t *member, *properties = json_object_get(schema, "properties");
+    json_t *properties = json_object_get(schema, "properties");
     json_t *required = json_object_get(schema, "required");
-    size_t i;
     bool good = true;
-    json_array_foreach(schema, i, member) {
+    AK_EACH(member, schema) {
         good = good && strict_form(member);
     }
     if (json_is_object(properties) && required == NULL) {
         required = json_array();
         good = ak_json_set(schema, "required", required);
     }
-    json_object_foreach(properties, key, member) {
-        if (good && !is_listed(required, key)) {
-            good = allow_null(member) && ak_json_append(required, json_string(key));
-        }
+    AK_EACH_MEMBER(key, member, properties) {
+        good = good && (is_listed(required, key) ||
+                        (allow_null(member) && ak_json_append(required, json_string(key))));
     }
-    json_object_foreach(schema, key, member) {
-        const char *name;
-        json_t *named;
-        if (good && !ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps)) {
-            good = strict_form(member);
-        }
-        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named) {
+    AK_EACH_MEMBER(key, member, schema) {
+        good = good && (ak_text_is_one_of(key, values) || ak_text_is_one_of(key, maps) ||
+                        strict_form(member));
+        AK_EACH_MEMBER(name, named, ak_text_is_one_of(key, maps) ? member : NULL) {
             good = good && strict_form(named);
         }
     }
@@ -140,11 +125,8 @@ json_t *ak_schema_openai(const ak_request *request)
 
 bool ak_schema_strict(const json_t *schema)
 {
-    const char *key;
-    json_t *member;
-    size_t i;
     if (json_is_array(schema)) {
-        json_array_foreach(schema, i, member) {
+        AK_EACH(member, schema) {
             if (!ak_schema_strict(member)) {
                 return false;
             }
@@ -157,14 +139,12 @@ bool ak_schema_strict(const json_t *schema)
          !all_required(properties, json_object_get(schema, "required")))) {
         return false;
     }
-    json_object_foreach((json_t *)(uintptr_t)schema, key, member) {
-        const char *name;
-        json_t *named;
+    AK_EACH_MEMBER(key, member, schema) {
         if (!ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps) &&
             !ak_schema_strict(member)) {
             return false;
         }
-        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named) {
+        AK_EACH_MEMBER(name, named, ak_text_is_one_of(key, maps) ? member : NULL) {
             if (!ak_schema_strict(named)) {
                 return false;
             }

@@ -1,8 +1,6 @@
 /* stream.c: see stream.h. Both kinds consist of lines, which they interpret differently. */
 #include "llm/stream.h"
 
-#include <string.h>
-
 #include "base/utf8.h"
 
 void ak_stream_init(ak_stream *stream, ak_stream_kind kind, ak_stream_sink sink, void *context)

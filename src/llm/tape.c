@@ -1,12 +1,10 @@
 #include "llm/tape.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/map.h"
-#include "llm/answer.h"
 
 #define FORMAT     "autokernel-llm-tape"
 #define VERSION    1
@@ -42,10 +40,8 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
         (void)snprintf(origin, sizeof origin, "%s:%zu", tape->path, ++line);
         if (strspn(p, " \t\r") < bytes) {
             AK_DO(ak_json_parse(&entry, p, bytes, origin, err));
-            if (json_object_get(entry, "text") == NULL || line > LINES_MAX) {
-                return ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
-                               origin);
-            }
+            AK_FAIL_IF(json_object_get(entry, "text") == NULL || line > LINES_MAX, err, AK_INVALID,
+                       "%s: a line of a script is an object with \"text\"", origin);
             AK_DO(ak_stored(json_array_append(tape->script, entry) == 0, err));
             json_decref(entry);
             entry = NULL;
@@ -73,9 +69,8 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
     AK_DO(ak_json_string(&format, tape->about, "format", path, err));
     AK_DO(ak_json_int(&version, tape->about, "version", path, err));
     AK_DO(ak_json_string(&ignored, tape->about, "model", path, err));
-    if (strcmp(format, FORMAT) != 0 || version != VERSION) {
-        return ak_fail(err, AK_INVALID, "%s: not a tape of version %d", path, VERSION);
-    }
+    AK_FAIL_IF(strcmp(format, FORMAT) != 0 || version != VERSION, err, AK_INVALID,
+               "%s: not a tape of version %d", path, VERSION);
     return AK_OK;
 }
 
@@ -86,18 +81,14 @@ ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error
     tape->recording = recording;
     tape->asked = ak_map_new();
     AK_DO(ak_made(tape->asked, err));
-    if ((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
-        return ak_fail(err, AK_LIMIT, "the path of the tape is too long");
-    }
+    AK_FAIL_IF((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path,
+               err, AK_LIMIT, "the path of the tape is too long");
     if (recording) {
         AK_DO(ak_fs_mkdir(path, err));
     }
     AK_DO(ak_fs_reachable(path, err));
-    if (!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "there is no folder of recorded answers \"%s\"; --llm-record makes one",
-                       path);
-    }
+    AK_FAIL_IF(!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path), err, AK_NOT_FOUND,
+               "there is no folder of recorded answers \"%s\"; --llm-record makes one", path);
     AK_DO(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
     AK_GIVE(out, tape);
     return AK_OK;
@@ -259,17 +250,13 @@ static ak_status find(found *out, ak_tape *tape, const char *name, const json_t 
         AK_DO(reworded(out->origin, tape, question, err));
         out->reworded = true;
     }
-    if (out->origin[0] == 0 || !ak_fs_is_file(out->origin)) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: this question was not recorded (%s): model, effort, prompt, limits and "
-                       "seed must be those of the tape",
-                       tape->path, name);
-    }
+    AK_FAIL_IF(out->origin[0] == 0 || !ak_fs_is_file(out->origin), err, AK_NOT_FOUND,
+               "%s: this question was not recorded (%s): model, effort, prompt, limits and "
+               "seed must be those of the tape",
+               tape->path, name);
     AK_DO(ak_json_read(&document, out->origin, err));
     out->answer = json_incref(json_object_get(document, "answer"));
-    if (!json_is_object(out->answer)) {
-        return ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", out->origin);
-    }
+    AK_FAIL_IF(!json_is_object(out->answer), err, AK_CORRUPT, "%s: has no \"answer\"", out->origin);
     return AK_OK;
 }
 
@@ -287,9 +274,8 @@ static ak_status read_usage(ak_llm_usage *out, const json_t *usage, const char *
     out->known = json_is_object(usage);
     for (size_t i = 0; i < AK_COUNT(members) && out->known; i++) {
         ak_status status = ak_json_int_or(members[i].value, usage, members[i].key, 0, where, err);
-        if (status != AK_OK || *members[i].value < 0) {
-            return ak_fail(err, AK_CORRUPT, "%s: \"usage\" is damaged", where);
-        }
+        AK_FAIL_IF(status != AK_OK || *members[i].value < 0, err, AK_CORRUPT,
+                   "%s: \"usage\" is damaged", where);
     }
     return AK_OK;
 }
@@ -345,13 +331,10 @@ out:
 
 static json_t *usage_json(const ak_llm_usage *usage)
 {
-    json_t *object = json_object();
-    bool good = ak_json_set(object, "input", json_integer(usage->input)) &&
-                ak_json_set(object, "input_cached", json_integer(usage->input_cached)) &&
-                ak_json_set(object, "input_written", json_integer(usage->input_written)) &&
-                ak_json_set(object, "output", json_integer(usage->output)) &&
-                ak_json_set(object, "output_reasoning", json_integer(usage->output_reasoning));
-    return ak_json_whole(object, good);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "input", (json_int_t)usage->input, "input_cached",
+                     (json_int_t)usage->input_cached, "input_written",
+                     (json_int_t)usage->input_written, "output", (json_int_t)usage->output,
+                     "output_reasoning", (json_int_t)usage->output_reasoning);
 }
 
 static json_t *answer_json(const ak_llm_answer *answer)

@@ -1,6 +1,6 @@
 #include "report/candidate_name.h"
 
-#include <string.h>
+#include "base/text.h"
 
 static const char *const names[] = {"first finalist", "second finalist", "third finalist",
                                     "further finalist"};
@@ -13,10 +13,5 @@ const char *ak_candidate_name(size_t rank)
 
 bool ak_candidate_is_ranked(const char *name)
 {
-    for (size_t i = 0; i < NAMES; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return strncmp(name, "candidate ", 10) == 0;
+    return AK_HAS_TEXT(names, NAMES, name) || strncmp(name, "candidate ", 10) == 0;
 }

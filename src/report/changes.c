@@ -3,7 +3,6 @@
 #include "report/changes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "measure/verdict.h"

@@ -1,7 +1,5 @@
 /* conversation.c: the conversations of a run as JSON, each proposal with its outcome. */
-#include <string.h>
 
-#include "archive/archive.h"
 #include "report/gather.h"
 #include "report/outcome.h"
 
@@ -47,15 +45,14 @@ static bool add_outcome(json_t *proposal, const conversation *c)
 
 static json_t *proposals_of(const conversation *c, const ak_call *call)
 {
-    json_t *list = NULL, *proposal;
-    size_t i;
+    json_t *list = NULL;
     bool good = true;
     if (ak_json_parse_text(&list, call->proposals, "proposals", NULL) != AK_OK ||
         !json_is_array(list)) {
         json_decref(list);
         return json_array();
     }
-    json_array_foreach(list, i, proposal) {
+    AK_EACH(proposal, list) {
         good = good && (!json_is_object(proposal) || add_outcome(proposal, c));
     }
     return ak_json_whole(list, good);

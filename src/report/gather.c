@@ -1,6 +1,5 @@
 #include "report/gather.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -66,15 +65,13 @@ static ak_status sort_by_id(ak_gathered *out, ak_error *err)
 ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,
                     ak_error *err)
 {
-    *out = (ak_gathered){.configs = ak_map_new()};
-    ak_status status = ak_made(out->configs, err);
-    status = status == AK_OK ? ak_archive_take(archive, filter, keep, out, err) : status;
-    status = status == AK_OK ? find_parents(out, archive, err) : status;
-    status = status == AK_OK ? sort_by_id(out, err) : status;
-    if (status != AK_OK) {
-        ak_gathered_clear(out);
-    }
-    return status;
+    AK_AT_END(ak_gathered_clear) ak_gathered gathered = {.configs = ak_map_new()};
+    AK_DO(ak_made(gathered.configs, err));
+    AK_DO(ak_archive_take(archive, filter, keep, &gathered, err));
+    AK_DO(find_parents(&gathered, archive, err));
+    AK_DO(sort_by_id(&gathered, err));
+    AK_GIVE(out, gathered);
+    return AK_OK;
 }
 
 void ak_gathered_clear(ak_gathered *gathered)

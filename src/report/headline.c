@@ -3,17 +3,13 @@
 #include "report/headline.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/device_name.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "formats/format.h"
 #include "measure/verdict.h"
 #include "archive/finish_order.h"
-#include "report/headline_sizes.h"
-#include "base/text.h"
 
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence. The table of the report has all. */
@@ -66,10 +62,8 @@ void ak_headline_ms(ak_buf *out, double ms)
 /* Returns the candidate that won the finish; NULL if there is none. */
 static const json_t *winner_of(const json_t *finish)
 {
-    size_t i;
-    const json_t *one;
     ak_finish_order order;
-    json_array_foreach(finish, i, one) {
+    AK_EACH(one, finish) {
         if (ak_json_text_is(one, "name", "tuned")) {
             return one;
         }
@@ -163,50 +157,32 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
     }
 }
 
-static void say_speeds(speaker *s)
+/* Prints the speeds relative to the libraries, or with `doubts` those that the finish did not
+   decide, and ends the sentence. */
+static void print_libraries(ak_buf *out, const json_t *result, const json_t *best,
+                            const char *objective, bool doubts)
 {
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    const json_t *finish = json_object_get(s->model->result, "contestants");
-    const char *reference = ak_json_text_at(s->model->result, "reference");
-    const json_t *best = winner_of(finish), *one;
-    size_t i;
-    print_default(&text, best, s->model);
-    json_array_foreach(finish, i, one) {
-        bool library = !json_is_string(json_object_get(one, "config"));
-        if (best == NULL || !library || !(ak_json_number_at(one, "ms") > 0)) {
-            continue;
-        }
-        ak_speed over =
-            against(s->model->result, best, one, ak_json_text_is(one, "name", reference));
-        if (over.ratio > 0) {
-            print_speed(&text, &over, ak_json_text_at(one, "name"), ak_json_text_at(one, "version"),
-                        s->model->objective);
-        }
-    }
-    ak_buf_puts(&text, text.length == 0 ? "" : ".");
-    say(s, "speed", &text);
-}
-
-/* Says which speeds the finish did not decide. */
-static void say_doubts(ak_buf *out, const json_t *result, const json_t *best, const char *objective)
-{
-    size_t i;
-    const json_t *one;
-    const ak_speed over_default = ak_speed_read(json_object_get(best, "over_default"));
-    if (over_default.ratio > 0 && over_default.verdict == AK_SPEED_UNDECIDED) {
-        print_speed(out, &over_default, the_default, "", objective);
-    }
-    json_array_foreach(json_object_get(result, "contestants"), i, one) {
-        if (json_is_string(json_object_get(one, "config")) || !(ak_json_number_at(one, "ms") > 0)) {
-            continue;
-        }
+    AK_EACH(one, json_object_get(result, "contestants")) {
         const char *name = ak_json_text_at(one, "name");
+        const bool library =
+            !json_is_string(json_object_get(one, "config")) && ak_json_number_at(one, "ms") > 0;
         const ak_speed over =
             against(result, best, one, ak_json_text_is(result, "reference", name));
-        if (over.ratio > 0 && over.verdict == AK_SPEED_UNDECIDED) {
+        if (library && over.ratio > 0 && (!doubts || over.verdict == AK_SPEED_UNDECIDED)) {
             print_speed(out, &over, name, ak_json_text_at(one, "version"), objective);
         }
     }
+    ak_buf_puts(out, out->length == 0 ? "" : ".");
+}
+
+static void say_speeds(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    const json_t *best = winner_of(json_object_get(s->model->result, "contestants"));
+    print_default(&text, best, s->model);
+    print_libraries(&text, best == NULL ? NULL : s->model->result, best, s->model->objective,
+                    false);
+    say(s, "speed", &text);
 }
 
 ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_trial *trial,
@@ -220,8 +196,12 @@ ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_tri
     AK_DO(ak_format_result(&result, archive, trial, err));
     const json_t *best = ak_format_best_entry(result, trial->config);
     if (best != NULL) {
-        say_doubts(&words, result, best, ak_choices_objective(objective, trial->choices));
-        ak_buf_puts(&words, words.length == 0 ? "" : ".");
+        const ak_speed over_default = ak_speed_read(json_object_get(best, "over_default"));
+        (void)ak_choices_objective(objective, trial->choices);
+        if (over_default.ratio > 0 && over_default.verdict == AK_SPEED_UNDECIDED) {
+            print_speed(&words, &over_default, the_default, "", objective);
+        }
+        print_libraries(&words, result, best, objective, true);
     }
     AK_DO(ak_buf_status(&words, err));
     AK_DO(ak_stored(ak_json_set_text(object, "undecided", words.length == 0 ? NULL : words.data),

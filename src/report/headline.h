@@ -23,4 +23,39 @@ void ak_headline_nearness(ak_buf *out, const ak_report_model *model);
 /* Prints a time with its unit: s, ms or µs. */
 void ak_headline_ms(ak_buf *out, double ms);
 
+/* ---- a run over many sizes (headline_sizes.c) ------------------------------------------------ */
+
+/* An undecided size is neither a win nor a loss, and no ratio includes it. */
+
+/* How much slower the dispatch table of a run is than the best configuration of each size, over the
+   sizes for which that was decided. A tie counts as no loss. */
+typedef struct ak_sizes_lost {
+    double geomean, worst;  /* ratios of times or costs; 1: no loss, 0: nothing was decided */
+    const char *worst_size; /* borrowed; NULL: there is no loss at any size */
+    size_t open;            /* sizes for which that was not decided */
+} ak_sizes_lost;
+
+ak_sizes_lost ak_sizes_lost_of(const json_t *result);
+
+/* Says how many sizes were tuned and what the table loses. */
+void ak_headline_sizes(ak_buf *out, const json_t *result, bool timed);
+/* Compares the dispatch table with the libraries; prints nothing if there are none. */
+void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed);
+
+/* ---- pictures in characters (picture.c) ------------------------------------------------------ */
+
+/* Pictures are at most AK_PICTURE_WIDTH columns wide and plain: no colours, no escape sequences. A
+   picture that has nothing to show stays empty. */
+
+#define AK_PICTURE_WIDTH     76
+#define AK_PICTURE_BYTES_MAX (16u << 10)
+
+/* Draws the best so far over the evaluations as one line: the time at the start, a block for every
+   few evaluations, the time at the end. The height of a block is the speed on a logarithmic
+   scale. */
+void ak_picture_convergence(ak_buf *out, const ak_report_model *model);
+/* Draws the roofline on logarithmic scales with the configurations, the libraries and the best. For
+   a kernel without arithmetic, it draws a bar of the bandwidth. */
+void ak_picture_roofline(ak_buf *out, const ak_report_model *model);
+
 #endif

@@ -1,19 +1,16 @@
-#include "report/headline_sizes.h"
+#include "report/headline.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/number.h"
-#include "base/text.h"
 #include "archive/finish_order.h"
 
 ak_sizes_lost ak_sizes_lost_of(const json_t *result)
 {
     ak_sizes_lost lost = {0};
     double logs = 0;
-    size_t i, decided = 0;
-    const json_t *one;
-    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+    size_t decided = 0;
+    AK_EACH(one, json_object_get(result, "sizes")) {
         const char *verdict = ak_json_text_at(one, "loss_verdict");
         double loss = ak_json_positive_at(one, "loss");
         if (strcmp(verdict, "undecided") == 0) {
@@ -106,19 +103,13 @@ static void print_decided(ak_buf *out, const beside *b, bool timed)
     if (b->ties > 0) {
         ak_buf_print(out, "; it is a tie at %zu size%s", b->ties, ak_plural(b->ties));
     }
-    if (b->open > 0) {
-        ak_buf_print(out, "; not decided at %zu size%s", b->open, ak_plural(b->open));
-    }
-    ak_buf_puts(out, ".");
 }
 
 void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
 {
     beside b = {.least_at = "", .most_at = ""};
     const char *library = timed ? "fastest" : "best";
-    size_t i;
-    const json_t *one;
-    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+    AK_EACH(one, json_object_get(result, "sizes")) {
         add_size(&b, one);
     }
     if (b.decided > b.ties) {
@@ -126,11 +117,11 @@ void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
     } else if (b.decided > 0) {
         ak_buf_print(out, "It is a tie with the %s library at %zu size%s", library, b.ties,
                      ak_plural(b.ties));
-        if (b.open > 0) {
-            ak_buf_print(out, "; not decided at %zu size%s", b.open, ak_plural(b.open));
-        }
-        ak_buf_puts(out, ".");
     } else if (b.open > 0) {
         ak_buf_print(out, "Against the %s library of each size nothing was decided.", library);
     }
+    if (b.decided > 0 && b.open > 0) {
+        ak_buf_print(out, "; not decided at %zu size%s", b.open, ak_plural(b.open));
+    }
+    ak_buf_puts(out, b.decided > 0 ? "." : "");
 }

@@ -5,9 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "model/forest.h"
@@ -30,6 +28,12 @@ typedef struct reader {
     bool *usable;                      /* true: the trial has the parameters of the first one */
     size_t columns[AK_PARAMETERS_MAX]; /* the column of each parameter in the matrix */
 } reader;
+
+static void reader_clear(reader *r)
+{
+    ak_matrix_clear(&r->matrix);
+    ak_free(r->usable);
+}
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
@@ -181,7 +185,7 @@ typedef struct table {
     ak_features features; /* without the levels of its values, since rows already hold levels */
 } table;
 
-static void table_free(table *t)
+static void table_clear(table *t)
 {
     AK_FREE_ALL((void *)t->trials, t->rows, t->y);
 }
@@ -358,20 +362,14 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
 
 ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t count, ak_error *err)
 {
-    ak_importance importance = {.r2 = (double)NAN};
-    reader r = {.importance = &importance};
-    table t = {0};
-    ak_status status = AK_OK;
-    AK_TRY(read_all(&r, trials, count, err));
-    AK_TRY(make_table(&t, &r, err));
-    AK_TRY(model(&importance, &t, err));
+    AK_AT_END(ak_importance_clear) ak_importance importance = {.r2 = (double)NAN};
+    AK_AT_END(reader_clear) reader r = {.importance = &importance};
+    AK_AT_END(table_clear) table t = {0};
+    AK_DO(read_all(&r, trials, count, err));
+    AK_DO(make_table(&t, &r, err));
+    AK_DO(model(&importance, &t, err));
     AK_GIVE(out, importance);
-out:
-    table_free(&t);
-    ak_matrix_clear(&r.matrix);
-    ak_free(r.usable);
-    ak_importance_clear(&importance);
-    return status;
+    return AK_OK;
 }
 
 void ak_importance_clear(ak_importance *importance)

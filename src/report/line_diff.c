@@ -1,8 +1,6 @@
-/* line_diff.c: see line_diff.h. The common beginning and end of the texts are skipped; between them
-   dynamic programming finds a longest common subsequence. */
-#include "report/line_diff.h"
-
-#include <string.h>
+/* line_diff.c: finds which lines differ between two texts. The common beginning and end of the
+   texts are skipped; between them dynamic programming finds a longest common subsequence. */
+#include "report/versions.h"
 
 #include "base/alloc.h"
 

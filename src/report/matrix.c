@@ -2,8 +2,6 @@
    are kept first; they become rows when the number of columns is known. */
 #include "report/matrix.h"
 
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/map.h"
@@ -67,13 +65,11 @@ static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *
 static ak_status read_config(reader *r, const char *config, ak_error *err)
 {
     json_auto_t *object = NULL;
-    json_t *value;
-    const char *name;
     ak_status status = ak_config_text_to_json(&object, config, "trial", err);
     if (status != AK_OK) {
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    json_object_foreach(object, name, value) {
+    AK_EACH_MEMBER(name, value, object) {
         size_t column, at = AK_MATRIX_NONE;
         AK_DO(find_column(&column, r, name, err));
         if (column == AK_MATRIX_NONE || r->matrix->columns == NULL) {

@@ -24,9 +24,7 @@ static bool same_config(const json_t *config, const char *text)
 /* Looks for the trial's configuration in a list of the result. */
 static bool find(ak_outcome *out, const json_t *list, const ak_trial *trial, const char *from)
 {
-    size_t i;
-    const json_t *one;
-    json_array_foreach(list, i, one) {
+    AK_EACH(one, list) {
         double ms = ak_json_number_at(one, "ms"), cost = ak_json_number_at(one, "cost");
         if (!(cost > 0 || ms > 0) || trial->config == NULL ||
             !same_config(json_object_get(one, "config"), trial->config)) {

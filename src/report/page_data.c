@@ -1,7 +1,6 @@
 #include "report/page.h"
 
-#include <string.h>
-
+#include "archive/overview.h"
 #include "base/map.h"
 #include "base/utf8.h"
 #include "report/headline.h"
@@ -89,8 +88,7 @@ static bool cut_failures(json_t *report)
     while (json_array_size(list) > AK_PAGE_FAILURES_MAX) {
         (void)json_array_remove(list, json_array_size(list) - 1);
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *one = json_array_get(list, i);
+    AK_EACH(one, list) {
         const char *reason = ak_json_text_at(one, "reason");
         const size_t length = ak_utf8_cut(reason, AK_PAGE_REASON_BYTES_MAX);
         if (reason[length] != 0 && !ak_json_set(one, "reason", json_stringn(reason, length))) {
@@ -124,13 +122,13 @@ static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *t
 static json_t *talk_json(const json_t *conversation)
 {
     static const char *const keys[] = {"reply", "state", "system", "brief"};
-    size_t bytes = 0, i;
-    json_t *talk = json_deep_copy(conversation), *call;
+    size_t bytes = 0;
+    json_t *talk = json_deep_copy(conversation);
     json_auto_t *texts = json_array();
     AK_AT_END(ak_map_free_at) ak_map *at = ak_map_new();
     bool good = talk != NULL && texts != NULL && at != NULL;
     for (size_t k = 0; good && k < AK_COUNT(keys); k++) {
-        json_array_foreach(json_object_get(talk, "calls"), i, call) {
+        AK_EACH(call, json_object_get(talk, "calls")) {
             const char *text = ak_json_text_or_null(call, keys[k]);
             good = good && ak_json_set(call, keys[k], keep_text(texts, at, &bytes, text));
         }
@@ -152,4 +150,27 @@ ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *e
                      model->conversation == NULL ? json_null() : talk_json(model->conversation),
                      "worth", model->worth, "sections", sections);
     return ak_made(*out, err);
+}
+
+ak_status ak_study_object(json_t **out, const char *kind, const char *ended, const char *json,
+                          ak_error *err)
+{
+    json_t *result = NULL;
+    AK_DO(ak_json_parse_text(&result, json, kind, err));
+    *out = json_pack("{s:i, s:s, s:s?, s:s, s:o}", "schema", 1, "kind", kind, "ended", ended,
+                     "autokernel", AK_VERSION, "result", result);
+    return ak_made(*out, err);
+}
+
+ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err)
+{
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
+    json_auto_t *page = NULL;
+    AK_FAIL_IF(strcmp(kind, AK_STUDY) != 0 && strcmp(kind, AK_SIMULATION) != 0, err, AK_INVALID,
+               "a result of a study has the kind study or simulate");
+    AK_DO(ak_study_object(&page, kind, NULL, json, err));
+    AK_DO(ak_page_print(
+        &text, strcmp(kind, AK_STUDY) == 0 ? "autokernel: study" : "autokernel: simulation", page,
+        err));
+    return ak_buf_take(out, &text, err);
 }

@@ -2,11 +2,9 @@
    into a file of a few megabytes. */
 #include "report/page.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "archive/field.h"
-#include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -281,11 +279,8 @@ static bool add_texts(json_t *out, const choice *c, size_t column)
         any = any || text != NULL;
     }
     ak_map_free(known);
-    if (good && any) {
-        good = ak_json_set(out, texts[column].name, json_incref(list)) &&
-               ak_json_set(out, texts[column].names, json_incref(names));
-    }
-    return good;
+    return good && (!any || (ak_json_set(out, texts[column].name, json_incref(list)) &&
+                             ak_json_set(out, texts[column].names, json_incref(names))));
 }
 
 /* Returns, for each parameter, the index of its value in each trial; -1: the trial has no value. */

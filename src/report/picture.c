@@ -1,7 +1,4 @@
-#include "report/picture.h"
-
 #include <math.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "base/number.h"
@@ -113,15 +110,14 @@ static bool is_library(const json_t *one)
 
 static void print_legend(ak_buf *out, const ak_report_model *model)
 {
-    size_t i, library = 0;
-    const json_t *one;
+    size_t library = 0;
     const ak_placement *roof = &model->best.placement;
     char text[AK_REAL_BYTES], other[AK_REAL_BYTES];
     ak_buf_print(out, "* best, %s TFLOP/s", ak_number_figure(text, model->best.tflops, AK_DIGITS));
     if (model->ok_count > 0) {
         ak_buf_puts(out, "   . configurations");
     }
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(model->result, "contestants")) {
         if (is_library(one)) {
             ak_buf_print(out, "\n%c %.50s, %s TFLOP/s", sign_of(library),
                          ak_json_text_at(one, "name"),
@@ -205,9 +201,8 @@ void ak_picture_roofline(ak_buf *out, const ak_report_model *model)
         put(&p, roof->intensity, model->ranking[i]->tflops, '.');
     }
     put(&p, roof->intensity, model->best.tflops, '*');
-    size_t i, library = 0;
-    const json_t *one;
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
+    size_t library = 0;
+    AK_EACH(one, json_object_get(model->result, "contestants")) {
         if (is_library(one)) {
             put_beside(&p, roof->intensity, ak_json_number_at(one, "tflops"), sign_of(library++));
         }

@@ -4,9 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/alloc.h"
 
 /* A region and its complement each have at least a tenth of the trials, and at least this many. */
 #define INSIDE_MIN 5

@@ -6,8 +6,6 @@
  */
 #include "report/page.h"
 
-#include <string.h>
-
 #include "base/asset.h"
 #include "base/base64.h"
 #include "base/plain.h"

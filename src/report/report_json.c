@@ -181,9 +181,10 @@ static json_t *seconds_of(const ak_report_model *model)
         (double)model->overhead_ns / 1e9, "rest", rest < 0 ? json_null() : json_real(rest));
 }
 
+/* Returns the number of an evaluation; null for 0. */
 static json_t *evaluation(size_t n)
 {
-    return n == 0 ? json_null() : json_integer((json_int_t)n);
+    return ak_json_count_or_null((int64_t)n, n > 0);
 }
 
 /* Returns the result of a run over many sizes; null for other runs. */
@@ -203,9 +204,8 @@ static json_t *llm_of(const ak_report_model *model)
    record may hold any JSON. */
 static json_t *list_of(const ak_report_model *model, const char *key, json_type type)
 {
-    json_t *list = json_array(), *one;
-    size_t i;
-    json_array_foreach(json_object_get(model->result, key), i, one) {
+    json_t *list = json_array();
+    AK_EACH(one, json_object_get(model->result, key)) {
         if (json_typeof(one) == type) {
             ak_json_add(&list, json_deep_copy(one));
         }

@@ -1,8 +1,6 @@
 /* report_md.c: prints the report as Markdown, with tables as GitHub shows them. */
 #include "report/section.h"
 
-#include <string.h>
-
 /* Escapes every character that Markdown could interpret: "*" in a configuration is not emphasis. */
 static void put_escaped(ak_buf *out, const char *text)
 {

@@ -4,10 +4,9 @@
 #include "report/section.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/layout.h"
-#include "report/picture.h"
+#include "report/headline.h"
 
 #define INDENT 2
 

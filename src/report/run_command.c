@@ -1,8 +1,6 @@
 /* run_command.c: writes the command that repeats a run. */
 #include "report/report.h"
 
-#include <string.h>
-
 #include "base/fs.h"
 #include "base/shell.h"
 
@@ -36,9 +34,7 @@ static void option(ak_buf *out, const char *flag, const char *value)
 
 static void list_option(ak_buf *out, const char *flag, const json_t *list)
 {
-    size_t i;
-    const json_t *value;
-    json_array_foreach(list, i, value) {
+    AK_EACH(value, list) {
         option(out, flag, json_string_value(value));
     }
 }

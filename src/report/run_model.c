@@ -4,11 +4,9 @@
 #include "report/report.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "archive/overview.h"
-#include "base/alloc.h"
 #include "base/device_name.h"
 #include "base/map.h"
 #include "measure/placement.h"
@@ -89,19 +87,15 @@ static ak_status read_resumed(ak_report_model *model, ak_archive *archive, ak_er
     if (!json_is_true(json_object_get(model->options, "resume")) || run->environment == NULL) {
         return AK_OK;
     }
+    AK_AT_END(ak_map_free_at) ak_map *known = ak_map_new(), *refuted = ak_map_new();
     resuming state = {.model = model,
-                      .known = ak_map_new(),
-                      .refuted = ak_map_new(),
+                      .known = known,
+                      .refuted = refuted,
                       .most = json_is_integer(resumed) ? (size_t)json_integer_value(resumed)
                                                        : SIZE_MAX};
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(state.known != NULL && state.refuted != NULL, err));
-    AK_TRY(ak_archive_take(archive, &filter, note_refuted, &state, err));
-    AK_TRY(ak_archive_take(archive, &filter, keep_resumed, &state, err));
-out:
-    ak_map_free(state.known);
-    ak_map_free(state.refuted);
-    return status;
+    AK_DO(ak_stored(known != NULL && refuted != NULL, err));
+    AK_DO(ak_archive_take(archive, &filter, note_refuted, &state, err));
+    return ak_archive_take(archive, &filter, keep_resumed, &state, err);
 }
 
 static int by_cost(const void *a, const void *b)
@@ -415,14 +409,12 @@ static ak_status choose_best(ak_report_model *model, ak_archive *archive, ak_err
 /* Finds the default: every finish names it; in other runs its trial has the strategy "default". */
 static void find_default(ak_report_model *model)
 {
-    size_t i;
-    const json_t *one;
-    json_array_foreach(json_object_get(model->result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(model->result, "contestants")) {
         if (ak_json_text_is(one, "name", "default")) {
             model->default_config = ak_json_text_or_null(one, "config");
         }
     }
-    for (i = 0; i < model->count && model->default_trial == NULL; i++) {
+    for (size_t i = 0; i < model->count && model->default_trial == NULL; i++) {
         const ak_trial *trial = &model->trials[i];
         bool is = model->default_config == NULL
                       ? trial->strategy != NULL && strcmp(trial->strategy, "default") == 0

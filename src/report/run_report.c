@@ -3,35 +3,14 @@
 #include "report/versions.h"
 #include "report/versus.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
-#include "base/text.h"
-
 static const ak_report_ops *const formats[] = {
 #define X(name) &ak_report_##name,
 #include "report/reports.def"
 #undef X
 };
 
-/* Finds the format that a text such as "text:80" names, and its width, 80 columns; NULL if there is
-   no such format. */
-static const ak_report_ops *find_format(size_t *width, const char *format)
-{
-    size_t length = strcspn(format, ":");
-    int64_t given = AK_REPORT_WIDTH;
-    bool good = format[length] == 0 || (ak_text_int(&given, format + length + 1) && given >= 0);
-    for (size_t i = 0; i < AK_COUNT(formats) && good; i++) {
-        const char *name = formats[i]->name;
-        if (strlen(name) == length && memcmp(name, format, length) == 0) {
-            *width = (size_t)given;
-            return formats[i];
-        }
-    }
-    return NULL;
-}
-
-static ak_status need_format(const ak_report_ops **out, size_t *width, const char *format,
+/* Finds the format that a text such as "text:80" names, and its width, 80 columns. */
+static ak_status find_format(const ak_report_ops **out, size_t *width, const char *format,
                              ak_error *err)
 {
 #define X(name) " " #name
@@ -39,11 +18,18 @@ static ak_status need_format(const ak_report_ops **out, size_t *width, const cha
 #include "report/reports.def"
         ;
 #undef X
-    *out = find_format(width, format);
-    return *out != NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "there is no report format \"%.60s\"; the formats are:%s",
-                         format, known);
+    size_t length = strcspn(format, ":");
+    int64_t given = AK_REPORT_WIDTH;
+    bool good = format[length] == 0 || (ak_text_int(&given, format + length + 1) && given >= 0);
+    *out = NULL;
+    for (size_t i = 0; i < AK_COUNT(formats) && good; i++) {
+        const char *name = formats[i]->name;
+        *out = strlen(name) == length && memcmp(name, format, length) == 0 ? formats[i] : *out;
+    }
+    *width = (size_t)given;
+    AK_FAIL_IF(*out == NULL, err, AK_INVALID,
+               "there is no report format \"%.60s\"; the formats are:%s", format, known);
+    return AK_OK;
 }
 
 static ak_status print_run(ak_buf *out, const ak_report_ops *ops, const ak_report_model *model,
@@ -64,7 +50,7 @@ ak_status ak_report(char **out_text, ak_archive *archive, const char *run, const
     const ak_report_ops *ops;
     AK_AT_END(ak_report_model_clear) ak_report_model model = {0};
     AK_AT_END(ak_buf_free) ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
-    AK_DO(need_format(&ops, &width, format, err));
+    AK_DO(find_format(&ops, &width, format, err));
     AK_DO(ak_report_gather(&model, archive, run, err));
     AK_DO(ops->print != NULL ? print_run(&text_out, ops, &model, width, err)
                              : ops->render(&text_out, &model, width, err));
@@ -108,7 +94,7 @@ ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *r
     const ak_report_ops *ops;
     AK_AT_END(ak_versions_clear) ak_versions versions = {0};
     AK_AT_END(comparison_clear) comparison c = {.title = "versions of a kernel"};
-    AK_DO(need_format(&ops, &width, format, err));
+    AK_DO(find_format(&ops, &width, format, err));
     AK_DO(ak_versions_gather(&versions, archive, run, err));
     AK_DO(ak_versions_sections(&c.sections, &versions, err));
     AK_DO(ak_versions_object(&c.object, &versions, &c.sections, err));
@@ -122,7 +108,7 @@ ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a, 
     const ak_report_ops *ops;
     AK_AT_END(ak_versus_clear) ak_versus versus = {0};
     AK_AT_END(comparison_clear) comparison c = {.title = "two runs"};
-    AK_DO(need_format(&ops, &width, format, err));
+    AK_DO(find_format(&ops, &width, format, err));
     AK_DO(ak_versus_gather(&versus, archive, a, b, err));
     AK_DO(ak_versus_sections(&c.sections, &versus, err));
     AK_DO(ak_versus_object(&c.object, &versus, &c.sections, err));

@@ -20,7 +20,7 @@ typedef struct ak_section {
     bool below[AK_COLUMNS_MAX];          /* printed below its row if the screen has a width, for
                                             long texts */
     bool whole;                          /* cells are for copying and never folded */
-    const char *picture;                 /* lines of characters (picture.h), or NULL */
+    const char *picture;                 /* lines of characters (picture.c), or NULL */
     const char **cells;                  /* row by row */
     size_t cell_count, capacity;
 } ak_section;

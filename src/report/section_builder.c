@@ -1,10 +1,7 @@
 #include "report/section_builder.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/number.h"
 #include "base/plain.h"
 #include "base/utf8.h"

@@ -14,8 +14,8 @@ void ak_sections_add_warnings(ak_section_builder *b, const ak_report_model *mode
         return;
     }
     ak_section_begin(b, "Warnings");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        ak_section_pair(b, "warning", json_string_value(json_array_get(list, i)));
+    AK_EACH(one, list) {
+        ak_section_pair(b, "warning", json_string_value(one));
     }
 }
 
@@ -46,8 +46,8 @@ void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *mo
 {
     const json_t *list = json_object_get(model->result, "contestants");
     bool any = false;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        any = any || ak_json_number_at(json_array_get(list, i), "sm_clock_mhz") > 0;
+    AK_EACH(one, list) {
+        any = any || ak_json_number_at(one, "sm_clock_mhz") > 0;
     }
     if (!any) {
         return;
@@ -56,8 +56,7 @@ void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *mo
                      ">memory MHz", ">W", ">degrees C", "clock limited by", ">utilisation", NULL);
     b->section->note = "Figures are means of samples while each ran. Utilisation is that of the "
                        "arithmetic units at the clock it ran at.";
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    AK_EACH(one, list) {
         const char *name = ak_json_text_or_null(one, "name");
         const char *throttle = ak_json_text_or_null(one, "throttle");
         ak_section_cell(b, ak_or_empty(name));

@@ -2,27 +2,21 @@
 #include "report/section_builder.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/device_name.h"
 #include "base/number.h"
-#include "base/alloc.h"
 #include "measure/overlap.h"
 #include "report/candidate_name.h"
 #include "archive/finish_order.h"
 #include "report/headline.h"
 #include "report/outcome.h"
-#include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
 static void flatten(ak_section_builder *b, const char *prefix, const json_t *value)
 {
-    const char *key;
-    json_t *item;
     char label[256];
     if (json_is_object(value)) {
-        json_object_foreach((json_t *)(uintptr_t)value, key, item) {
+        AK_EACH_MEMBER(key, item, value) {
             (void)snprintf(label, sizeof label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
             flatten(b, label, item);
         }
@@ -221,8 +215,8 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
    before their predecessors have ended. */
 static bool any_overlap(const json_t *list)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *overlap = ak_json_text_at(json_array_get(list, i), "overlap");
+    AK_EACH(one, list) {
+        const char *overlap = ak_json_text_at(one, "overlap");
         if (overlap[0] != 0 && strcmp(overlap, ak_overlap_text(AK_OVERLAP_NONE)) != 0) {
             return true;
         }
@@ -265,8 +259,7 @@ static void note_finish(ak_section_builder *b, const ak_report_model *model, con
     for (size_t d = 0; d < AK_COUNT(doubts); d++) {
         const char *text = ak_speed_doubt_text(doubts[d]);
         bool any = false;
-        for (size_t i = 0; i < json_array_size(list); i++) {
-            const json_t *one = json_array_get(list, i);
+        AK_EACH(one, list) {
             any = any || ak_json_text_is(one, "undecided_because", text);
         }
         if (any) {

@@ -1,13 +1,10 @@
 /* section_sizes.c: adds the result of a run over many sizes, which tuner/sizes_json.c has written:
    which configuration each size gets, how much slower it is there than the size's winner, and how
    much slower the winners are at other sizes. */
-#include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
-#include "report/headline_sizes.h"
+#include "report/headline.h"
 #include "report/section_builder.h"
-#include "base/text.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -117,8 +114,7 @@ static void add_each(ak_section_builder *b, const json_t *result, const json_t *
     }
     b->section->note = "Speed is that of the size's own winner relative to the library. Loss is "
                        "relative to that winner, measured again beside it.";
-    for (size_t i = 0; i < json_array_size(sizes); i++) {
-        const json_t *one = json_array_get(sizes, i);
+    AK_EACH(one, sizes) {
         size_t place = place_of(table, json_object_get(one, "config"));
         ak_section_cell(b, text_of(one, "size"));
         if (!by_time) {
@@ -148,8 +144,7 @@ static void add_stability(ak_section_builder *b, const json_t *result)
     ak_section_table(b, "Stability of the winners", "the winner of", ">loses", ">at worst", "at",
                      ">not decided at", ">cannot be used at", NULL);
     b->section->note = "What one size's winner would lose if all sizes used it.";
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    AK_EACH(one, list) {
         const json_t *winner_of = json_object_get(one, "winner_of");
         AK_AT_END(ak_buf_free) ak_buf names = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
         for (size_t s = 0; s < json_array_size(winner_of); s++) {
@@ -174,8 +169,7 @@ static void add_tradeoff(ak_section_builder *b, const json_t *result)
     ak_section_table(b, "How many configurations it takes", ">configurations", ">loss", ">at worst",
                      "at", ">not decided at", NULL);
     b->section->note = "Figures of the measurement that chose them.";
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    AK_EACH(one, list) {
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "configs"));
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");

@@ -1,13 +1,8 @@
 #include "report/versions.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "archive/config_text.h"
 #include "archive/field.h"
-#include "base/alloc.h"
-#include "report/apart.h"
-#include "report/line_diff.h"
+#include "report/versus.h"
 #include "report/page.h"
 #include "report/section_builder.h"
 
@@ -201,13 +196,11 @@ static void add_same(ak_section_builder *b, const ak_versions *v)
 
 static void add_refuted(ak_section_builder *b, const ak_versions *v)
 {
-    size_t i;
-    const json_t *one;
     if (json_array_size(v->refuted) == 0) {
         return;
     }
     ak_section_begin(b, "Runs whose best does not count");
-    json_array_foreach(v->refuted, i, one) {
+    AK_EACH(one, v->refuted) {
         ak_section_pair(b, ak_json_text_at(one, "run"), ak_json_text_at(one, "refuted"));
     }
 }
@@ -261,9 +254,7 @@ static void add_file(ak_section_builder *b, const ak_pack_file *before, const ak
 static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
 {
     AK_AT_END(ak_buf_free) ak_buf others = AK_BUF(4096);
-    const char *key;
-    json_t *value;
-    json_object_foreach(v->list[at].environment, key, value) {
+    AK_EACH_MEMBER(key, value, v->list[at].environment) {
         const json_t *was = json_object_get(v->list[at - 1].environment, key);
         if (strcmp(key, "source") != 0 && (was == NULL || !json_equal(was, value))) {
             ak_buf_print(&others, "%s%.100s", others.length == 0 ? "" : ", ", key);

@@ -2,17 +2,14 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
-#include "base/text.h"
-#include "base/value_json.h"
-#include "report/apart.h"
 #include "report/page.h"
 #include "report/section_builder.h"
+#include "measure/verdict.h"
+#include "archive/finish_order.h"
 
 /* ---- what both have -------------------------------------------------------------------------- */
 
@@ -105,26 +102,13 @@ static void row(ak_section_builder *b, const char *label, const char *of_a, cons
     ak_section_cell(b, of_b == NULL || *of_b == 0 ? "-" : of_b);
 }
 
-static void figures(ak_section_builder *b, const char *label, const char *format, double of_a,
-                    double of_b)
+/* Adds a row of numbers, which `put` shows: ak_section_value or ak_section_seconds. */
+static void numbers(ak_section_builder *b, void (*put)(ak_section_builder *, double),
+                    const char *label, double of_a, double of_b)
 {
     ak_section_cell(b, label);
-    ak_section_figure(b, format, of_a);
-    ak_section_figure(b, format, of_b);
-}
-
-static void values(ak_section_builder *b, const char *label, double of_a, double of_b)
-{
-    ak_section_cell(b, label);
-    ak_section_value(b, of_a);
-    ak_section_value(b, of_b);
-}
-
-static void seconds(ak_section_builder *b, const char *label, double of_a, double of_b)
-{
-    ak_section_cell(b, label);
-    ak_section_seconds(b, of_a);
-    ak_section_seconds(b, of_b);
+    put(b, of_a);
+    put(b, of_b);
 }
 
 /* Returns the seconds of a run; negative if they are not known. */
@@ -173,18 +157,13 @@ static const char *difference(const ak_versus *v)
                                                    : NULL;
 }
 
-static bool same_task(const ak_versus *v)
-{
-    return difference(v) == NULL;
-}
-
 static void add_best(ak_section_builder *b, const ak_versus *v)
 {
     char ratio[AK_REAL_BYTES], low[AK_REAL_BYTES], high[AK_REAL_BYTES];
     const ak_report_best *x = &v->a.best, *y = &v->b.best;
     begin(b, "What each found", "", true);
     const ak_speed *speed = &v->speed;
-    if (!same_task(v)) {
+    if (difference(v) != NULL) {
         ak_section_notef(b, "The runs solve different tasks (%s): their times do not compare.",
                          difference(v));
     } else if (speed->low > 0) {
@@ -206,13 +185,15 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
             "no interval.",
             ak_number_ratio(ratio, speed->ratio));
     }
-    values(b, "best, ms", x->ms, y->ms);
+    numbers(b, ak_section_value, "best, ms", x->ms, y->ms);
     ak_section_cell(b, "95 % interval, ms");
     ak_section_interval(b, x->low_ms, x->high_ms);
     ak_section_interval(b, y->low_ms, y->high_ms);
-    values(b, "TFLOP/s", x->tflops, y->tflops);
-    values(b, "GB/s", x->gbs, y->gbs);
-    figures(b, "roofline, %", "%.1f", x->efficiency * 100, y->efficiency * 100);
+    numbers(b, ak_section_value, "TFLOP/s", x->tflops, y->tflops);
+    numbers(b, ak_section_value, "GB/s", x->gbs, y->gbs);
+    ak_section_cell(b, "roofline, %");
+    ak_section_figure(b, "%.1f", x->efficiency * 100);
+    ak_section_figure(b, "%.1f", y->efficiency * 100);
     ak_section_note_roofline(b, x->efficiency, x->placement.memory_bound);
     ak_section_note_roofline(b, y->efficiency, y->placement.memory_bound);
     ak_section_cell(b, "speed over the reference");
@@ -223,7 +204,7 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     counts(b, "failed", in_a - ak_report_by_status(&v->a)[AK_TRIAL_OK],
            in_b - ak_report_by_status(&v->b)[AK_TRIAL_OK]);
     counts(b, "evaluations to within 5 %", v->a.within_5, v->b.within_5);
-    seconds(b, "seconds", wall(&v->a), wall(&v->b));
+    numbers(b, ak_section_seconds, "seconds", wall(&v->a), wall(&v->b));
 }
 
 static void add_refuted(ak_section_builder *b, const ak_versus *v)
@@ -262,13 +243,46 @@ static void differing(ak_section_builder *b, const char *label, const json_t *of
     }
 }
 
+/* Adds the members that differ, nested ones as "a.b". The parser bounds the depth. */
+static void add_differences(ak_section_builder *b, const char *prefix, const json_t *of_a,
+                            const json_t *of_b, printer print)
+{
+    if (!json_is_object(of_a) || !json_is_object(of_b)) {
+        differing(b, prefix, of_a, of_b, print);
+        return;
+    }
+    AK_AT_END(ak_buf_free) ak_buf label = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    const char *dot = *prefix == 0 ? "" : ".";
+    AK_EACH_MEMBER(key, item, of_a) {
+        ak_buf_clear(&label);
+        ak_buf_print(&label, "%s%s%s", prefix, dot, key);
+        add_differences(b, label.data, item, json_object_get(of_b, key), print);
+    }
+    AK_EACH_MEMBER(key, item, of_b) {
+        if (json_object_get(of_a, key) == NULL) {
+            ak_buf_clear(&label);
+            ak_buf_print(&label, "%s%s%s", prefix, dot, key);
+            add_differences(b, label.data, NULL, item, print);
+        }
+    }
+}
+
+/* Adds a section with the members that differ between two objects. */
+static void compare(ak_section_builder *b, const char *title, const char *label, const json_t *of_a,
+                    const json_t *of_b, printer print)
+{
+    begin(b, title, label, false);
+    add_differences(b, "", of_a, of_b, print);
+    if (b->section->cell_count == 0) {
+        row(b, "(nothing)", "the same", "the same");
+    }
+}
+
 /* Compares the texts of the best configurations, not rows of the matrices: the best of a resumed
    run may have values that no trial of the run has. */
 static void add_configuration(ak_section_builder *b, const ak_versus *v)
 {
     json_auto_t *x = NULL, *y = NULL;
-    json_t *value;
-    const char *name;
     if (!v->a.best.found || !v->b.best.found || b->status != AK_OK) {
         return;
     }
@@ -277,62 +291,13 @@ static void add_configuration(ak_section_builder *b, const ak_versus *v)
         b->status = ak_config_text_to_json(&y, v->b.best.config, "configuration", b->err);
     }
     if (b->status == AK_OK) {
-        begin(b, "Where the best configurations differ", "parameter", false);
-        json_object_foreach(x, name, value) {
-            differing(b, name, value, json_object_get(y, name), ak_value_print);
-        }
-        json_object_foreach(y, name, value) {
-            if (json_object_get(x, name) == NULL) {
-                differing(b, name, NULL, value, ak_value_print);
-            }
-        }
-        if (b->section->cell_count == 0) {
-            row(b, "(nothing)", "the same", "the same");
-        }
-    }
-}
-
-/* Adds the members that differ, nested ones as "a.b". The parser bounds the depth. */
-static void add_differences(ak_section_builder *b, const char *prefix, const json_t *of_a,
-                            const json_t *of_b)
-{
-    const char *key;
-    json_t *item;
-    if (json_is_object(of_a) && json_is_object(of_b)) {
-        ak_buf label = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
-        json_object_foreach((json_t *)(uintptr_t)of_a, key, item) {
-            ak_buf_clear(&label);
-            ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
-            add_differences(b, label.data, item, json_object_get(of_b, key));
-        }
-        json_object_foreach((json_t *)(uintptr_t)of_b, key, item) {
-            if (json_object_get(of_a, key) == NULL) {
-                ak_buf_clear(&label);
-                ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
-                add_differences(b, label.data, NULL, item);
-            }
-        }
-        ak_buf_free(&label);
-        return;
-    }
-    differing(b, prefix, of_a, of_b, ak_json_print_plain);
-}
-
-static void add_environment(ak_section_builder *b, const ak_versus *v)
-{
-    if (v->a.environment == NULL || v->b.environment == NULL) {
-        return;
-    }
-    begin(b, "Where the environments differ", "fact", false);
-    add_differences(b, "", v->a.environment, v->b.environment);
-    if (b->section->cell_count == 0) {
-        row(b, "(nothing)", "the same", "the same");
+        compare(b, "Where the best configurations differ", "parameter", x, y, ak_value_print);
     }
 }
 
 static void add_common(ak_section_builder *b, const ak_versus *v)
 {
-    if (v->common_count == 0 || !same_task(v)) {
+    if (v->common_count == 0 || difference(v) != NULL) {
         return;
     }
     size_t faster = 0;
@@ -362,12 +327,17 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
 static void add_time(ak_section_builder *b, const ak_versus *v)
 {
     begin(b, "Time, s", "stage", true);
-    seconds(b, "propose", (double)v->a.propose_ns / 1e9, (double)v->b.propose_ns / 1e9);
-    seconds(b, "compile", (double)v->a.compile_ns / 1e9, (double)v->b.compile_ns / 1e9);
-    seconds(b, "check", (double)v->a.check_ns / 1e9, (double)v->b.check_ns / 1e9);
-    seconds(b, "measure", (double)v->a.measure_ns / 1e9, (double)v->b.measure_ns / 1e9);
-    seconds(b, "overhead", (double)v->a.overhead_ns / 1e9, (double)v->b.overhead_ns / 1e9);
-    seconds(b, "rest", ak_report_rest(&v->a), ak_report_rest(&v->b));
+    numbers(b, ak_section_seconds, "propose", (double)v->a.propose_ns / 1e9,
+            (double)v->b.propose_ns / 1e9);
+    numbers(b, ak_section_seconds, "compile", (double)v->a.compile_ns / 1e9,
+            (double)v->b.compile_ns / 1e9);
+    numbers(b, ak_section_seconds, "check", (double)v->a.check_ns / 1e9,
+            (double)v->b.check_ns / 1e9);
+    numbers(b, ak_section_seconds, "measure", (double)v->a.measure_ns / 1e9,
+            (double)v->b.measure_ns / 1e9);
+    numbers(b, ak_section_seconds, "overhead", (double)v->a.overhead_ns / 1e9,
+            (double)v->b.overhead_ns / 1e9);
+    numbers(b, ak_section_seconds, "rest", ak_report_rest(&v->a), ak_report_rest(&v->b));
 }
 
 ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err)
@@ -378,7 +348,10 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err
     add_best(&b, v);
     add_refuted(&b, v);
     add_configuration(&b, v);
-    add_environment(&b, v);
+    if (v->a.environment != NULL && v->b.environment != NULL) {
+        compare(&b, "Where the environments differ", "fact", v->a.environment, v->b.environment,
+                ak_json_print_plain);
+    }
     add_common(&b, v);
     add_time(&b, v);
     return ak_sections_end(&b);
@@ -404,7 +377,7 @@ static json_t *side_json(const ak_report_model *model)
 static json_t *common_json(const ak_versus *v)
 {
     json_t *list = json_array();
-    for (size_t i = 0; same_task(v) && i < v->common_count; i++) {
+    for (size_t i = 0; difference(v) == NULL && i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
         json_t *one = json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
                                 ak_json_known(c->b->median_ms), c->a->config);
@@ -416,7 +389,7 @@ static json_t *common_json(const ak_versus *v)
 ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *sections,
                            ak_error *err)
 {
-    const bool same = same_task(v);
+    const bool same = difference(v) == NULL;
     const ak_speed *speed = &v->speed;
     const char *doubt = v->same_code ? "same code" : ak_speed_doubt_text(speed->doubt);
     const ak_speed_verdict verdict = v->same_code ? AK_SPEED_UNDECIDED : speed->verdict;
@@ -429,4 +402,32 @@ ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *
                      "why_not", difference(v), "common", common_json(v), "sections",
                      ak_page_sections(sections));
     return ak_made(*out, err);
+}
+
+/* Returns by how much a control may differ from itself, in either direction; 0: there was none. */
+static double reach(const ak_speed *control)
+{
+    return control->ratio > 0
+               ? fmax(ak_verdict_deviation(control->low), ak_verdict_deviation(control->high))
+               : 0;
+}
+
+ak_speed ak_apart_speed(const ak_apart *before, const ak_apart *after)
+{
+    ak_speed s = {0};
+    if (!(before->ms > 0 && after->ms > 0)) {
+        return s;
+    }
+    s.ratio = before->ms / after->ms;
+    if (!(before->low_ms > 0 && before->high_ms > before->low_ms && after->low_ms > 0 &&
+          after->high_ms > after->low_ms)) {
+        return s;
+    }
+    s.low = before->low_ms / after->high_ms;
+    s.high = before->high_ms / after->low_ms;
+    const ak_speed of_before = ak_speed_read(json_object_get(before->noise, "control")),
+                   of_after = ak_speed_read(json_object_get(after->noise, "control"));
+    ak_speed_judge(&s, reach(&of_before) > reach(&of_after) ? &of_before : &of_after,
+                   ak_noise_is_clean(before->noise) && ak_noise_is_clean(after->noise));
+    return s;
 }

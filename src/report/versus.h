@@ -8,6 +8,7 @@
 #ifndef AK_REPORT_VERSUS_H
 #define AK_REPORT_VERSUS_H
 
+#include "base/value_json.h"
 #include "report/section.h"
 
 /* A configuration that both runs tried with success. */
@@ -21,7 +22,7 @@ typedef struct ak_versus {
     ak_report_model a, b;
     ak_versus_common *common; /* in the order of the ratio, the greatest first */
     size_t common_count;
-    ak_speed speed; /* of the best of B relative to the best of A (apart.h) */
+    ak_speed speed; /* of the best of B relative to the best of A (below) */
     bool same_code; /* the best of both have one configuration and the same machine code */
 } ak_versus;
 
@@ -32,5 +33,22 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *versus, ak_error
 /* Returns the data of the page, an object of the kind "versus" (docs/formats.md). */
 ak_status ak_versus_object(json_t **out, const ak_versus *versus, const ak_sections *sections,
                            ak_error *err);
+
+/* ---- runs apart ------------------------------------------------------------------------------ */
+
+/* Compares the best of two runs that were not measured beside each other. Each run's finish
+   measured its own error: one candidate took part twice, and disturbed rounds were counted ("noise"
+   in its result). A ratio between runs can be no surer than either of them, so it is judged by the
+   worse of both controls, and as clean only if both were. */
+
+/* The best of a run. The interval is 0, 0 if there is none, as of recorded times. */
+typedef struct ak_apart {
+    double ms, low_ms, high_ms;
+    const json_t *noise; /* of the run's result; NULL or null: nothing is known of its error */
+} ak_apart;
+
+/* Returns the speed of `after` relative to `before`; ratio 0 if either has no time, and neither
+   interval nor verdict if either has no interval. */
+ak_speed ak_apart_speed(const ak_apart *before, const ak_apart *after);
 
 #endif

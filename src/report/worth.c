@@ -8,9 +8,7 @@
  */
 #include <math.h>
 
-#include "archive/archive.h"
 #include "base/alloc.h"
-#include "base/text.h"
 #include "measure/verdict.h"
 #include "report/gather.h"
 #include "report/outcome.h"
@@ -126,18 +124,14 @@ static void judge(worth *w, const json_t *result, const ak_trial *trial)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-static bool of_run(const ak_trial *trial, const char *run)
-{
-    return ak_text_same(trial->run, run);
-}
-
 /* Returns the default's time in a run; 0 if the run has no successful trial of it, for example
    because the run was resumed. */
 static ak_outcome default_time(const worth *w, const json_t *result, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
-        if (of_run(t, run) && ak_text_same(t->strategy, "default") && t->status == AK_TRIAL_OK) {
+        if (ak_text_same(t->run, run) && ak_text_same(t->strategy, "default") &&
+            t->status == AK_TRIAL_OK) {
             return ak_outcome_of(result, t);
         }
     }
@@ -149,7 +143,7 @@ static void judge_run(worth *w, const json_t *result, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
-        if (of_run(t, run) && t->model != NULL) {
+        if (ak_text_same(t->run, run) && t->model != NULL) {
             judge(w, result, t);
         }
     }
@@ -163,7 +157,7 @@ static void count_run(worth *w, const json_t *result, const char *run)
     size_t last = 0;
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
-        proposer *p = of_run(t, run) ? proposer_of(w, t) : NULL;
+        proposer *p = ak_text_same(t->run, run) ? proposer_of(w, t) : NULL;
         ak_outcome over = {0};
         if (p != NULL && t->status == AK_TRIAL_OK) {
             over = speed_over(result, &start, t);

@@ -2,12 +2,8 @@
  * adopt.c: implements `autokernel new kernel NAME --from FILE`, which writes a kernel folder from
  * the description of a kernel in a T1 file or a source file.
  */
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/fs.h"
 #include "problem/headers.h"
-#include "problem/kernel_files.h"
 #include "problem/kernel_scan.h"
 #include "problem/python_kernel.h"
 #include "problem/source_text.h"
@@ -60,20 +56,17 @@ static ak_status copy_file(const char *folder, const char *from, const char *nam
 static ak_status copy_data(const char *folder, const char *file, const json_t *problem,
                            ak_error *err)
 {
-    size_t i;
-    json_t *argument;
-    ak_status status = AK_OK;
-    json_array_foreach(json_object_get(problem, "arguments"), i, argument) {
+    AK_EACH(argument, json_object_get(problem, "arguments")) {
         const char *fill = ak_json_text_at(argument, "fill");
         char name[AK_PATH_MAX];
-        if (status == AK_OK && strncmp(fill, "file(", 5) == 0) {
+        if (strncmp(fill, "file(", 5) == 0) {
             (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(fill + 5, ")"), fill + 5);
-            status = strchr(name, '/') == NULL
-                         ? copy_file(folder, file, name, err)
-                         : ak_fail(err, AK_INVALID, "%s: put %s beside it", file, name);
+            AK_FAIL_IF(strchr(name, '/') != NULL, err, AK_INVALID, "%s: put %s beside it", file,
+                       name);
+            AK_DO(copy_file(folder, file, name, err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 /* Writes problem.json with a note that the formulas of its work are guesses. */
@@ -148,20 +141,26 @@ static bool is_free(const includes *all, const char *name)
            strcmp(name, "reference.c") != 0 && !ak_fs_has_suffix(name, ".json");
 }
 
+static void includes_clear(includes *all)
+{
+    json_decref(all->names);
+    ak_buf_free(&all->text);
+    ak_buf_free(&all->notes);
+}
+
 /* Copies one file that is included. *taken says whether the copy is put in front of the source. */
 static ak_status take_include(bool *taken, includes *all, const char *name, ak_error *err)
 {
     AK_FREED char *text = NULL;
     char path[2 * AK_PATH_MAX];
-    size_t length = 0, known = 0;
-    json_t *one;
+    size_t length = 0;
     *taken = false;
     (void)snprintf(path, sizeof path, "%.*s%s", (int)(ak_fs_base(all->file) - all->file), all->file,
                    name);
     if (!ak_fs_is_file(path)) {
         return AK_OK; /* the header is installed, or the compiler will miss it */
     }
-    json_array_foreach(all->names, known, one) {
+    AK_EACH(one, all->names) {
         *taken = *taken || strcmp(json_string_value(one), name) == 0;
     }
     if (*taken) {
@@ -182,8 +181,8 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     const size_t place = json_array_size(all->names) - 1;
     AK_DO(take_includes(all, text, err));
     /* Move the file behind the files that it includes itself. */
-    one = json_incref(json_array_get(all->names, place));
-    bool good = json_array_remove(all->names, place) == 0 && ak_json_append(all->names, one);
+    json_t *own = json_incref(json_array_get(all->names, place));
+    bool good = json_array_remove(all->names, place) == 0 && ak_json_append(all->names, own);
     AK_DO(ak_stored(good, err));
     ak_buf_print(&all->text, "%s\n", text);
     ak_buf_print(&all->notes,
@@ -226,42 +225,35 @@ static ak_status take_includes(includes *all, char *text, ak_error *err)
 static ak_status adopt_source(char **note, const char *folder, const char *file,
                               const char *backend, ak_error *err)
 {
-    char name[80], *text = NULL;
-    ak_kernel_scan scan = {.problem = NULL};
+    char name[80];
+    AK_FREED char *text = NULL;
+    AK_AT_END(ak_kernel_scan_clear) ak_kernel_scan scan = {.problem = NULL};
+    AK_AT_END(includes_clear)
     includes all = {.folder = folder,
                     .file = file,
                     .names = json_array(),
                     .text = AK_BUF(AK_SOURCE_BYTES_MAX),
                     .notes = AK_BUF(AK_SOURCE_BYTES_MAX)};
-    ak_status status = AK_OK;
     size_t length = 0;
-    AK_TRY(ak_made(all.names, err));
-    AK_TRY(ak_fs_read(&text, &length, file, AK_SOURCE_BYTES_MAX, err));
-    AK_TRY(check_text(text, length, file, err));
-    AK_TRY(take_includes(&all, text, err));
-    AK_TRY(ak_buf_status(&all.text, err));
+    AK_DO(ak_made(all.names, err));
+    AK_DO(ak_fs_read(&text, &length, file, AK_SOURCE_BYTES_MAX, err));
+    AK_DO(check_text(text, length, file, err));
+    AK_DO(take_includes(&all, text, err));
+    AK_DO(ak_buf_status(&all.text, err));
     const ak_scan_input input = {text, all.text.data, backend, ak_fs_base(file),
                                  ak_fs_base(folder)};
-    AK_TRY(ak_kernel_scan_text(&scan, &input, err));
+    AK_DO(ak_kernel_scan_text(&scan, &input, err));
     json_t *kernel = json_object_get(scan.space, "KernelSpecification");
     if (json_array_size(all.names) > 0 && !ak_json_set(kernel, "Include", json_incref(all.names))) {
-        status = ak_fail_memory(err);
-        goto out;
+        return ak_fail_memory(err);
     }
-    AK_TRY(write_problem(folder, scan.problem, err));
+    AK_DO(write_problem(folder, scan.problem, err));
     (void)snprintf(name, sizeof name, "%s.json", backend);
-    AK_TRY(write_json(folder, name, scan.space, err));
-    AK_TRY(write_text(folder, ak_fs_base(file), scan.source, err));
-    AK_TRY(write_text(folder, "reference.c", scan.reference, err));
+    AK_DO(write_json(folder, name, scan.space, err));
+    AK_DO(write_text(folder, ak_fs_base(file), scan.source, err));
+    AK_DO(write_text(folder, "reference.c", scan.reference, err));
     ak_buf_puts(&all.notes, scan.notes);
-    status = ak_buf_take(note, &all.notes, err);
-out:
-    ak_kernel_scan_clear(&scan);
-    json_decref(all.names);
-    ak_buf_free(&all.text);
-    ak_buf_free(&all.notes);
-    ak_free(text);
-    return status;
+    return ak_buf_take(note, &all.notes, err);
 }
 
 ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, ak_error *err)
@@ -275,12 +267,10 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
                       ? languages[i].backend
                       : backend;
     }
-    if (backend == NULL && !is_python && !ak_fs_has_suffix(file, ".json")) {
-        return ak_fail(err, AK_INVALID,
-                       "%.200s: a kernel is made of a T1 file (.json), or of a .cu, .cl, .c, .cpp "
-                       "or .py file; of others write the folder by hand (docs/howto-kernel.md)",
-                       file);
-    }
+    AK_FAIL_IF(backend == NULL && !is_python && !ak_fs_has_suffix(file, ".json"), err, AK_INVALID,
+               "%.200s: a kernel is made of a T1 file (.json), or of a .cu, .cl, .c, .cpp "
+               "or .py file; of others write the folder by hand (docs/howto-kernel.md)",
+               file);
     AK_DO(ak_fs_reachable(file, err));
     if (!is_python && !ak_fs_is_file(file)) {
         return ak_fs_is_folder(file)

@@ -1,8 +1,6 @@
 /* announce.c: sends the events of a run (docs/formats.md lists them). */
 
-#include "archive/archive.h"
 #include "backend/sandbox.h"
-#include "measure/pressure.h"
 #include "tuner/run.h"
 #include "tuner/warning.h"
 

@@ -1,10 +1,7 @@
 /* candidates.c: chooses the configurations that take part in the finish: the fastest of the search
    that pass every check, and the default. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "launcher/launcher.h"
 #include "tuner/run.h"
 #include "tuner/warning.h"

@@ -14,22 +14,17 @@
  * the timing, and with a launcher. The search begins with the same code, which it finds in the
  * compile cache.
  */
-#include "archive/archive.h"
 #include "archive/store.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "backend/backend.h"
-#include "base/alloc.h"
-#include "tuner/near.h"
+#include "tuner/elsewhere.h"
 #include "tuner/session.h"
-#include "base/text.h"
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
-/* Two sizes are near each other if they are alike (near.h) and the ratios of their extents multiply
-   to at most this. */
+/* Two sizes are near each other if they are alike (ak_near_sizes) and the ratios of their extents
+   multiply to at most this. */
 #define NEAR        2.0
 #define PROPOSED_BY "race of implementations"
 

@@ -1,23 +1,14 @@
-/* earlier.c: see earlier.h. The archive keeps the result of a run as the JSON that was printed. */
-#include "tuner/earlier.h"
+/* earlier.c: finds the result of an earlier run. The archive keeps the result of a run as the JSON
+ * that was printed. */
 
-#include <string.h>
-
-#include "archive/archive.h"
 #include "archive/config_text.h"
-#include "base/alloc.h"
 #include "tuner/session.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    return ak_json_text_or_null(object, key);
-}
 
 /* Returns whether the run searched the same part of the space (--fix) and, if sanitizers are asked
    for, ran them. */
 static bool same_part(const json_t *options, const ak_task *task, bool sanitize)
 {
-    const char *fix = text_of(options, "fix");
+    const char *fix = ak_json_text_or_null(options, "fix");
     if (sanitize && !json_is_true(json_object_get(options, "sanitize"))) {
         return false;
     }
@@ -26,7 +17,7 @@ static bool same_part(const json_t *options, const ak_task *task, bool sanitize)
 
 static bool had_no_more(const json_t *result)
 {
-    const char *why = text_of(result, "stopped_by");
+    const char *why = ak_json_text_or_null(result, "stopped_by");
     return why != NULL && (strcmp(why, "exhausted") == 0 || strcmp(why, "converged") == 0);
 }
 
@@ -35,7 +26,7 @@ static bool had_no_more(const json_t *result)
 static ak_status take_config(char **out, const json_t *of, const ak_task *task, ak_error *err)
 {
     ak_config config;
-    const char *text = text_of(of, "config");
+    const char *text = ak_json_text_or_null(of, "config");
     *out = NULL;
     if (text == NULL || ak_config_parse(&config, task->space, text, NULL) != AK_OK) {
         return AK_OK;

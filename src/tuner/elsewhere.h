@@ -17,4 +17,10 @@ ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
 /* Adds the files of the recordings, or ["none"], to the record of a run. */
 bool ak_elsewhere_record(json_t *object, const ak_tune_options *options);
 
+/* Returns the distance of two sizes such as "M=512,N=64": the sum of |log2(x / y)| over their pairs
+   of extents x and y; infinity if the sizes are not of one kernel. Unless it is infinite, sets
+   *alike (may be NULL) to whether each extent is a multiple of 8 in both sizes or in neither: rows
+   that are not aligned to vectors may favour another implementation. */
+double ak_near_sizes(bool *alike, const char *a, const char *b);
+
 #endif

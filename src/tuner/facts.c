@@ -1,7 +1,6 @@
 /* facts.c: describes, before anything is compiled, what is known of a task and of a
    configuration. */
 
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "llm/brief.h"
 #include "problem/task_options.h"

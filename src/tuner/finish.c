@@ -1,14 +1,10 @@
 /* finish.c: ends a run with a comparison: it measures the candidates and the libraries, interleaved
    and while no compiler runs. The best candidate (measure/contest.h) is the result of the run. */
 #include <assert.h>
-#include <string.h>
 
-#include "archive/archive.h"
 #include "archive/field.h"
-#include "base/alloc.h"
 #include "report/candidate_name.h"
 #include "tuner/run.h"
-#include "tuner/summary.h"
 #include "tuner/warning.h"
 
 /* Fewest seconds for each candidate or library, even if the time budget leaves less. */
@@ -285,8 +281,6 @@ ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
     line_up(&l, r);
     ak_tuning_announce_phase(r, "finish");
     status = compare(&comparison, &l, r, &why);
-    if (status != AK_OK) {
-        return settle_for_search(r, &l.chosen, status, &why, err);
-    }
-    return take_comparison(r, &l, &comparison, err);
+    return status != AK_OK ? settle_for_search(r, &l.chosen, status, &why, err)
+                           : take_comparison(r, &l, &comparison, err);
 }

@@ -23,7 +23,7 @@ ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err)
                                .count = count,
                                .fallback = count,
                                .seconds = SURVEY_SECONDS * (double)count};
-    ak_comparison_result comparison;
+    AK_AT_END(ak_comparison_result_clear) ak_comparison_result comparison = {0};
     AK_DO(ak_session_comparison(&comparison, &r->session, &spec, err));
     for (size_t i = 0; i < count; i++) {
         r->survey_ms[i] = comparison.list[i].median_ms;
@@ -35,6 +35,5 @@ ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err)
         r->advisor.options.library = names[comparison.library];
         r->advisor.options.library_ms = r->library_cost;
     }
-    ak_compared_free(comparison.list, count);
     return AK_OK;
 }

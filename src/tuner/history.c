@@ -1,8 +1,6 @@
 /* history.c: keeps the result of each configuration that a run has evaluated, and the best one. */
 #include <assert.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "tuner/run.h"
 
 /* Smallest relative improvement that counts as a gain; less may be noise. */

@@ -1,12 +1,9 @@
 /* lists.c: implements ak_list and ak_doctor, which say what this build and this machine offer. */
 #include <math.h>
-#include <stdio.h>
 
 #include "backend/script.h"
-#include "base/alloc.h"
 #include "formats/format.h"
 #include "llm/llm.h"
-#include "measure/pressure.h"
 #include "strategy/strategy.h"
 #include "tuner/warning.h"
 
@@ -17,9 +14,7 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
 {
     json_auto_t *probe = NULL;
     AK_DO(ak_pool_probe(&probe, false, err));
-    size_t i;
-    json_t *entry;
-    json_array_foreach(json_object_get(probe, key), i, entry) {
+    AK_EACH(entry, json_object_get(probe, key)) {
         const char *name = ak_json_text_or_null(entry, name_key);
         const char *text = ak_json_text_or_null(entry, text_key);
         const char *note = ak_json_text_or_null(entry, "note");

@@ -1,12 +1,8 @@
 /* open.c: implements ak_task_open, which binds a task to its device. problem/ does not know
    backends and backends do not choose devices, so this file brings the two together. */
-#include <string.h>
 
 #include "backend/backend.h"
-#include "base/alloc.h"
 #include "measure/protocol.h"
-#include "problem/task.h"
-#include "recording/recording.h"
 
 /* Where a task will run: a backend and its devices. `why` tells the user if a data sheet stands in
    for a device. */
@@ -55,11 +51,6 @@ static ak_status place_of_implementation(place *out, const ak_problem *problem,
                    problem->name, implementation->name, implementation->backend, why.text);
 }
 
-static bool has_implementation(const ak_problem *problem, const char *backend)
-{
-    return AK_HAS(problem->implementations, problem->implementation_count, backend, backend);
-}
-
 /* Finds where a kernel runs when neither device nor implementation is named: on the usual device if
    the kernel has an implementation for it, else on the first device that one of its implementations
    can use. If there is no such device, the error is about the first implementation. */
@@ -67,7 +58,8 @@ static ak_status place_of_kernel(place *out, const ak_problem *problem, const ak
                                  ak_error *err)
 {
     ak_status first = ak_backend_devices(&out->backend, &out->list, "auto", err);
-    if (first != AK_OK || has_implementation(problem, out->backend->name)) {
+    if (first != AK_OK || AK_HAS(problem->implementations, problem->implementation_count, backend,
+                                 out->backend->name)) {
         return first;
     }
     for (size_t i = 0; i < problem->implementation_count; i++) {

@@ -5,9 +5,7 @@
  * it was. If the worker died without a report, each candidate runs alone for a moment, and the
  * first that fails is the culprit.
  */
-#include <string.h>
 
-#include "base/alloc.h"
 #include "tuner/side_by_side.h"
 
 /* Seconds for which a candidate runs alone: as few as possible, because only whether it fails

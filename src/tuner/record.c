@@ -1,13 +1,9 @@
 /* record.c: writes a run's entry in the archive: the options when it begins, the result when it
    ends. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "archive/archive.h"
 #include "archive/overview.h"
 #include "backend/sim/sim.h"
-#include "base/alloc.h"
-#include "base/fs.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
 

@@ -1,7 +1,6 @@
 #include "tuner/result.h"
 
 #include "archive/archive.h"
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "measure/placement.h"
 #include "measure/verdict.h"
@@ -15,10 +14,8 @@ static json_t *config_json(const char *text, const ak_space *space)
     if (text == NULL) {
         return json_null();
     }
-    if (ak_config_parse(&config, space, text, NULL) != AK_OK) {
-        return json_string(text);
-    }
-    return ak_config_json(space, &config);
+    return ak_config_parse(&config, space, text, NULL) != AK_OK ? json_string(text)
+                                                                : ak_config_json(space, &config);
 }
 
 static json_t *interval(double low, double high)

@@ -1,5 +1,6 @@
-/* result.h: writes the result of a run as the object that `tune --json` prints and the archive
-   keeps. */
+/* result.h: writes the result of a run, or of one over many sizes, as the object that `tune --json`
+   prints and the archive keeps. Reports and `export --format dispatch` read it (docs/formats.md).
+ */
 #ifndef AK_TUNER_RESULT_H
 #define AK_TUNER_RESULT_H
 
@@ -13,5 +14,8 @@ json_t *ak_noise_json(const ak_noise *noise);
 /* Returns the member "llm" of a result. Returns JSON's null if no model was asked, and NULL if
    there is no memory. */
 json_t *ak_llm_use_json(const ak_llm_use *use);
+
+/* Returns the result of a run over many sizes, or NULL without memory. */
+json_t *ak_sizes_to_json(const ak_sizes_result *result);
 
 #endif

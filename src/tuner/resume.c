@@ -1,9 +1,6 @@
 /* resume.c: reads the archived trials of the task that a run is about to tune. */
-#include <string.h>
 
-#include "archive/archive.h"
 #include "archive/field.h"
-#include "base/alloc.h"
 #include "tuner/run.h"
 
 typedef struct resume {

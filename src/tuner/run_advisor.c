@@ -1,9 +1,6 @@
 #include "tuner/run_advisor.h"
 
-#include <string.h>
-
 #include "backend/mix.h"
-#include "base/alloc.h"
 #include "tuner/warning.h"
 
 /* Replaces a budget that is used up: no call can stay within it, whereas 0 would mean no budget. */
@@ -116,9 +113,7 @@ ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *op
         advisor->options.missing = advisor->missing.text;
         return AK_OK;
     }
-    if (status != AK_OK) {
-        return ak_fail(err, status, "%s", advisor->missing.text);
-    }
+    AK_FAIL_IF(status != AK_OK, err, status, "%s", advisor->missing.text);
     AK_DO(ak_share_parse(&advisor->options.share, client.share, err));
     ak_model_llm(&advisor->model, advisor->llm);
     advisor->options.model = &advisor->model;

@@ -1,11 +1,7 @@
 /* sanitize.c: builds and runs configurations with sanitizers: those that passed every check, gave a
    wrong result or crashed. */
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/buf.h"
 #include "tuner/session.h"
-#include "base/text.h"
 
 #define REASON_BYTES_MAX 4096
 
@@ -65,39 +61,26 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
     return take_finding(trial, one.found, err);
 }
 
-/* Appends a part of the outcome. */
-static void append(ak_buf *out, const char *part)
-{
-    ak_buf_print(out, "%s%s", out->length > 0 ? "; " : "", part);
-}
-
 void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)
 {
     const ak_sanitizing *all = &session->sanitizing;
-    char part[400];
-    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4 * sizeof part);
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(REASON_BYTES_MAX);
     if (session->sanitize && all->configs > 0) {
-        (void)snprintf(part, sizeof part,
-                       "%s: %zu of %zu configuration%s without a finding, at %zu shape%s",
-                       all->tool, all->configs - all->found, all->configs, ak_plural(all->configs),
-                       all->shapes, ak_plural(all->shapes));
-        append(&text, part);
+        ak_buf_print(&text, "%s: %zu of %zu configuration%s without a finding, at %zu shape%s",
+                     all->tool, all->configs - all->found, all->configs, ak_plural(all->configs),
+                     all->shapes, ak_plural(all->shapes));
     }
     if (session->sanitize && all->missing[0] != 0) {
-        char others[64] = "";
+        ak_buf_print(&text, "%s%s", text.length > 0 ? "; " : "", all->missing);
         if (all->not_run > 1) {
-            (void)snprintf(others, sizeof others, " (the first of %zu that did not run)",
-                           all->not_run);
+            ak_buf_print(&text, " (the first of %zu that did not run)", all->not_run);
         }
-        (void)snprintf(part, sizeof part, "%s%s", all->missing, others);
-        append(&text, part);
     }
     if (session->sanitize && all->left_out > 0) {
-        (void)snprintf(part, sizeof part,
-                       "%zu configuration%s failed otherwise than by a wrong result or a crash and "
-                       "did not run with sanitizers",
-                       all->left_out, ak_plural(all->left_out));
-        append(&text, part);
+        ak_buf_print(&text,
+                     "%s%zu configuration%s failed otherwise than by a wrong result or a crash and "
+                     "did not run with sanitizers",
+                     text.length > 0 ? "; " : "", all->left_out, ak_plural(all->left_out));
     }
     (void)snprintf(out, bytes, "%s", ak_buf_status(&text, NULL) == AK_OK ? text.data : "");
 }

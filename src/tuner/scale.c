@@ -1,4 +1,4 @@
-#include "tuner/scale.h"
+#include "tuner/sizes_run.h"
 
 size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most)
 {

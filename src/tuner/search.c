@@ -9,10 +9,7 @@
  * The next configurations are compiled while this one is measured (worker/pool.h). A trial is in
  * the archive before the device starts the next.
  */
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "tuner/run.h"
 
 /* A configuration that takes this many times as long as the best is dropped after few samples. */
@@ -121,20 +118,15 @@ static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t cou
                                .fallback = count,
                                .seconds = DOUBT_SECONDS * (double)count,
                                .specialised = true};
-    ak_comparison_result comparison;
+    AK_AT_END(ak_comparison_result_clear) ak_comparison_result comparison = {0};
     ak_status status = ak_session_comparison(&comparison, &r->session, &spec, err);
-    if (status != AK_OK) {
-        return status == AK_CANCELLED ? AK_OK : status;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
         if (ak_compared_cost(&comparison.list[i]) > 0) {
-            AK_TRY(ak_tuning_correct(r, &doubts[i], &comparison.list[i], err));
-            AK_TRY(keep_again(r, &comparison.list[i], err));
+            AK_DO(ak_tuning_correct(r, &doubts[i], &comparison.list[i], err));
+            AK_DO(keep_again(r, &comparison.list[i], err));
         }
     }
-out:
-    ak_compared_free(comparison.list, count);
-    return status;
+    return status == AK_CANCELLED ? AK_OK : status;
 }
 
 /* Handles a strategy that has nothing to propose while nothing is in flight: measures its best
@@ -275,10 +267,9 @@ static ak_status keep(ak_tuning *r, group *g, ak_error *err)
     ak_trial *trials[GROUP_MAX];
     for (size_t i = 0; i < g->count; i++) {
         g->flights[i] = flight_of(r, g->results[i].id);
-        if (g->flights[i] == NULL) {
-            return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
-                           (unsigned long long)g->results[i].id);
-        }
+        AK_FAIL_IF(g->flights[i] == NULL, err, AK_INTERNAL,
+                   "a result came for job %llu, which was not submitted",
+                   (unsigned long long)g->results[i].id);
         trials[i] = &g->results[i].trial;
         AK_DO(complete(trials[i], r, g->flights[i], err));
     }

@@ -1,14 +1,8 @@
 /* session.c: opens and closes a session, and says what its results depend on; see session.h. */
 #include "tuner/session.h"
 
-#include <string.h>
-
 #include "archive/archive.h"
-#include "backend/backend.h"
-#include "base/alloc.h"
-#include "base/hash.h"
 #include "measure/ceilings.h"
-#include "problem/sources.h"
 #include "worker/environment.h"
 
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
@@ -16,12 +10,10 @@ ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_jso
 {
     json_auto_t *facts = NULL;
     char *text = NULL;
-    if (task->sheet) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "%s is known by its data sheet: its spaces can be listed, nothing can be "
-                       "run on it; `autokernel doctor` lists the devices of this machine",
-                       task->device);
-    }
+    AK_FAIL_IF(task->sheet, err, AK_UNAVAILABLE,
+               "%s is known by its data sheet: its spaces can be listed, nothing can be "
+               "run on it; `autokernel doctor` lists the devices of this machine",
+               task->device);
     AK_DO(ak_environment_facts(&facts, task, err));
     AK_DO(ak_json_text(&text, facts, err));
     ak_hash_text(hash, text, strlen(text));
@@ -77,10 +69,8 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_op
     pool.workers = task->workers;
     pool.cancel = options->cancel == NULL ? task->cancel : options->cancel;
     *out = (ak_session){0};
-    if (task->recorded && task->launcher != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "--launcher: a recording is searched by this process; leave it out");
-    }
+    AK_FAIL_IF(task->recorded && task->launcher != NULL, err, AK_INVALID,
+               "--launcher: a recording is searched by this process; leave it out");
     AK_DO(task->recorded ? AK_OK : ak_problem_runnable(task->problem, err));
     AK_DO(ak_session_environment(opened.environment, &opened.environment_json, task, err));
     for (size_t i = 0; i < options->other_count; i++) { /* fails if one cannot run here */

@@ -1,10 +1,7 @@
 /* session_run.c: the clock of a run, and its id; see session.h. */
-#include <string.h>
 #include <unistd.h>
 
 #include "archive/archive.h"
-#include "base/clock.h"
-#include "base/hash.h"
 #include "tuner/session.h"
 
 void ak_run_id(char out[AK_RUN_ID_BYTES])

@@ -3,8 +3,6 @@
 #include <assert.h>
 
 #include "archive/field.h"
-#include "base/alloc.h"
-#include "base/clock.h"
 #include "base/value_json.h"
 #include "tuner/session.h"
 

@@ -7,9 +7,7 @@
 #include "tuner/side_by_side.h"
 
 #include <assert.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/value_json.h"
 #include "measure/contest.h"
 #include "measure/verdict.h"
@@ -42,6 +40,12 @@ void ak_compared_free(ak_compared *list, size_t count)
                     list[i].overlap, list[i].library, list[i].reason, list[i].note);
     }
     ak_free(list);
+}
+
+void ak_comparison_result_clear(ak_comparison_result *comparison)
+{
+    ak_compared_free(comparison->list, comparison->count);
+    *comparison = (ak_comparison_result){0};
 }
 
 size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **names,
@@ -419,10 +423,10 @@ static ak_status reject_implausible(ak_result *result, const ak_session *session
 ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                                 const ak_comparison_spec *spec, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_result result = {0};
     size_t all = spec->count + (spec->control ? 1 : 0);
-    ak_comparison_candidate *candidates = ak_alloc(all, sizeof *candidates);
+    AK_FREED ak_comparison_candidate *candidates = ak_alloc(all, sizeof *candidates);
+    AK_AT_END(ak_result_clear) ak_result result = {0};
+    AK_AT_END(ak_comparison_result_clear)
     ak_comparison_result found = {.list = ak_alloc(spec->count, sizeof *found.list),
                                   .count = spec->count,
                                   .fallback = spec->fallback};
@@ -431,7 +435,7 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                     .out = &found,
                     .recorded = ak_pool_recalls(session->pool),
                     .twice = spec->control ? spec->twice : all};
-    AK_TRY(ak_stored(candidates != NULL && found.list != NULL, err));
+    AK_DO(ak_stored(candidates != NULL && found.list != NULL, err));
     memcpy(candidates, spec->candidates, spec->count * sizeof *candidates);
     if (spec->control) {
         assert(spec->twice < spec->count);
@@ -443,17 +447,12 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
         .candidate_count = all,
         .specialised = spec->specialised,
         .plan = {.seconds = spec->seconds, .extra = spec->extra, .protocol = spec->protocol}};
-    AK_TRY(ak_comparison_outlast(&result, &d.twice, session, &job, err));
+    AK_DO(ak_comparison_outlast(&result, &d.twice, session, &job, err));
     for (size_t i = 0; i < spec->count && spec->lost != NULL; i++) {
         spec->lost[i] = result.entries[i].culprit;
     }
-    AK_TRY(reject_implausible(&result, session, candidates, all, err));
-    AK_TRY(judge_all(&d, session, err));
-    *out = found;
-    found.list = NULL; /* now owned by the caller */
-out:
-    ak_compared_free(found.list, spec->count);
-    ak_result_clear(&result);
-    ak_free(candidates);
-    return status;
+    AK_DO(reject_implausible(&result, session, candidates, all, err));
+    AK_DO(judge_all(&d, session, err));
+    AK_GIVE(out, found);
+    return AK_OK;
 }

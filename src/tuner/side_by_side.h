@@ -23,7 +23,7 @@ typedef struct ak_comparison_spec {
     bool *lost;
 } ak_comparison_spec;
 typedef struct ak_comparison_result {
-    ak_compared *list; /* the caller frees it with ak_compared_free */
+    ak_compared *list; /* freed by ak_comparison_result_clear, if the caller does not keep it */
     size_t count;
     size_t fallback;  /* index of the default; `count` if it did not take part */
     size_t library;   /* index of the fastest library; `count` if there is none */
@@ -48,5 +48,13 @@ static inline ak_speed ak_compared_speed(const ak_compared *c)
     return (ak_speed){c->ratio, c->ratio_low, c->ratio_high, c->verdict, c->doubt};
 }
 void ak_compared_free(ak_compared *list, size_t count);
+void ak_comparison_result_clear(ak_comparison_result *comparison);
+
+/* Summarises a comparison (summary.c): writes a line such as "2.10 times the default (2.04
+   .. 2.15); a tie with OpenBLAS 0.3.21" about candidate `which`. `objective` is NULL if the
+   objective is the time. *out is NULL if there is nothing to compare with; the caller frees it with
+   ak_free. */
+ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t which,
+                     const ak_objective *objective, ak_error *err);
 
 #endif

@@ -5,12 +5,9 @@
  *     measure the best of all sizes at every size, interleaved (sizes_measure.c)
  *     choose the few that lose least, and measure their loss once more (sizes_choose.c)
  */
-#include "tuner/sizes.h"
 
 #include "archive/archive.h"
-#include "base/alloc.h"
 #include "tuner/sizes_run.h"
-#include "base/text.h"
 
 bool ak_many_cancelled(const ak_many *m)
 {
@@ -84,22 +81,15 @@ static ak_status run_and_settle(ak_many *m, ak_error *err)
 static ak_status check_request(const ak_many *m, ak_error *err)
 {
     size_t count = m->result->size_count;
-    if (count == 0 || count > AK_TUNE_SIZES_MAX) {
-        return ak_fail(err, AK_INVALID, "%zu sizes are given; 1 to %d can be tuned together", count,
-                       AK_TUNE_SIZES_MAX);
-    }
-    if (m->request->table == 0 || m->request->table > count) {
-        return ak_fail(
-            err, AK_INVALID,
-            "a table of %zu configurations is larger than the %zu size%s that it serves: "
-            "give --dispatch %s%zu, or more sizes",
-            m->request->table, count, ak_plural(count), count == 1 ? "" : "1 to ", count);
-    }
-    if (m->options->evaluations > 0 && m->options->evaluations < count) {
-        return ak_fail(err, AK_INVALID,
-                       "%zu evaluation%s for %zu sizes: each size needs at least one",
-                       m->options->evaluations, ak_plural(m->options->evaluations), count);
-    }
+    AK_FAIL_IF(count == 0 || count > AK_TUNE_SIZES_MAX, err, AK_INVALID,
+               "%zu sizes are given; 1 to %d can be tuned together", count, AK_TUNE_SIZES_MAX);
+    AK_FAIL_IF(m->request->table == 0 || m->request->table > count, err, AK_INVALID,
+               "a table of %zu configurations is larger than the %zu size%s that it serves: "
+               "give --dispatch %s%zu, or more sizes",
+               m->request->table, count, ak_plural(count), count == 1 ? "" : "1 to ", count);
+    AK_FAIL_IF(m->options->evaluations > 0 && m->options->evaluations < count, err, AK_INVALID,
+               "%zu evaluation%s for %zu sizes: each size needs at least one",
+               m->options->evaluations, ak_plural(m->options->evaluations), count);
     return AK_OK;
 }
 
@@ -139,23 +129,19 @@ ak_status ak_tune_sizes(ak_sizes_result *out, const ak_sizes_request *request, a
                         const ak_tune_options *options, ak_error *err)
 {
     static const ak_tune_options defaults = {0};
+    AK_AT_END(ak_sizes_result_clear)
     ak_sizes_result result = {.size_count = request->size_count};
+    AK_AT_END(close_run)
     ak_many m = {.request = request,
                  .options = options == NULL ? &defaults : options,
                  .archive = archive,
                  .result = &result,
                  .begin_ns = ak_clock_ns()};
     AK_DO(check_request(&m, err));
-    ak_status status = AK_OK;
-    AK_TRY(open_run(&m, err));
-    AK_TRY(run_and_settle(&m, err));
-out:
-    close_run(&m);
-    if (status != AK_OK) {
-        ak_sizes_result_clear(&result);
-        return status;
-    }
+    AK_DO(open_run(&m, err));
+    AK_DO(run_and_settle(&m, err));
     *out = result;
+    result = (ak_sizes_result){.size_count = result.size_count}; /* now owned by the caller */
     return AK_OK;
 }
 

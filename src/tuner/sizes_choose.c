@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <math.h>
 
-#include "base/alloc.h"
 #include "measure/cover.h"
 #include "tuner/sizes_run.h"
 
@@ -160,14 +159,12 @@ static ak_status measure_loss(ak_many *m, size_t size, ak_session *session,
                                .control = true,
                                .twice = 0,
                                .fallback = 0};
-    ak_comparison_result comparison;
+    AK_AT_END(ak_comparison_result_clear) ak_comparison_result comparison = {0};
     one->verdict = AK_SPEED_UNDECIDED; /* until it was measured */
     ak_many_plan(&spec, m, 2 * ak_many_each(m), m->result->size_count - size);
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
     take_loss(one, &comparison);
-    ak_status status = ak_many_warn(m, size, &comparison, err);
-    ak_compared_free(comparison.list, spec.count);
-    return status;
+    return ak_many_warn(m, size, &comparison, err);
 }
 
 /* Makes the chosen configuration the winner of a size if it has turned out to be faster than the

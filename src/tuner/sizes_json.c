@@ -1,9 +1,8 @@
-/* sizes_json.c: see sizes.h. Losses are ratios of times: 1.02 is 2 % slower. With another objective
-   they are ratios of costs, and the object has the costs besides the times. */
-#include "tuner/sizes.h"
+/* sizes_json.c: writes the result of a run over many sizes. Losses are ratios of times: 1.02 is 2 %
+   slower. With another objective they are ratios of costs, and the object has the costs besides the
+   times. */
 
 #include <math.h>
-#include <string.h>
 
 #include "archive/config_text.h"
 #include "tuner/result.h"

@@ -1,11 +1,7 @@
 /* sizes_measure.c: measures the best configurations of all sizes (the elites) at every size, next
    to the libraries. */
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "measure/verdict.h"
-#include "tuner/scale.h"
 #include "tuner/sizes_run.h"
 
 /* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
@@ -212,23 +208,18 @@ static size_t best_of_run(const ak_many *m, const chunk *c, size_t size)
 static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_session *session,
                                const chunk *c, ak_error *err)
 {
-    const size_t all = c->count + c->libraries;
-    ak_status status = AK_OK;
     ak_comparison_spec spec = {.candidates = c->candidates,
                                .names = c->names,
-                               .count = all,
+                               .count = c->count + c->libraries,
                                .control = true,
                                .twice = 0,
                                .fallback = best_of_run(m, c, size),
                                .over_best = true};
-    ak_comparison_result comparison;
+    AK_AT_END(ak_comparison_result_clear) ak_comparison_result comparison = {0};
     ak_many_plan(&spec, m, ak_many_each(m), 2 * (m->result->size_count - size));
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
-    AK_TRY(ak_many_warn(m, size, &comparison, err));
-    AK_TRY(take_results(known, m, size, c, &comparison, err));
-out:
-    ak_compared_free(comparison.list, all);
-    return status;
+    AK_DO(ak_many_warn(m, size, &comparison, err));
+    return take_results(known, m, size, c, &comparison, err);
 }
 
 /* Measures the elites at one size. `c` is working space. */

@@ -1,7 +1,5 @@
 /* sizes_open.c: opens a task for each of many sizes, all with one implementation. */
-#include <string.h>
 
-#include "base/alloc.h"
 #include "tuner/sizes_run.h"
 
 static ak_task_spec spec_of(const ak_many *m, size_t size)
@@ -26,9 +24,8 @@ static ak_status open_each(ak_many *m, ak_error *err)
         AK_DO(ak_task_open(&m->tasks[i], &spec, err));
         AK_DO(ak_copy_text(&sizes[i].size, m->tasks[i]->size_text, err));
         for (size_t j = 0; j < i; j++) {
-            if (strcmp(sizes[j].size, sizes[i].size) == 0) {
-                return ak_fail(err, AK_INVALID, "size %s is given twice", sizes[i].size);
-            }
+            AK_FAIL_IF(strcmp(sizes[j].size, sizes[i].size) == 0, err, AK_INVALID,
+                       "size %s is given twice", sizes[i].size);
         }
     }
     return AK_OK;

@@ -1,9 +1,6 @@
 /* sizes_record.c: writes the archive entry of a run over many sizes and sends its events. */
-#include "archive/archive.h"
-#include "base/alloc.h"
 #include "tuner/run.h"
-#include "tuner/run_advisor.h"
-#include "tuner/sizes.h"
+#include "tuner/result.h"
 #include "tuner/sizes_run.h"
 
 void ak_many_announce(const ak_many *m)

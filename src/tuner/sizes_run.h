@@ -87,4 +87,27 @@ ak_status ak_many_end_record(ak_many *m, ak_error *err);
 void ak_many_announce(const ak_many *m);
 void ak_many_announce_phase(const ak_many *m, const char *name, size_t size);
 
+/* Finds the latest run of this task, with the same --fix, in the present environment that ended
+   with a winner and either has at least `evaluations` evaluations, or was exhausted or had
+   converged. With `sanitize` it must have run sanitizers. A run whose winner was refuted later does
+   not count. Fills in `run`, `resumed` (its evaluations), `found`, and the configurations of `best`
+   and of the candidates; the caller clears *out with ak_tune_result_clear. out->found is false if
+   there is no such run. */
+ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
+                            size_t evaluations, bool sanitize, ak_error *err);
+
+/* Compare the times (or costs) of many configurations at one size over several comparisons
+   (scale.c). A comparison takes a limited number of candidates, so more of them are measured in
+   several, and the machine may be slower in one than in another. Therefore the best configuration
+   so far, the anchor, takes part in each later comparison; the ratio of its known to its new time
+   scales the new times to those of the first comparison. */
+
+/* Lists the configurations of the next comparison: at most `most`, beginning with *next, and then
+   the anchor. Advances *next. `anchor` is `count` if nothing has worked so far. `list` has room for
+   most + 1 indices. Returns the number of indices. */
+size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most);
+/* Stores the times of one comparison, scaled by the anchor, for configurations that have no time
+   yet. measured[i] is the time of list[i], 0 if it failed. */
+void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count);
+
 #endif

@@ -1,9 +1,7 @@
 /* sizes_tune.c: tunes each of many sizes by itself. Later sizes try the winners of earlier ones
    first. */
-#include <string.h>
 
 #include "tuner/run_advisor.h"
-#include "tuner/earlier.h"
 #include "tuner/sizes_run.h"
 
 /* Largest share of a time budget for measuring the elites and the losses. */

@@ -7,7 +7,6 @@
 #include "tuner/skeleton.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/asset.h"
 #include "base/fs.h"
@@ -66,18 +65,14 @@ static bool is_identifier(const char *name)
 ak_status ak_skeleton_folder(const char *path, ak_error *err)
 {
     const char *name = ak_fs_base(path);
-    if (!is_identifier(name)) {
-        return ak_fail(err, AK_INVALID,
-                       "\"%.100s\": a kernel's name has only letters, digits and _, does not start "
-                       "with a digit and has at most %d characters",
-                       name, NAME_MAX_LETTERS);
-    }
-    if (ak_problem_is_builtin(name)) {
-        return ak_fail(err, AK_INVALID, "\"%s\" is a built-in kernel; choose another name", name);
-    }
-    if (ak_fs_is_folder(path) || ak_fs_is_file(path)) {
-        return ak_fail(err, AK_INVALID, "%s already exists; choose another name", path);
-    }
+    AK_FAIL_IF(!is_identifier(name), err, AK_INVALID,
+               "\"%.100s\": a kernel's name has only letters, digits and _, does not start "
+               "with a digit and has at most %d characters",
+               name, NAME_MAX_LETTERS);
+    AK_FAIL_IF(ak_problem_is_builtin(name), err, AK_INVALID,
+               "\"%s\" is a built-in kernel; choose another name", name);
+    AK_FAIL_IF(ak_fs_is_folder(path) || ak_fs_is_file(path), err, AK_INVALID,
+               "%s already exists; choose another name", path);
     return ak_fs_mkdirs(path, err);
 }
 

@@ -1,8 +1,4 @@
-#include "tuner/summary.h"
-
-#include <string.h>
-
-#include "base/buf.h"
+#include "tuner/side_by_side.h"
 
 #define SUMMARY_MAX 600
 /* Longest version of a library that the line shows; a longer one is shown only in the table. */
@@ -124,8 +120,5 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
         ak_buf_print(&text, "; by %s", ak_objective_text(objective));
     }
     AK_DO(ak_buf_status(&text, err));
-    if (text.length > 0) {
-        return ak_buf_take(out, &text, err);
-    }
-    return AK_OK;
+    return text.length > 0 ? ak_buf_take(out, &text, err) : AK_OK;
 }

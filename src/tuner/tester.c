@@ -1,14 +1,10 @@
 /* tester.c: runs or checks one configuration at a time, and compares configurations with
    libraries. */
 #include <math.h>
-#include <string.h>
 
 #include "archive/store.h"
 #include "backend/mix.h"
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "measure/pressure.h"
-#include "tuner/summary.h"
+#include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 
 /* Seconds of interleaved measurement for each candidate if the caller sets none. */
@@ -37,9 +33,7 @@ ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
     tester->noise = (ak_noise){.pressure_before = -1, .pressure = -1, .pressure_after = -1};
     tester->late = -1;
     AK_DO(ak_session_open(&tester->session, task, &options, err));
-    if (task->cancel != NULL && *task->cancel != 0) {
-        return ak_fail(err, AK_CANCELLED, "cancelled");
-    }
+    AK_FAIL_IF(task->cancel != NULL && *task->cancel != 0, err, AK_CANCELLED, "cancelled");
     AK_GIVE(out, tester);
     return AK_OK;
 }
@@ -96,10 +90,8 @@ static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *conf
                          ak_job_kind kind, ak_error *err)
 {
     ak_session *session = &tester->session;
-    if (!ak_space_has(session->task->space, config)) {
-        return ak_fail(err, AK_INVALID, "the configuration is not in the space of %s",
-                       session->task->implementation->where);
-    }
+    AK_FAIL_IF(!ak_space_has(session->task->space, config), err, AK_INVALID,
+               "the configuration is not in the space of %s", session->task->implementation->where);
     ak_job job = {.kind = kind, .id = session->next_job++, .config = *config};
     AK_AT_END(ak_result_clear) ak_result result = {0};
     AK_DO(ak_pool_submit(session->pool, &job, err));
@@ -273,20 +265,15 @@ static ak_status find_others(const ak_task **out, size_t *count, const ak_task *
                     {"dtype", ak_dtype_text(task->dtype), ak_dtype_text(other->dtype)},
                     {"options", task->choices_text, other->choices_text}};
         for (size_t k = 0; k < AK_COUNT(same); k++) {
-            if (strcmp(same[k].mine, same[k].its) != 0) {
-                return ak_fail(err, AK_INVALID,
-                               "implementations are compared for one task, but %s has the %s "
-                               "\"%.80s\" and %s \"%.80s\"",
-                               name, same[k].what, same[k].its, task->implementation->name,
-                               same[k].mine);
-            }
+            AK_FAIL_IF(strcmp(same[k].mine, same[k].its) != 0, err, AK_INVALID,
+                       "implementations are compared for one task, but %s has the %s "
+                       "\"%.80s\" and %s \"%.80s\"",
+                       name, same[k].what, same[k].its, task->implementation->name, same[k].mine);
         }
-        if (task->recorded || task->launcher != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "several implementations are compared on this machine's own devices: "
-                           "leave %s out",
-                           task->recorded ? "the recording" : "--launcher");
-        }
+        AK_FAIL_IF(task->recorded || task->launcher != NULL, err, AK_INVALID,
+                   "several implementations are compared on this machine's own devices: "
+                   "leave %s out",
+                   task->recorded ? "the recording" : "--launcher");
         out[(*count)++] = other;
     }
     return AK_OK;
@@ -295,17 +282,16 @@ static ak_status find_others(const ak_task **out, size_t *count, const ak_task *
 ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options, size_t times,
                           ak_comparison_visitor visit, void *context, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_session session = {0};
+    AK_FREED const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
+    AK_AT_END(ak_session_close) ak_session session = {0};
+    AK_AT_END(clear_lineup) lineup l = {.all = 0};
     ak_pool_options own = {.compile_workers = 0};
-    lineup l = {.all = 0};
-    const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
-    AK_TRY(ak_made(others, err));
-    AK_TRY(find_others(others, &own.other_count, task, options, err));
+    AK_DO(ak_made(others, err));
+    AK_DO(find_others(others, &own.other_count, task, options, err));
     own.others = others;
-    AK_TRY(ak_session_open(&session, task, &own, err));
-    AK_TRY(ak_session_survey(&session, err));
-    AK_TRY(line_up(&l, &session, options, err));
+    AK_DO(ak_session_open(&session, task, &own, err));
+    AK_DO(ak_session_survey(&session, err));
+    AK_DO(line_up(&l, &session, options, err));
     const double seconds = SECONDS_EACH * (double)l.all;
     const ak_comparison_spec spec = {.candidates = l.candidates,
                                      .names = l.names,
@@ -319,14 +305,10 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
     bool more = true;
     for (size_t i = 0; more && i < times; i++) {
         AK_AT_END(ak_comparison_clear) ak_comparison comparison = {0};
-        AK_TRY(take_comparison(&comparison, &session, &spec, err));
+        AK_DO(take_comparison(&comparison, &session, &spec, err));
         more = visit(context, &comparison);
     }
-out:
-    clear_lineup(&l);
-    ak_session_close(&session);
-    ak_free((void *)others);
-    return status;
+    return AK_OK;
 }
 
 static bool take(void *context, ak_comparison *comparison)

@@ -8,7 +8,6 @@
  *     close the strategy, record the result
  */
 
-#include "base/alloc.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
 
@@ -40,22 +39,16 @@ static ak_status choose_strategy(ak_strategy_choice *out, ak_tuning *r, ak_error
     AK_DO(ak_strategy_choose(out, ak_tuning_strategy(r->options), err));
     AK_DO(ak_strategy_text(r->asked, out, err));
     r->ops = out->ops;
-    AK_DO(out->ops->await != NULL && r->options->llm == NULL
-              ? ak_fail(err, AK_INVALID,
-                        "the strategy %s asks a language model, and none is configured: name one, "
-                        "such as --llm openai:gpt-5 (docs/llm.md), or leave --strategy out",
-                        out->ops->name)
-              : AK_OK);
-    AK_DO(out->ops->await == NULL && r->options->llm_must_ask
-              ? ak_fail(err, AK_INVALID,
-                        "the strategy %s asks no language model, so that --llm does nothing: leave "
-                        "one of them out, or choose --strategy llm or hybrid",
-                        out->ops->name)
-              : AK_OK);
-    if (r->task->recorded && r->options->target_speedup > 0) {
-        return ak_fail(err, AK_INVALID,
-                       "a recording has no library to beat; leave out --target-speedup");
-    }
+    AK_FAIL_IF(out->ops->await != NULL && r->options->llm == NULL, err, AK_INVALID,
+               "the strategy %s asks a language model, and none is configured: name one, "
+               "such as --llm openai:gpt-5 (docs/llm.md), or leave --strategy out",
+               out->ops->name);
+    AK_FAIL_IF(out->ops->await == NULL && r->options->llm_must_ask, err, AK_INVALID,
+               "the strategy %s asks no language model, so that --llm does nothing: leave "
+               "one of them out, or choose --strategy llm or hybrid",
+               out->ops->name);
+    AK_FAIL_IF(r->task->recorded && r->options->target_speedup > 0, err, AK_INVALID,
+               "a recording has no library to beat; leave out --target-speedup");
     return AK_OK;
 }
 
@@ -125,9 +118,8 @@ static void close_strategy(ak_tuning *r)
 
 static ak_status conclude(ak_tuning *r, ak_error *err)
 {
-    if (!r->result->found && r->fault.status != AK_OK) {
-        return ak_fail(err, r->fault.status, "%s", r->fault.text);
-    }
+    AK_FAIL_IF(!r->result->found && r->fault.status != AK_OK, err, r->fault.status, "%s",
+               r->fault.text);
     if (r->fault.status != AK_OK) {
         ak_tuning_keep_warning(r, r->fault.text);
     }

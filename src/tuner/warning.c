@@ -1,11 +1,8 @@
 #include "tuner/warning.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <string.h>
 
 #include "archive/archive.h"
-#include "base/alloc.h"
 #include "base/number.h"
 #include "measure/ceilings.h"
 #include "measure/verdict.h"

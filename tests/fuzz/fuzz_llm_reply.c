@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "llm/answer.h"
+#include "llm/provider.h"
 #include "llm/relaxed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

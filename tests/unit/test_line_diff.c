@@ -1,7 +1,7 @@
 /* test_line_diff.c: tests which lines are found to differ between two texts. */
 #include "archive_fixture.h"
 
-#include "report/line_diff.h"
+#include "report/versions.h"
 
 /* Compares the changes with `wanted`, a text such as "-2 old;+2 new;". */
 static void assert_diff(const char *before, const char *after, const char *wanted)

@@ -13,7 +13,7 @@
 #include "base/fs.h"
 #include "llm/extract.h"
 #include "llm/key.h"
-#include "llm/price.h"
+#include "llm/provider.h"
 #include "llm/relaxed.h"
 #include "llm/stream.h"
 

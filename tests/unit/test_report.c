@@ -4,7 +4,7 @@
 
 #include "archive/overview.h"
 #include "archive/store.h"
-#include "report/apart.h"
+#include "report/versus.h"
 #include "report/changes.h"
 #include "report/page.h"
 

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "tuner/scale.h"
 #include "tuner/sizes_run.h"
 
 enum { COUNT = 70, MOST = 22 };

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/headline_sizes.h"
+#include "report/headline.h"
 
 /* The JSON of a size: the loss of the table, and its speed relative to the library. */
 #define SIZE(name, loss, verdict, speed, decided)                                                  \

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "tuner/summary.h"
+#include "tuner/side_by_side.h"
 
 enum { TUNED, DEFAULT, LIBRARY, COUNT };
 
