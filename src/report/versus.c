@@ -362,11 +362,11 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
 static void add_time(ak_section_builder *b, const ak_versus *v)
 {
     begin(b, "Time, s", "stage", true);
-    seconds(b, "propose", (double)v->a.propose_ns / 1e9, (double)v->b.propose_ns / 1e9);
-    seconds(b, "compile", (double)v->a.compile_ns / 1e9, (double)v->b.compile_ns / 1e9);
-    seconds(b, "check", (double)v->a.check_ns / 1e9, (double)v->b.check_ns / 1e9);
-    seconds(b, "measure", (double)v->a.measure_ns / 1e9, (double)v->b.measure_ns / 1e9);
-    seconds(b, "overhead", (double)v->a.overhead_ns / 1e9, (double)v->b.overhead_ns / 1e9);
+    seconds(b, "propose", v->a.propose_ns / 1e9, v->b.propose_ns / 1e9);
+    seconds(b, "compile", v->a.compile_ns / 1e9, v->b.compile_ns / 1e9);
+    seconds(b, "check", v->a.check_ns / 1e9, v->b.check_ns / 1e9);
+    seconds(b, "measure", v->a.measure_ns / 1e9, v->b.measure_ns / 1e9);
+    seconds(b, "overhead", v->a.overhead_ns / 1e9, v->b.overhead_ns / 1e9);
     seconds(b, "rest", ak_report_rest(&v->a), ak_report_rest(&v->b));
 }
 
