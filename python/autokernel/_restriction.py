@@ -110,7 +110,7 @@ class _Expression(ast.NodeTransformer):
             return ast.Name(name, ast.Load())
         if isinstance(node, ast.Call):
             name = _CALLS.get(self._value(node.func))
-            if name is None or node.keywords:
+            if name is None or node.keywords or (name == "round" and len(node.args) != 1):
                 raise _NoExpression
             arguments = [self.visit(a) for a in node.args]
             read = [n.id for a in arguments for n in ast.walk(a) if isinstance(n, ast.Name)]

@@ -325,7 +325,8 @@ static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error 
     sqlite3 *from = NULL;
     int code = sqlite3_open_v2(archive->path, &from, SQLITE_OPEN_READONLY, NULL);
     code = code == SQLITE_OK ? copy_from(archive->db, from) : code;
-    bool no_lock = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY;
+    bool no_lock = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY ||
+                   (code & 0xff) == SQLITE_FULL || (code & 0xff) == SQLITE_IOERR;
     if (no_lock && !log_waits) {
         (void)sqlite3_close(from);
         from = NULL;
@@ -411,11 +412,19 @@ static ak_status open_archive(ak_archive **out, const char *path, purpose why, a
         archive->copied =
             !archive->empty && (why == TO_COPY || (why == TO_READ && only_readable(resolved)));
     }
-    ak_status status = archive == NULL || archive->path == NULL ? ak_fail_memory(err)
-                                                                : open_at(archive, usual, err);
+    ak_error first = AK_ERROR_INIT;
+    ak_status status = archive == NULL || archive->path == NULL ? ak_fail_memory(&first)
+                                                                : open_at(archive, usual, &first);
+    if (status == AK_IO && why == TO_READ && !archive->empty && !archive->copied) {
+        /* On a full disk SQLite cannot make the files beside it, but a copy needs none. */
+        (void)sqlite3_close(archive->db);
+        archive->db = NULL;
+        archive->copied = true;
+        status = open_at(archive, usual, NULL) == AK_OK ? AK_OK : AK_IO;
+    }
     if (status != AK_OK) {
         ak_archive_close(archive);
-        return status;
+        return ak_fail(err, status, "%s", first.text);
     }
     *out = archive;
     return AK_OK;

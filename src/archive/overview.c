@@ -2,14 +2,15 @@
 
 #include "archive/store.h"
 
-/* A result or an options text that is not valid JSON counts as an empty object. */
+/* A result or an options text that is not valid JSON counts as an empty object. Sums are total(),
+   which an import with impossible numbers cannot make fail. */
 #define SELECT_OVERVIEW SELECT_FROM("runs")
 #define SELECT_FROM(runs)                                                                          \
     "SELECT id, started, ended, kernel, implementation, device, size, dtype, choices, "            \
     "strategy, json_extract(r, '$.summary'), json_extract(r, '$.stopped_by'), number, imported, "  \
     "result IS NOT NULL AND (ended IS NOT NULL OR imported), "                                     \
     "json_extract(r, '$.sizes') IS NOT NULL, json_extract(r, '$.evaluated'), "                     \
-    "(SELECT sum(value) FROM json_each(r, '$.failed')), json_extract(r, '$.best.ms'), "            \
+    "(SELECT total(value) FROM json_each(r, '$.failed')), json_extract(r, '$.best.ms'), "          \
     "json_extract(r, '$.best.tflops'), json_extract(r, '$.best.efficiency'), "                     \
     "json_extract(r, '$.seconds'), json_extract(o, '$.evaluations'), " AK_STORE_CHANGED            \
     " FROM (SELECT *, "                                                                            \
@@ -139,7 +140,7 @@ ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
 /* SQLite takes bare columns from the row that has the maximum of a group: from the latest trial. */
 #define SELECT_DEVICES                                                                             \
     "SELECT measured_on, device_uuid, timestamp, config, status, count(*), "                       \
-    "count(CASE WHEN status = 'ok' THEN 1 END), max(id), sum(check_ns + measure_ns) / 1e9, ms "    \
+    "count(CASE WHEN status = 'ok' THEN 1 END), max(id), total(check_ns + measure_ns) / 1e9, ms "  \
     "FROM trials WHERE run = ?1 GROUP BY measured_on ORDER BY measured_on"
 
 ak_status ak_archive_run_devices(ak_archive *archive, const char *run,

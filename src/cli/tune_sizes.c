@@ -331,7 +331,7 @@ out:
     left = archive != NULL && ak_archive_left(archive) != NULL;
     if ((status == AK_CANCELLED ||
          (result.stopped_by != NULL && strcmp(result.stopped_by, "cancelled") == 0)) &&
-        !left) {
+        !left && !ak_args_has(args, AK_OPTION_JSON)) {
         ak_next_resume(args);
     }
     return status != AK_OK   ? ak_complain_error(&err)

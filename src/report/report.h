@@ -90,7 +90,8 @@ typedef struct ak_report_model {
     size_t device_count;
     ak_report_value *values; /* in order of parameters; only parameters with several values */
     size_t value_count;
-    int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
+    /* Sums over the trials. An imported trial may name any time, so no integer would hold them. */
+    double propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
     double seconds;                          /* wall time; 0: not recorded */
     const char *baseline, *baseline_version; /* NULL: none */
     double baseline_ms;

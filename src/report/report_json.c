@@ -174,11 +174,10 @@ static json_t *value_item(const ak_report_model *model, size_t i)
 static json_t *seconds_of(const ak_report_model *model)
 {
     const double rest = ak_report_rest(model);
-    return json_pack(
-        "{s:o, s:f, s:f, s:f, s:f, s:f, s:o}", "wall", ak_json_known(model->seconds), "propose",
-        (double)model->propose_ns / 1e9, "compile", (double)model->compile_ns / 1e9, "check",
-        (double)model->check_ns / 1e9, "measure", (double)model->measure_ns / 1e9, "overhead",
-        (double)model->overhead_ns / 1e9, "rest", rest < 0 ? json_null() : json_real(rest));
+    return json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:o}", "wall", ak_json_known(model->seconds),
+                     "propose", model->propose_ns / 1e9, "compile", model->compile_ns / 1e9,
+                     "check", model->check_ns / 1e9, "measure", model->measure_ns / 1e9, "overhead",
+                     model->overhead_ns / 1e9, "rest", rest < 0 ? json_null() : json_real(rest));
 }
 
 /* Returns the number of an evaluation; null for 0. */

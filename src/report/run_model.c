@@ -117,11 +117,11 @@ static ak_status rank(ak_report_model *model, ak_error *err)
         const ak_trial *trial = &model->trials[i];
         if (i >= model->resumed) {
             model->by_status[trial->status]++;
-            model->propose_ns += trial->propose_ns;
-            model->compile_ns += trial->compile_ns;
-            model->check_ns += trial->check_ns;
-            model->measure_ns += trial->measure_ns;
-            model->overhead_ns += trial->overhead_ns;
+            model->propose_ns += (double)trial->propose_ns;
+            model->compile_ns += (double)trial->compile_ns;
+            model->check_ns += (double)trial->check_ns;
+            model->measure_ns += (double)trial->measure_ns;
+            model->overhead_ns += (double)trial->overhead_ns;
         }
         if (ak_trial_cost(trial) <= 0) {
             continue;
@@ -164,8 +164,8 @@ bool ak_report_is_resumed(const ak_report_model *model, const ak_trial *trial)
 
 double ak_report_rest(const ak_report_model *model)
 {
-    double stages = (double)(model->propose_ns + model->compile_ns + model->check_ns +
-                             model->measure_ns + model->overhead_ns);
+    double stages = model->propose_ns + model->compile_ns + model->check_ns + model->measure_ns +
+                    model->overhead_ns;
     double rest = model->seconds - stages / 1e9;
     return model->seconds <= 0 ? -1 : rest > 0 ? rest : 0;
 }

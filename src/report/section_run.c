@@ -442,9 +442,9 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
         const char *name;
         double ns;
     } stages[] = {
-        {"propose", (double)model->propose_ns},   {"compile", (double)model->compile_ns},
-        {"check", (double)model->check_ns},       {"measure", (double)model->measure_ns},
-        {"overhead", (double)model->overhead_ns}, {"rest", ak_report_rest(model) * 1e9},
+        {"propose", model->propose_ns},   {"compile", model->compile_ns},
+        {"check", model->check_ns},       {"measure", model->measure_ns},
+        {"overhead", model->overhead_ns}, {"rest", ak_report_rest(model) * 1e9},
     };
     double total_ns = 0;
     for (size_t i = 0; i < AK_COUNT(stages); i++) {

@@ -327,16 +327,11 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
 static void add_time(ak_section_builder *b, const ak_versus *v)
 {
     begin(b, "Time, s", "stage", true);
-    numbers(b, ak_section_seconds, "propose", (double)v->a.propose_ns / 1e9,
-            (double)v->b.propose_ns / 1e9);
-    numbers(b, ak_section_seconds, "compile", (double)v->a.compile_ns / 1e9,
-            (double)v->b.compile_ns / 1e9);
-    numbers(b, ak_section_seconds, "check", (double)v->a.check_ns / 1e9,
-            (double)v->b.check_ns / 1e9);
-    numbers(b, ak_section_seconds, "measure", (double)v->a.measure_ns / 1e9,
-            (double)v->b.measure_ns / 1e9);
-    numbers(b, ak_section_seconds, "overhead", (double)v->a.overhead_ns / 1e9,
-            (double)v->b.overhead_ns / 1e9);
+    numbers(b, ak_section_seconds, "propose", v->a.propose_ns / 1e9, v->b.propose_ns / 1e9);
+    numbers(b, ak_section_seconds, "compile", v->a.compile_ns / 1e9, v->b.compile_ns / 1e9);
+    numbers(b, ak_section_seconds, "check", v->a.check_ns / 1e9, v->b.check_ns / 1e9);
+    numbers(b, ak_section_seconds, "measure", v->a.measure_ns / 1e9, v->b.measure_ns / 1e9);
+    numbers(b, ak_section_seconds, "overhead", v->a.overhead_ns / 1e9, v->b.overhead_ns / 1e9);
     numbers(b, ak_section_seconds, "rest", ak_report_rest(&v->a), ak_report_rest(&v->b));
 }
 

@@ -81,6 +81,12 @@ print("an archive on a full disk:", ran.stderr.strip().splitlines()[-1].split("/
 os.unlink("disk/filler")
 os.unlink("disk/new.db")
 subprocess.run([*TUNE, "--quiet"], capture_output=True, env=dict(os.environ, AUTOKERNEL_ARCHIVE="disk/old.db"))
+fill("disk")
+ran = subprocess.run(["autokernel", "history", "--archive", "disk/old.db"], capture_output=True, text=True)
+print("history on a full disk: exit", ran.returncode, "-", ran.stdout.count(" ok "), "trials" + ran.stderr)
+os.unlink("disk/filler")
+for left in {"old.db-wal", "old.db-shm"} & set(os.listdir("disk")):  # of the first try, both empty
+    os.unlink(os.path.join("disk", left))
 subprocess.run(["mount", "-o", "remount,ro", os.path.abspath("disk")], check=True)
 for words in (["export", "part", "--size", "1000", "-o", "disk/best.json"], [*TUNE[1:], "--events", "disk/events"],
               ["report", "-o", "disk/report"], ["import", "plain.db", "--archive", "disk/old.db"],

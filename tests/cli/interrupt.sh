@@ -60,3 +60,19 @@ wait $program
 echo "after the search: exit $?, best $(grep -c '"best":{' out)"
 kill $watcher 2>/dev/null # it may have ended
 cat err
+# With --json nothing but JSON goes to standard output, not even a suggestion.
+rm -f events
+mkfifo events
+env --default-signal=INT autokernel tune reduce --sizes '32;64' --evals 2000 --libraries none --events events --json --quiet >out 2>err &
+program=$!
+watch $program
+sent=no
+while IFS= read -r event; do
+    case $event in
+    *'"event"'*'"trial"'*) [ $sent = yes ] || { sent=yes; kill -INT $program; } ;;
+    esac
+done <events
+wait $program
+echo "several sizes with --json: $(grep -c '^next:' out) suggestions"
+kill $watcher 2>/dev/null # it may have ended
+cat err

@@ -643,6 +643,7 @@ def test_restrictions_that_expressions_do_not_have():
     assert expression("r", lambda p: p["x"] == 1 or int(p["t"]) == 4, params) == \
         "[x, t] in [[1, '4'], [1, '5'], [2, '4']]"
     assert expression("r", lambda p: p["x"] < math.inf, {"x": [1, 2]}) == "[x] in [[1], [2]]"
+    assert expression("r", lambda p: round(p["x"] / 3, 1) > 0.5, {"x": [1, 2]}) == "[x] in [[2]]"
     assert expression("r", lambda p: max(p["t"], "45") == "5", params) == "[x, t] in [[1, '5'], [2, '5']]"
 
 

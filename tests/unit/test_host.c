@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <errno.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -593,6 +594,45 @@ static void a_compiler_that_does_not_answer_is_not_guessed(void **state)
     (void)setenv("PATH", kept, 1);
     assert_int_equal(unlink(path), 0);
     ak_free(kept);
+}
+
+/* Nor is a compiler that cannot be started for want of files taken for one that is missing. */
+static void a_compiler_that_cannot_be_started_is_there(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX], version[64];
+    static const char good[] = "#!/bin/sh\necho compiler\n";
+    struct rlimit kept;
+    assert_int_equal(ak_fs_join(path, fixture_folder, "rare-compiler", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(path, good, strlen(good), NULL), AK_OK);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &kept), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, kept.rlim_max}), 0);
+    const bool there = ak_host_available(NULL, path);
+    const bool answered = ak_host_compiler_version(version, sizeof version, path);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
+    assert_true(there);
+    assert_false(answered);
+    assert_true(ak_host_compiler_version(version, sizeof version, path));
+    assert_string_equal(version, "compiler");
+}
+
+/* A kernel of bytes may use dot products, so the most that the processor can do with bytes is not
+   what it can do with floats: four times as much here, by the processor time of the same loop. */
+static void bytes_have_a_ceiling_of_their_own(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    ak_ceilings floats = {0}, bytes = {0};
+    if (__builtin_cpu_supports("avx512vnni")) {
+        (void)setenv("AUTOKERNEL_CEILING_MIB", "1", 1);
+        assert_int_equal(ak_host_ceilings(&floats, AK_DTYPE_F32, 1, NULL), AK_OK);
+        assert_int_equal(ak_host_ceilings(&bytes, AK_DTYPE_I8, 1, NULL), AK_OK);
+        assert_true(bytes.peak_tflops > 1.5 * floats.peak_tflops);
+        return;
+    }
+#endif
+    skip();
 }
 
 static void equal_code_has_equal_hashes(void **state)
@@ -1210,6 +1250,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_missing_compiler_is_said),
         cmocka_unit_test(a_compiler_without_a_version_is_not_available),
         cmocka_unit_test(a_compiler_that_does_not_answer_is_not_guessed),
+        cmocka_unit_test(a_compiler_that_cannot_be_started_is_there),
+        cmocka_unit_test(bytes_have_a_ceiling_of_their_own),
         cmocka_unit_test(equal_code_has_equal_hashes),
         cmocka_unit_test(other_code_has_another_hash_wherever_it_lies),
         cmocka_unit_test(mathematics_is_callable),

@@ -1278,6 +1278,27 @@ static void test_wild_figures(void **state)
     }
 }
 
+/* Times of imported trials are added up, however long they are said to have taken. */
+static void test_endless_stages(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial trial = literal_trial("A=1", 1.0);
+    ak_run run = literal_run("endless");
+    char *text;
+    trial.run = run.id;
+    trial.compile_ns = trial.measure_ns = INT64_MAX;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    (void)add_trial(f->archive, trial);
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_report(&text, f->archive, run.id, "json", err));
+    json_t *report = json_loads(text, 0, NULL);
+    json_t *seconds = json_object_get(report, "seconds");
+    assert_true(json_real_value(json_object_get(seconds, "compile")) > 18e9);
+    assert_true(json_real_value(json_object_get(seconds, "measure")) > 18e9);
+    json_decref(report);
+    ak_text_free(text);
+}
+
 static void test_no_memory(void **state)
 {
     fixture *f = fixture_of(state);
@@ -1337,6 +1358,7 @@ int main(void)
         WITH_ARCHIVE(test_other_tasks),
         WITH_ARCHIVE(test_odd_records),
         WITH_ARCHIVE(test_wild_figures),
+        WITH_ARCHIVE(test_endless_stages),
         WITH_ARCHIVE(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -569,6 +569,26 @@ static void test_devices_of_earlier_runs(void **state)
     ak_watch_close(watch);
 }
 
+/* Imported trials may say that they took any time: the run with their sum is shown like others. */
+static void test_devices_that_took_long(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_watch *watch = NULL;
+    ak_run run = literal_run("long");
+    ak_trial trial = literal_trial("MR=4", 1.5);
+    trial.run = run.id;
+    trial.check_ns = INT64_MAX;
+    trial.measure_ns = 0; /* an integer and another that overflow would be a real number */
+    run.result_json = (char *)"{\"failed\": {\"crashed\": 9223372036854775807, \"rejected\": 1}}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    (void)add_trial(f->archive, trial);
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    poll(watch, false);
+    assert_int_equal(devices_of_first(watch), 1);
+    ak_watch_close(watch);
+}
+
 static unsigned statements;
 
 static int count_statement(unsigned kind, void *context, void *statement, void *text)
@@ -655,6 +675,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_runs, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_stream_begins, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_devices_of_earlier_runs, fixture_open_archive,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(test_devices_that_took_long, fixture_open_archive,
                                         fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,9 @@
  * clock under load nor what a virtual machine is given.
  *
  *   peak    a dozen independent chains of multiply-adds on full registers: enough to fill two pipes
- *           with a latency of four cycles; for bf16, where the processor has AMX, products of tiles
- *           with four independent sums
+ *           with a latency of four cycles. For bf16 and for whole numbers of 8 and 16 bits also
+ *           what the processor has for them, if that is faster: chains of dot products (AVX-512)
+ *           or, with AMX, products of tiles with four independent sums
  *   copy    memcpy far beyond the caches;  triad  a[i] = b[i] + s c[i];  read  a sum
  *   cache   a vector copy within half of the level 2 cache;  l1  the same for the level 1 cache
  *
@@ -14,6 +15,9 @@
  * The vector loops are compiled once per instruction set and chosen at run time. Sanitizer builds
  * do not instrument this file (CMakeLists.txt), because they would measure the sanitizer.
  */
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <string.h>
 #include <sys/mman.h>
 
@@ -33,9 +37,11 @@
    runs, and the fastest counts. */
 #define PEAK_ROUNDS 500000
 #define PEAK_CHAINS 12
-/* Rounds of four products of tiles: about 0.7 ms. */
-#define TILE_ROUNDS 25000
-#define TILE_FLOPS  (4.0 * 2 * 16 * 16 * 32)
+/* Four products of tiles take as long as so many rounds of multiply-adds. */
+#define TILE_ROUNDS 20
+/* Operations of four products of tiles of 16-bit numbers, and of bytes. */
+#define TILE_FLOPS (4.0 * 2 * 16 * 16 * 32)
+#define TILE_OPS   (2 * TILE_FLOPS)
 /* Limits for each of three arrays, which are twice as large as the last-level cache. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
@@ -166,36 +172,111 @@ static level choose(void)
     return (level)LEVEL(plain, 128);
 }
 
-/* Multiplies tiles of zeros: four sums from two tiles each of a and b, 16 x 16 x 32 each. */
-static void peak_tiles(void)
+/* What a thread runs as its peak, and the operations of each of its rounds. */
+typedef struct peak {
+    double (*run)(long rounds);
+    double operations;
+} peak;
+
+#if defined(__x86_64__)
+/* Chains of dot products: each adds two or four products of narrow numbers to sums of 32 bits. */
+#define DOT(instruction, n) instruction " %6, %6, %" #n "\n\t"
+#define SIX(instruction)                                                                           \
+    DOT(instruction, 0)                                                                            \
+    DOT(instruction, 1)                                                                            \
+    DOT(instruction, 2) DOT(instruction, 3) DOT(instruction, 4) DOT(instruction, 5)
+#define DEFINE_DOTS(name, instruction)                                                             \
+    __attribute__((target("avx512f"))) static double name(long rounds)                             \
+    {                                                                                              \
+        f32_avx512 a0 = {0}, a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, x = a0;                  \
+        f32_avx512 a6 = a0, a7 = a0, a8 = a0, a9 = a0, a10 = a0, a11 = a0;                         \
+        for (long i = 0; i < rounds; i++) {                                                        \
+            __asm__ volatile(SIX(instruction)                                                      \
+                             : "+v"(a0), "+v"(a1), "+v"(a2), "+v"(a3), "+v"(a4), "+v"(a5)          \
+                             : "v"(x));                                                            \
+            __asm__ volatile(SIX(instruction)                                                      \
+                             : "+v"(a6), "+v"(a7), "+v"(a8), "+v"(a9), "+v"(a10), "+v"(a11)        \
+                             : "v"(x));                                                            \
+        }                                                                                          \
+        a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11;                              \
+        return (double)a0[0];                                                                      \
+    }
+DEFINE_DOTS(dots_i8, "vpdpbusd")
+DEFINE_DOTS(dots_i16, "vpdpwssd")
+DEFINE_DOTS(dots_bf16, "vdpbf16ps")
+
+/* Multiplies tiles of zeros: four sums from two tiles each of a and b, 16 x 16 x 64 bytes each. */
+#define DEFINE_TILES(name, instruction)                                                            \
+    static double name(long rounds)                                                                \
+    {                                                                                              \
+        __asm__ volatile("ldtilecfg %0" ::"m"(tile_shapes));                                       \
+        for (long i = 0; i < rounds / TILE_ROUNDS; i++) {                                          \
+            __asm__ volatile(instruction " %tmm6, %tmm4, %tmm0\n\t" instruction                    \
+                                         " %tmm7, %tmm4, %tmm1\n\t" instruction                    \
+                                         " %tmm6, %tmm5, %tmm2\n\t" instruction                    \
+                                         " %tmm7, %tmm5, %tmm3");                                  \
+        }                                                                                          \
+        __asm__ volatile("tilerelease");                                                           \
+        return 0.0;                                                                                \
+    }
+static const unsigned char tile_shapes[64] __attribute__((aligned(64))) = {
+    [0] = 1, /* the palette; [16..]: bytes of a tile's row; [48..]: its rows */
+    [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
+    [48] = 16, [49] = 16, [50] = 16, [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16};
+DEFINE_TILES(tiles_bf16, "tdpbf16ps")
+DEFINE_TILES(tiles_i8, "tdpbssd")
+
+static bool has_byte_tiles(void)
+{
+    enum { AMX_INT8 = 1 << 25 }; /* a bit of register edx of CPUID's leaf 7 */
+    unsigned eax, ebx, ecx, edx;
+    return ak_host_tiles() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 &&
+           (edx & AMX_INT8) != 0;
+}
+#endif
+
+/* Chooses what the processor has for products of a narrow type besides multiply-adds of f32; `run`
+   is NULL if there is nothing. */
+static peak choose_narrow(ak_dtype dtype)
 {
 #if defined(__x86_64__)
-    static const unsigned char shapes[64] __attribute__((aligned(64))) = {
-        [0] = 1, /* the palette; [16..]: bytes of a tile's row; [48..]: its rows */
-        [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
-        [48] = 16, [49] = 16, [50] = 16, [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16};
-    __asm__ volatile("ldtilecfg %0" ::"m"(shapes));
-    for (long i = 0; i < TILE_ROUNDS; i++) {
-        __asm__ volatile("tdpbf16ps %tmm6, %tmm4, %tmm0\n\ttdpbf16ps %tmm7, %tmm4, %tmm1\n\t"
-                         "tdpbf16ps %tmm6, %tmm5, %tmm2\n\ttdpbf16ps %tmm7, %tmm5, %tmm3");
+    const double sums = 512.0 / 32 * PEAK_CHAINS; /* of a round of dot products */
+    const bool vnni = __builtin_cpu_supports("avx512vnni") != 0;
+    switch (dtype) {
+    case AK_DTYPE_BF16:
+        return ak_host_tiles()
+                   ? (peak){tiles_bf16, TILE_FLOPS / TILE_ROUNDS}
+                   : (peak){__builtin_cpu_supports("avx512bf16") ? dots_bf16 : NULL, 2 * 2 * sums};
+    case AK_DTYPE_U8:
+    case AK_DTYPE_I8:
+        return has_byte_tiles() ? (peak){tiles_i8, TILE_OPS / TILE_ROUNDS}
+                                : (peak){vnni ? dots_i8 : NULL, 2 * 4 * sums};
+    case AK_DTYPE_U16:
+    case AK_DTYPE_I16:
+        return (peak){vnni ? dots_i16 : NULL, 2 * 2 * sums};
+    default:
+        break;
     }
-    __asm__ volatile("tilerelease");
+#else
+    (void)dtype;
 #endif
+    return (peak){NULL, 0};
 }
 
 /* ---- running them by all threads ----------------------------------------------------------- */
 
-typedef enum what { PEAK_F32, PEAK_F64, PEAK_TILES, COPY, TRIAD, READ, CACHE, L1, TOUCH } what;
+typedef enum what { PEAK, COPY, TRIAD, READ, CACHE, L1, TOUCH } what;
 
 typedef struct bench {
     what kind;
     level loops;
+    peak peak; /* what PEAK runs */
     float *a, *b, *c;
     size_t count;                        /* number of floats in each array */
     size_t in_cache;                     /* floats that a thread copies at a time in CACHE */
     size_t in_l1;                        /* floats that a thread copies at a time in L1 */
     int64_t own_ns[AK_HOST_THREADS_MAX]; /* processor time of each thread's fastest run */
-    int shorter;                         /* divides the rounds of PEAK_F32, PEAK_F64, CACHE, L1 */
+    int shorter;                         /* divides the rounds of PEAK, CACHE, L1 */
     volatile double sink;
 } bench;
 
@@ -223,14 +304,8 @@ static void run_part(bench *m, int thread, int n)
     size_t begin = m->count / (size_t)n * (size_t)thread, count = m->count / (size_t)n;
     double sink = 0.0;
     switch (m->kind) {
-    case PEAK_F32:
-        sink = m->loops.peak_f32(peak_rounds(m));
-        break;
-    case PEAK_F64:
-        sink = m->loops.peak_f64(peak_rounds(m));
-        break;
-    case PEAK_TILES:
-        peak_tiles();
+    case PEAK:
+        sink = m->peak.run(peak_rounds(m));
         break;
     case COPY:
         memcpy(m->a + begin, m->b + begin, count * sizeof(float));
@@ -315,21 +390,28 @@ static size_t half_of(int64_t cache_bytes, int64_t otherwise)
     return (size_t)bytes / 4 / sizeof(float) / 32 * 32;
 }
 
+/* Returns the operations per second of all threads. */
+static double measure_peak(bench *m, peak which, ak_host_pool *pool)
+{
+    m->peak = which;
+    return which.run == NULL ? 0.0
+                             : which.operations * (double)peak_rounds(m) * rate(m, PEAK, pool);
+}
+
 static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *pool)
 {
     int threads = ak_host_pool_threads(pool);
     double bytes = (double)m->count * sizeof(float);
-    bool wide = dtype == AK_DTYPE_F64;
-    double lanes = m->loops.bits / (wide ? 64.0 : 32.0);
-    bool tiles = dtype == AK_DTYPE_BF16 && ak_host_tiles();
-    what peak = tiles ? PEAK_TILES : wide ? PEAK_F64 : PEAK_F32;
-    double flops =
-        tiles ? TILE_FLOPS * TILE_ROUNDS : 2.0 * PEAK_CHAINS * (double)peak_rounds(m) * lanes;
     /* Each thread first touches its own part, so that a NUMA machine puts it near the thread. */
     m->kind = TOUCH;
     ak_host_pool_parallel(pool, threads, part, m);
+    const bool wide = dtype == AK_DTYPE_F64;
+    const peak plain = {wide ? m->loops.peak_f64 : m->loops.peak_f32,
+                        2.0 * PEAK_CHAINS * m->loops.bits / (wide ? 64 : 32)};
+    const double operations = measure_peak(m, plain, pool);
+    const double narrow = measure_peak(m, choose_narrow(dtype), pool);
     *out = (ak_ceilings){
-        .peak_tflops = flops * rate(m, peak, pool) / 1e12,
+        .peak_tflops = (narrow > operations ? narrow : operations) / 1e12,
         .copy_gbs = 2.0 * bytes / fastest(m, COPY, pool) / 1e9,
         .triad_gbs = 3.0 * bytes / fastest(m, TRIAD, pool) / 1e9,
         .read_gbs = bytes / fastest(m, READ, pool) / 1e9,

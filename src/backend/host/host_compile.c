@@ -59,7 +59,8 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
                    "folder to PATH");
 }
 
-/* Returns false if the compiler gave no answer: time ran out, or a signal ended it. */
+/* Returns false if the compiler gave no answer: time ran out, a signal ended it, or this machine
+   had no process or file left for it. */
 static bool ask_version(char *out, size_t bytes, const char *compiler)
 {
     const char *const argv[] = {compiler, "--version", NULL};
@@ -67,8 +68,9 @@ static bool ask_version(char *out, size_t bytes, const char *compiler)
     const ak_proc_spec spec = {
         .argv = argv, .timeout_ns = VERSION_TIMEOUT_NS, .output_max = 4096, .only_stdout = true};
     AK_AT_END(ak_proc_result_clear) ak_proc_result result = {0};
-    if (ak_compile_run(&result, spec, NULL, NULL, NULL) != AK_OK) {
-        return true;
+    const ak_status status = ak_compile_run(&result, spec, NULL, NULL, NULL);
+    if (status != AK_OK) {
+        return status == AK_NOT_FOUND;
     }
     if (result.exit_code == 0) {
         (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
@@ -130,8 +132,9 @@ ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak
                ? AK_OK
                : ak_fail(
                      err, AK_UNAVAILABLE,
-                     "'%.100s --version' gave no answer within %d s, or was killed, and results "
-                     "belong to a version: try again when this machine is less busy, or take "
+                     "'%.100s --version' gave no answer within %d s, was killed, or could not be "
+                     "started, and results belong to a version: try again when this machine is "
+                     "less busy, raise the limits of processes and files (`ulimit -a`), or take "
                      "the compiler out of PATH",
                      compiler, (int)(VERSION_TIMEOUT_NS / AK_SECOND_NS));
 }
