@@ -148,25 +148,38 @@ static ak_status fail_folder(const char *folder, ak_error *err)
                    folder, strerror(errno));
 }
 
-/* Says how a source gets files of its kernel's folder, if the compiler did not find one that it
-   includes: it sees the source alone. */
-static ak_status explain_include(ak_compile_result *out, ak_error *err)
+/* Returns whether the compiler did not find a file that the source includes: it sees the source
+   alone. */
+static bool lacks_file(const char *reason)
 {
     static const char *const words[] = {": No such file or directory", "' file not found",
                                         "cannot open source file"};
     bool missing = false;
-    for (size_t i = 0; i < AK_COUNT(words) && out->reason != NULL; i++) {
-        missing = missing || strstr(out->reason, words[i]) != NULL;
+    for (size_t i = 0; i < AK_COUNT(words); i++) {
+        missing = missing || strstr(reason, words[i]) != NULL;
     }
-    if (!missing || strstr(out->reason, "cannot execute") != NULL) { /* a part of the compiler */
+    return missing && strstr(reason, "cannot execute") == NULL; /* a part of the compiler */
+}
+
+/* Adds what to do to a reason whose words do not lead there. */
+static ak_status advise(ak_compile_result *out, const char *log, ak_error *err)
+{
+    const char *advice = NULL;
+    if (out->reason != NULL && lacks_file(out->reason)) {
+        advice = "name a file of the kernel's folder in \"Include\" of the space file, which puts "
+                 "it in front of the source, and take the #include out";
+    } else if (out->reason != NULL && strstr(log, "#pragma GCC unroll") != NULL &&
+               strstr(log, "requires an assignment-expression") != NULL) {
+        advice = "gcc replaces no macro in \"#pragma GCC unroll NAME\": write UNROLLED(NAME) there "
+                 "and, above it, #define PRAGMA(text) _Pragma(#text) and #define UNROLLED(n) "
+                 "PRAGMA(GCC unroll n)";
+    }
+    if (advice == NULL) {
         return AK_OK;
     }
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(16384);
     char *longer = NULL;
-    ak_buf_print(&text,
-                 "%s; name a file of the kernel's folder in \"Include\" of the space file, which "
-                 "puts it in front of the source, and take the #include out",
-                 out->reason);
+    ak_buf_print(&text, "%s; %s", out->reason, advice);
     AK_DO(ak_buf_take(&longer, &text, err));
     ak_free(out->reason);
     out->reason = longer;
@@ -225,7 +238,7 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
         out->status = AK_TRIAL_COMPILE_ERROR;
         out->reason = first_error(run->output, who);
         ak_lacking_explain(out, job);
-        AK_DO(explain_include(out, err));
+        AK_DO(advise(out, run->output, err));
     } else {
         out->status = AK_TRIAL_OK;
     }

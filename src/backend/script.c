@@ -68,42 +68,54 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
     return status;
 }
 
-/* Prints the interpreter, its version and, if it has NumPy, that of NumPy, each on a line. */
+/* Prints the interpreter, its version, and those of Triton, PyTorch and NumPy, each on a line. What
+   is not installed has an empty line; a NumPy that cannot be imported has none. Triton and PyTorch
+   are not imported, because that takes seconds. */
 #define VERSIONS                                                                                   \
-    "import platform, sys; print(sys.executable, platform.python_version(), sep='\\n', "           \
-    "flush=True); import numpy; print(numpy.__version__)"
+    "import platform, sys\n"                                                                       \
+    "from importlib import metadata\n"                                                             \
+    "def version(name):\n"                                                                         \
+    "    try:\n"                                                                                   \
+    "        return metadata.version(name) or ''\n"                                                \
+    "    except Exception:\n"                                                                      \
+    "        return ''\n"                                                                          \
+    "print(sys.executable, platform.python_version(), version('triton'), version('torch'), "       \
+    "sep='\\n', flush=True)\n"                                                                     \
+    "import numpy; print(numpy.__version__)\n"
 
 json_t *ak_script_doctor(void)
 {
-    const char *python = ak_script_python(), *values[3] = {NULL};
+    enum { INTERPRETER, VERSION, TRITON, TORCH, NUMPY, COUNT };
+    const char *python = ak_script_python(), *values[COUNT] = {NULL};
     const char *const argv[] = {python, "-c", VERSIONS, NULL};
     const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS, .only_stdout = true};
     AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     char found[AK_PATH_MAX], missing[AK_PATH_MAX + 200] = "";
     const bool there = ak_fs_which(found, python) && ak_proc_run(&run, &spec, NULL) == AK_OK;
     char *at = run.output;
-    for (size_t i = 0; there && i < (run.exit_code == 0 ? 3 : 2) && strchr(at, '\n') != NULL; i++) {
-        values[i] = at;
+    for (size_t i = 0;
+         there && i < (run.exit_code == 0 ? COUNT : NUMPY) && strchr(at, '\n') != NULL; i++) {
+        values[i] = *at == '\n' ? NULL : at;
         at = strchr(at, '\n');
         *at++ = 0;
     }
-    if (values[1] == NULL) {
+    if (values[VERSION] == NULL) {
         (void)snprintf(missing, sizeof missing, "%.200s %s", python,
                        ak_env("AUTOKERNEL_PYTHON") != NULL
                            ? "cannot be run: AUTOKERNEL_PYTHON names another Python"
                            : "is not installed: apt-get install python3 python3-numpy");
-    } else if (values[2] == NULL) {
-        const bool system = strncmp(values[0], "/usr/bin/", 9) == 0;
+    } else if (values[NUMPY] == NULL) {
+        const bool system = strncmp(values[INTERPRETER], "/usr/bin/", 9) == 0;
         (void)snprintf(missing, sizeof missing,
                        "%.200s has no NumPy that can be imported: %s%.200s%s, or set "
                        "AUTOKERNEL_PYTHON to a Python that has it",
-                       values[0], system ? "apt-get install python3-numpy" : "`",
-                       system ? "" : values[0], system ? "" : " -m pip install numpy`");
+                       values[INTERPRETER], system ? "apt-get install python3-numpy" : "`",
+                       system ? "" : values[INTERPRETER], system ? "" : " -m pip install numpy`");
     }
-    json_t *out = json_pack("{s:o, s:s?, s:s?, s:o}", "interpreter", ak_json_shown(values[0]),
-                            "version", values[1], "numpy", values[2], "missing",
-                            ak_json_shown(missing[0] == 0 ? NULL : missing));
-    return out;
+    return json_pack("{s:o, s:s?, s:s?, s:s?, s:s?, s:o}", "interpreter",
+                     ak_json_shown(values[INTERPRETER]), "version", values[VERSION], "numpy",
+                     values[NUMPY], "triton", values[TRITON], "torch", values[TORCH], "missing",
+                     ak_json_shown(missing[0] == 0 ? NULL : missing));
 }
 
 void ak_script_home_clear(ak_script_home *home)

@@ -22,8 +22,8 @@ typedef struct ak_script {
 const char *ak_script_python(void);
 
 /* Returns what Python functions as references and baselines need: "interpreter", "version" and
-   "numpy", and as "missing" why they do not work; null where something is not known. NULL: memory
-   is out. */
+   "numpy", and as "missing" why they do not work; besides, the versions "triton" and "torch". Null
+   stands where something is not known or not installed. NULL: memory is out. */
 json_t *ak_script_doctor(void);
 
 /* The interpreter and what it reads besides what every program reads: its prefix, the prefix of the

@@ -181,22 +181,30 @@ static bool judge_cpu(json_t *list, const json_t *findings)
     return add_verdict(list, "kernels for this CPU", true, text);
 }
 
+/* Joins the names of the devices that begin with `prefix`; "" if there are none. */
+static void devices_of(char out[CELL_BYTES], const json_t *findings, const char *prefix)
+{
+    size_t i, used = 0;
+    json_t *device;
+    out[0] = 0;
+    json_array_foreach(json_object_get(findings, "devices"), i, device) {
+        const char *name = ak_json_text_at(device, "device");
+        if (strncmp(name, prefix, strlen(prefix)) == 0 && used + 2 < CELL_BYTES) {
+            (void)snprintf(out + used, CELL_BYTES - used, "%s%s", used == 0 ? "" : ", ", name);
+            used = strlen(out);
+        }
+    }
+}
+
 /* Adds the verdict on the devices whose names begin with `prefix`. If there are none, `why` is the
    reason; NULL: not known. */
 static bool judge_devices(json_t *list, const json_t *findings, const char *what,
                           const char *prefix, const char *why)
 {
-    char text[CELL_BYTES] = "";
-    size_t used = 0;
-    AK_EACH(device, json_object_get(findings, "devices")) {
-        const char *name = ak_json_text_at(device, "device");
-        if (strncmp(name, prefix, strlen(prefix)) == 0 && used + 2 < sizeof text) {
-            (void)snprintf(text + used, sizeof text - used, "%s%s", used == 0 ? "" : ", ", name);
-            used = strlen(text);
-        }
-    }
-    return add_verdict(list, what, used > 0,
-                       used > 0      ? text
+    char text[CELL_BYTES];
+    devices_of(text, findings, prefix);
+    return add_verdict(list, what, text[0] != 0,
+                       text[0] != 0  ? text
                        : why == NULL ? "no device was found"
                                      : why);
 }
@@ -221,6 +229,30 @@ static bool judge_python(json_t *list, const json_t *findings)
                    ak_json_text_at(python, "version"), ak_json_text_at(python, "numpy"));
     return add_verdict(list, "references and baselines in Python", missing == NULL,
                        missing == NULL ? text : missing);
+}
+
+/* Kernels in Triton run on devices of the CUDA backend. */
+static bool judge_triton(json_t *list, const json_t *findings)
+{
+    const json_t *python = json_object_get(findings, "python");
+    const char *version = ak_json_text_or_null(python, "triton");
+    const char *interpreter = ak_json_text_or_null(python, "interpreter");
+    char text[2 * CELL_BYTES], devices[CELL_BYTES];
+    if (json_object_get(findings, "cuda") == NULL || interpreter == NULL) {
+        return true; /* the verdicts on devices and on Python say why */
+    }
+    devices_of(devices, findings, "cuda:");
+    if (version == NULL) {
+        (void)snprintf(text, sizeof text,
+                       "%.200s has no Triton: make a virtual environment with it (`python3 -m venv "
+                       "venv && venv/bin/pip install triton`) and set "
+                       "AUTOKERNEL_PYTHON=venv/bin/python",
+                       interpreter);
+    } else {
+        (void)snprintf(text, sizeof text, "Triton %.40s%s", version,
+                       devices[0] == 0 ? " is installed, but no NVIDIA device was found" : "");
+    }
+    return add_verdict(list, "kernels in Triton", version != NULL && devices[0] != 0, text);
 }
 
 static bool judge_llm(json_t *list, const json_t *findings)
@@ -304,8 +336,8 @@ static json_t *verdict_of(const json_t *findings)
 {
     json_t *list = json_array();
     bool good = list != NULL && judge_cpu(list, findings) && judge_backends(list, findings) &&
-                judge_python(list, findings) && judge_llm(list, findings) &&
-                judge_confinement(list, findings);
+                judge_triton(list, findings) && judge_python(list, findings) &&
+                judge_llm(list, findings) && judge_confinement(list, findings);
     return ak_json_whole(list, good);
 }
 

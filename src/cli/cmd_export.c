@@ -183,7 +183,13 @@ static int export_bundle(const char *format, const ak_args *args)
     filter = selection.filter;
     e.kernel = selection.kernel;
     if (!request.table && request.trial == 0) {
-        AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
+        status = narrow(&best, &task, &filter, &selection, args, &err);
+        const ak_error one = err;
+        if (status == AK_INVALID && strstr(one.text, "choose one size (--size)") != NULL) {
+            (void)ak_fail(&err, status, "%s, or those of the latest 'tune --sizes' (--table)",
+                          one.text);
+        }
+        AK_TRY(status);
     }
     AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));

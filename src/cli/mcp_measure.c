@@ -209,11 +209,13 @@ static ak_status describe_comparison(ak_mcp_call *call, const ak_comparison *com
     char ms[AK_NUMBER_BYTES], ratio[AK_NUMBER_BYTES], interval[AK_NUMBER_BYTES];
     for (size_t i = 0; i < comparison->count; i++) {
         const ak_compared *c = &comparison->candidates[i];
+        const char *what = ak_or_empty(c->config != NULL ? c->config : c->version);
+        const char *sign = *what == 0 ? "" : "; ";
         if (c->reason != NULL) {
             ak_buf_print(out, "%s failed: %s\n", c->name, c->reason);
         } else if (i == comparison->reference) {
-            ak_buf_print(out, "%s %s ms, the reference; %s\n", c->name,
-                         ak_show_real(ms, c->median_ms), ak_or_empty(c->config));
+            ak_buf_print(out, "%s %s ms, the reference%s%s\n", c->name,
+                         ak_show_real(ms, c->median_ms), sign, what);
         } else {
             ak_buf_print(out, "%s %s ms, ", c->name, ak_show_real(ms, c->median_ms));
             if (c->verdict != AK_SPEED_NONE) { /* there is none of a recording */
@@ -221,9 +223,8 @@ static ak_status describe_comparison(ak_mcp_call *call, const ak_comparison *com
                 ak_buf_print(out, "%s%s%s, ", ak_speed_verdict_text(c->verdict),
                              *why == 0 ? "" : ": ", why);
             }
-            ak_buf_print(out, "speed %s (%s); %s\n", ak_show_ratio(ratio, c->ratio),
-                         ak_show_interval(interval, c->ratio_low, c->ratio_high),
-                         ak_or_empty(c->config));
+            ak_buf_print(out, "speed %s (%s)%s%s\n", ak_show_ratio(ratio, c->ratio),
+                         ak_show_interval(interval, c->ratio_low, c->ratio_high), sign, what);
         }
     }
     for (size_t i = 0; i < comparison->warning_count; i++) {

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "problem/problem_read.h"
 #include "problem/scan_parts.h"
 #include "problem/source_text.h"
 #include "space/expr.h"
@@ -217,7 +218,8 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     }
     const size_t begin = ak_source_back(part, end, AK_SOURCE_WORD);
     ak_scan_copy_name(a->name, part + begin, end - begin);
-    if (!ak_expr_is_name(a->name) && strlen(a->name) + 2 <= sizeof a->name) {
+    if ((!ak_expr_is_name(a->name) || ak_problem_is_reserved(a->name)) &&
+        strlen(a->name) + 2 <= sizeof a->name) {
         memcpy(a->name + strlen(a->name), "_", 2); /* "in" is a keyword, so it becomes "in_" */
     }
     part[begin] = 0;

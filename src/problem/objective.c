@@ -178,6 +178,27 @@ ak_status ak_objective_check(const ak_objective *o,
     return AK_OK;
 }
 
+ak_status ak_objective_check_work(const ak_objective *o, double flops, double traffic,
+                                  ak_error *err)
+{
+    const struct {
+        const char *rate, *work;
+        double amount;
+    } rates[] = {{"tflops", "flops", flops}, {"gbs", "bytes", traffic}};
+    const char *const *names;
+    const size_t count = o == NULL ? 0 : ak_expr_names(&names, o->expr);
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = AK_FIND(rates, AK_COUNT(rates), rate, names[i]);
+        if (at < AK_COUNT(rates) && !(rates[at].amount > 0)) {
+            return ak_fail(err, AK_INVALID,
+                           "objective %.100s: %s is not known, because \"%s\" of the problem is 0: "
+                           "write a formula into problem.json, or choose another objective",
+                           o->text, rates[at].rate, rates[at].work);
+        }
+    }
+    return AK_OK;
+}
+
 /* Adds what was measured to a scope. */
 static ak_status set_measured(ak_scope *scope, const ak_objective_facts *f, ak_error *err)
 {

@@ -56,6 +56,9 @@ void ak_objective_print(ak_buf *out, const ak_objective *objective, double cost)
 ak_status ak_objective_check(const ak_objective *objective,
                              bool (*knows)(const void *context, const char *name),
                              const void *context, ak_error *err);
+/* Refuses an objective that reads a rate of work that the task does not state: 0 flops or bytes. */
+ak_status ak_objective_check_work(const ak_objective *objective, double flops, double traffic,
+                                  ak_error *err);
 /* Computes the cost; the objective must not be NULL. `scope` has sizes, options and parameters, or
    is NULL. Returns AK_UNAVAILABLE with one line if something that the expression reads was not
    measured, and AK_INVALID if the value is not a positive number. */

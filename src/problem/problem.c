@@ -315,6 +315,10 @@ ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_err
     if (problem->unread != NULL) {
         ak_buf_print(&text, "not used        %s of %s\n", problem->unread, problem->where);
     }
+    if (problem->lacks != NULL) {
+        ak_buf_print(&text, "cannot be run   %s\n", problem->lacks);
+        return ak_buf_take(out_text, &text, err);
+    }
     for (size_t i = 0; i < problem->implementation_count && !problem->builtin; i++) {
         describe_unread(&text, &problem->implementations[i]);
     }

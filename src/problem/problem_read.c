@@ -15,8 +15,6 @@ static const char *const problem_keys[] = {
 static const char *const size_keys[] = {"name", "default", "description", NULL};
 static const char *const few_keys[] = {"size", "terms", "arguments", NULL};
 static const char *const tolerance_keys[] = {"relative", "rms", "absolute", NULL};
-/* names that expressions may use besides those of the problem */
-static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
 
 /* Refuses a key such as "edge_cases" and names the right one, "awkward". Messages say "edge-case
    sizes", so users may expect another key. */
@@ -41,9 +39,15 @@ void ak_problem_at(ak_problem_reader *r, const char *what, size_t number)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+bool ak_problem_is_reserved(const char *name)
+{
+    static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
+    return ak_text_is_one_of(name, reserved);
+}
+
 static bool name_taken(const ak_problem *problem, const char *name)
 {
-    return ak_text_is_one_of(name, reserved) ||
+    return ak_problem_is_reserved(name) ||
            AK_HAS(problem->sizes, problem->size_count, name, name) ||
            AK_HAS(problem->choices, problem->choice_count, name, name);
 }

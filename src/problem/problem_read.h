@@ -26,6 +26,8 @@ void ak_problem_at(ak_problem_reader *r, const char *what, size_t number);
 /* Returns true if the text consists of 1 to AK_KERNEL_NAME_MAX letters, digits and '_'. Values of
    problem options become part of a macro's name. */
 bool ak_problem_is_word(const char *text);
+/* Returns whether expressions use a name besides those of the problem, such as eps. */
+bool ak_problem_is_reserved(const char *name);
 /* Reads "name". With `unique`, returns AK_INVALID if a size or a problem option has it already. */
 ak_status ak_problem_read_name(const char **out, const json_t *json, bool unique,
                                ak_problem_reader *r);

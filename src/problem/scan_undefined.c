@@ -25,7 +25,8 @@ static bool has_part(const char *name, const char *const *parts, size_t count, b
 /* Returns whether a name looks like one that an installed header defines. */
 static bool is_usual(const char *name)
 {
-    static const char *const names[] = {"NULL", "EOF", "FILE", "INFINITY", "NAN", "BUFSIZ"};
+    static const char *const names[] = {"NULL", "EOF",    "FILE",  "INFINITY",
+                                        "NAN",  "BUFSIZ", "DEBUG", "NDEBUG"};
     static const char *const begins[] = {"M_",      "HUGE_VAL", "CLK_", "CUDA_",
                                          "CUDART_", "FE_",      "FP_"};
     static const char *const ends[] = {"_MAX", "_MIN", "_EPSILON", "_DIG", "_BIT", "_WIDTH"};
@@ -50,8 +51,8 @@ static bool defines(const char *text, const char *name)
    declared there: "int N", "float *X", "struct N". */
 static bool follows_word(const char *text, const char *at)
 {
-    static const char *const others[] = {"return", "else", "case", "sizeof",
-                                         "do",     "goto", "in",   "unroll"};
+    static const char *const others[] = {"return", "else", "case",   "sizeof", "do",
+                                         "goto",   "in",   "unroll", "if",     "elif"};
     static const char *const types[] = {
         "float", "double",   "int",        "char",         "void",    "long",
         "short", "unsigned", "signed",     "bool",         "half",    "auto",
@@ -127,10 +128,16 @@ static size_t capitals(const char *text)
 }
 
 /* Returns how many bytes of a preprocessor line are skipped: all of it, except the values of a
-   pragma, which may be macros ("#pragma omp parallel num_threads(N)", "#pragma GCC unroll N"). */
+   pragma, which may be macros ("#pragma omp parallel num_threads(N)", "#pragma GCC unroll N"), and
+   conditions ("#if MODE == 1"). */
 static size_t before_values(const char *line)
 {
     static const char *const pragmas[] = {"omp", "unroll", "GCC unroll", "clang loop", "acc"};
+    const size_t word = 1 + strspn(line + 1, " \t"), length = strspn(line + word, AK_SOURCE_WORD);
+    if ((length == 2 && strncmp(line + word, "if", 2) == 0) ||
+        (length == 4 && strncmp(line + word, "elif", 4) == 0)) {
+        return word + length;
+    }
     for (size_t i = 0; i < AK_COUNT(pragmas); i++) {
         const char *values = ak_source_after_pragma(line, pragmas[i]);
         if (values != NULL) {
@@ -138,6 +145,13 @@ static size_t before_values(const char *line)
         }
     }
     return strcspn(line, "\n");
+}
+
+/* Returns whether a condition asks at `at` only if a macro is defined: "defined(X)". */
+static bool is_asked_for(const char *text, const char *at)
+{
+    const size_t name = (size_t)(at - text), open = ak_source_back(text, name, " \t(");
+    return open >= 7 && strncmp(text + open - 7, "defined", 7) == 0;
 }
 
 void ak_scan_undefined(ak_scan *s)
@@ -156,7 +170,7 @@ void ak_scan_undefined(ak_scan *s)
             for (size_t i = 0; i < count; i++) {
                 told = told || strcmp(found[i], found[count]) == 0;
             }
-            if (!told && !is_known(s, found[count])) {
+            if (!told && !is_asked_for(s->plain, p) && !is_known(s, found[count])) {
                 (void)snprintf(what, sizeof what, "the macro %s", found[count++]);
                 ak_scan_note(s, what,
                              "the source uses it and nothing defines it, so it is likely a "

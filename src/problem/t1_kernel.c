@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "space/expr.h"
 
 #define AXES       3
 #define TEXT_BYTES 512
@@ -196,6 +197,13 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
                        "%s: \"MemType\" %.40s is not supported for %s; pass it as global memory",
                        c->where, memory, c->backend);
     }
+    /* In CUDA, constant memory is a variable of the module and not a parameter of the kernel. */
+    constant = constant && strcmp(c->backend, "cuda") == 0;
+    char renamed[AK_KERNEL_NAME_MAX + 2];
+    (void)snprintf(renamed, sizeof renamed, "%s_", name);
+    if (!constant && !ak_expr_is_name(name) && ak_expr_is_name(renamed)) {
+        name = renamed; /* "in" is a keyword, so it becomes "in_" */
+    }
     const json_t *count = json_object_get(argument, "Size");
     AK_DO(count == NULL ? ak_fail(c->err, AK_INVALID, "%s: a vector needs a \"Size\"", c->where)
                         : expression(size, count, "Size", c));
@@ -209,8 +217,6 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
         good = ak_json_set_text(made, "fill", fill);
     }
     good = ak_json_append(c->arguments, made) && good;
-    /* In CUDA, constant memory is a variable of the module and not a parameter of the kernel. */
-    constant = constant && strcmp(c->backend, "cuda") == 0;
     good = good && (constant ? ak_json_append(c->constants, json_string(name))
                              : ak_json_append(c->passed, json_pack("{s:s}", "Buffer", name)));
     AK_DO(ak_stored(good, c->err));

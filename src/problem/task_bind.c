@@ -192,6 +192,9 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     AK_DO(build_space(task, device, err));
     AK_DO(take_rank(task, device, err));
     AK_DO(ak_objective_check(task->objective, knows_name, task, err));
+    AK_DO(task->recorded ? AK_OK
+                         : ak_objective_check_work(task->objective, task->shape.flops,
+                                                   task->shape.traffic, err));
     assert(task->implementation != NULL && task->constants != NULL && task->space != NULL);
     bool asked = !device->outline; /* the tuner has tried this before a worker binds the task */
     if (asked && ak_problem_runnable(task->problem, NULL) == AK_OK && !task->recorded) {

@@ -11,14 +11,13 @@ typedef struct conversation {
 } conversation;
 
 /* Gives the speed relative to the parent; 0 if the trial or its parent has no time. */
-static ak_outcome speed_of(const conversation *c, const ak_trial *trial, const ak_outcome *of)
+static ak_outcome speed_of(const conversation *c, const ak_trial *trial)
 {
     const ak_trial *parent = ak_gathered_trial(c->trials, trial->parent);
     if (parent == NULL || parent->status != AK_TRIAL_OK || trial->status != AK_TRIAL_OK) {
         return (ak_outcome){0};
     }
-    ak_outcome start = ak_outcome_of(c->result, parent);
-    return ak_outcome_speed(&start, of);
+    return ak_outcome_speed_over(c->result, parent, trial);
 }
 
 /* Adds "outcome" to a proposal, null if it was not tried. */
@@ -32,7 +31,7 @@ static bool add_outcome(json_t *proposal, const conversation *c)
     if (trial == NULL) {
         return ak_json_set(proposal, "outcome", json_null());
     }
-    ak_outcome of = ak_outcome_of(c->result, trial), speed = speed_of(c, trial, &of);
+    ak_outcome of = ak_outcome_of(c->result, trial), speed = speed_of(c, trial);
     bool ok = trial->status == AK_TRIAL_OK, known = speed.cost > 0;
     json_t *outcome = json_pack(
         "{s:I, s:s, s:o, s:s?, s:o, s:o, s:s?}", "trial", (json_int_t)trial->id, "status",

@@ -43,11 +43,19 @@ static bool find(ak_outcome *out, const json_t *list, const ak_trial *trial, con
     return false;
 }
 
-ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial)
+/* Gives the time of the finish; a cost of 0 if the configuration took no part in it. */
+static ak_outcome in_finish(const json_t *result, const ak_trial *trial)
 {
     ak_outcome out = {.from = "search"};
-    if (find(&out, json_object_get(result, "contestants"), trial, "finish") ||
-        find(&out, json_object_get(result, "again"), trial, "again") ||
+    (void)find(&out, json_object_get(result, "contestants"), trial, "finish");
+    return out;
+}
+
+/* Gives the time of the search; a cost of 0 if it has none. */
+static ak_outcome in_search(const json_t *result, const ak_trial *trial)
+{
+    ak_outcome out = {.from = "search"};
+    if (find(&out, json_object_get(result, "again"), trial, "again") ||
         trial->status != AK_TRIAL_OK) {
         return out;
     }
@@ -57,6 +65,12 @@ ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial)
                         .high = timed ? trial->ci_high_ms : trial->cost_high,
                         .ms = trial->median_ms,
                         .from = "search"};
+}
+
+ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial)
+{
+    const ak_outcome finish = in_finish(result, trial);
+    return finish.cost > 0 ? finish : in_search(result, trial);
 }
 
 ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of)
@@ -69,6 +83,35 @@ ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of)
     return (ak_outcome){.cost = ratio,
                         .low = known ? start->low / of->high : ratio,
                         .high = known ? start->high / of->low : ratio};
+}
+
+/* Returns the shorter of two times of one configuration, with an interval that reaches over both.
+ */
+static ak_outcome shorter(const ak_outcome *a, const ak_outcome *b)
+{
+    ak_outcome out = a->cost <= b->cost ? *a : *b;
+    if (a->low > 0 && b->low > 0) {
+        out.low = a->low < b->low ? a->low : b->low;
+        out.high = a->high > b->high ? a->high : b->high;
+    }
+    return out;
+}
+
+/* Gives the time of `trial` that is compared with one of the search alone. */
+static ak_outcome beside_search(const json_t *result, const ak_trial *trial)
+{
+    const ak_outcome finish = in_finish(result, trial), search = in_search(result, trial);
+    return !(finish.cost > 0) ? search : !(search.cost > 0) ? finish : shorter(&finish, &search);
+}
+
+ak_outcome ak_outcome_speed_over(const json_t *result, const ak_trial *from, const ak_trial *to)
+{
+    ak_outcome start = in_finish(result, from), end = in_finish(result, to);
+    if (!(start.cost > 0 && end.cost > 0)) {
+        start = beside_search(result, from);
+        end = beside_search(result, to);
+    }
+    return ak_outcome_speed(&start, &end);
 }
 
 double ak_predicted_speed(const ak_trial *trial)

@@ -27,6 +27,11 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run);
 ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial);
 /* Returns how many times as fast as `start` an outcome is. */
 ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of);
+/* Returns how many times as fast as `from` the trial `to` of the same run is; 0 if one of them has
+   no time. If one of the two was measured in the finish and the other only in the search, the
+   machine may have been busy at one of these times. Of the one that has both times, the shorter
+   counts then, because other work makes times longer only, and the interval reaches over both. */
+ak_outcome ak_outcome_speed_over(const json_t *result, const ak_trial *from, const ak_trial *to);
 /* Returns the gain of speed over its parent that was predicted of a trial: 0.1 means 1.10 times the
    speed. */
 double ak_predicted_speed(const ak_trial *trial);

@@ -81,14 +81,6 @@ static proposer *proposer_of(worth *w, const ak_trial *trial)
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-/* Returns how many times as fast as `start` a trial is (outcome.h). `start` is the outcome of its
-   parent or of the default. */
-static ak_outcome speed_over(const json_t *result, const ak_outcome *start, const ak_trial *trial)
-{
-    ak_outcome of = ak_outcome_of(result, trial);
-    return ak_outcome_speed(start, &of);
-}
-
 /* Compares the prediction of a trial with its outcome. */
 static void judge(worth *w, const json_t *result, const ak_trial *trial)
 {
@@ -101,7 +93,7 @@ static void judge(worth *w, const json_t *result, const ak_trial *trial)
     if (trial->status != AK_TRIAL_OK || parent == NULL || parent->status != AK_TRIAL_OK) {
         return;
     }
-    ak_outcome start = ak_outcome_of(result, parent), speed = speed_over(result, &start, trial);
+    const ak_outcome speed = ak_outcome_speed_over(result, parent, trial);
     if (!(speed.low > 0)) {
         return;
     }
@@ -124,18 +116,18 @@ static void judge(worth *w, const json_t *result, const ak_trial *trial)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* Returns the default's time in a run; 0 if the run has no successful trial of it, for example
-   because the run was resumed. */
-static ak_outcome default_time(const worth *w, const json_t *result, const char *run)
+/* Returns the successful trial of the default in a run; NULL if the run has none, for example
+   because it was resumed. */
+static const ak_trial *default_of(const worth *w, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
         if (ak_text_same(t->run, run) && ak_text_same(t->strategy, "default") &&
             t->status == AK_TRIAL_OK) {
-            return ak_outcome_of(result, t);
+            return t;
         }
     }
-    return (ak_outcome){0};
+    return NULL;
 }
 
 /* Judges the predictions of a run. */
@@ -152,15 +144,15 @@ static void judge_run(worth *w, const json_t *result, const char *run)
 /* Adds speeds relative to the default: of each proposer, and the best so far by generation. */
 static void count_run(worth *w, const json_t *result, const char *run)
 {
-    ak_outcome start = default_time(w, result, run);
+    const ak_trial *start = default_of(w, run);
     double best[GENERATIONS_MAX] = {0}, model_best = 0;
     size_t last = 0;
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
         proposer *p = ak_text_same(t->run, run) ? proposer_of(w, t) : NULL;
         ak_outcome over = {0};
-        if (p != NULL && t->status == AK_TRIAL_OK) {
-            over = speed_over(result, &start, t);
+        if (start != NULL && p != NULL && t->status == AK_TRIAL_OK) {
+            over = ak_outcome_speed_over(result, start, t);
         }
         double speed = over.cost;
         if (p != NULL && speed > p->best_ratio) {
@@ -180,7 +172,7 @@ static void count_run(worth *w, const json_t *result, const char *run)
         last = g > last ? g : last;
     }
     double so_far = 0;
-    for (size_t g = 1; g <= last && start.cost > 0; g++) {
+    for (size_t g = 1; g <= last && start != NULL; g++) {
         so_far = fmax(so_far, best[g]);
         if (so_far > 0) {
             w->generations[g].runs++;
@@ -188,7 +180,7 @@ static void count_run(worth *w, const json_t *result, const char *run)
         }
     }
     w->generation_count = last > w->generation_count ? last : w->generation_count;
-    if (last > 0 && start.cost > 0) {
+    if (last > 0 && start != NULL) {
         w->runs++;
         w->gain_pct += model_best > 1 ? (model_best - 1) * 100 : 0;
     }

@@ -16,6 +16,8 @@
    answers in a row without a usable proposal. */
 #define STALLED_MAX 2
 #define BARREN_MAX  2
+/* Ends a note to the model on an answer that could not be read. */
+#define UNTRIED ", so nothing of it was tried; answer with the object alone"
 /* Output tokens: of one proposal, which takes about 250 if it spells out thirty parameters as null,
    and of the reasoning of one answer, which comes on top. */
 #define TOKENS_EACH     256
@@ -74,6 +76,22 @@ static void fail(ak_advisor *a, const char *why)
 {
     a->state = AK_ADVICE_FAILED;
     (void)snprintf(a->fault, sizeof a->fault, "%s", why);
+}
+
+/* Ends the advice of a model that gave nothing usable, with what was wrong with its last answer. */
+static void fail_barren(ak_advisor *a, const char *times)
+{
+    const ak_suggestion *last = a->refused_count > 0 ? &a->refused[0] : NULL;
+    char why[sizeof a->fault], wrong[320] = "";
+    if (last != NULL) {
+        const char *untold = strstr(last->note, UNTRIED);
+        const size_t length = untold == NULL ? strlen(last->note) : (size_t)(untold - last->note);
+        (void)snprintf(wrong, sizeof wrong, " (the last: %.60s: %.*s)", last->text,
+                       length < 200 ? (int)length : 200, last->note);
+    }
+    (void)snprintf(why, sizeof why, "%.100s gave no usable proposal%s%s", a->options->model->name,
+                   times, wrong);
+    fail(a, why);
 }
 
 static const char *or_else(const char *text, const char *fallback)
@@ -283,10 +301,7 @@ ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
     if (is_over(a)) {
         a->state = AK_ADVICE_ENDED;
         if (!a->used) {
-            char why[240];
-            (void)snprintf(why, sizeof why, "%.100s gave no usable proposal",
-                           a->options->model->name);
-            fail(a, why);
+            fail_barren(a, "");
         }
         return AK_OK;
     }
@@ -462,8 +477,7 @@ static void keep_unreadable(ak_advisor *a, const ak_llm_answer *answer)
 {
     ak_suggestion *s = &a->refused[a->refused_count++];
     *s = (ak_suggestion){.text = "the whole answer"};
-    (void)snprintf(s->note, sizeof s->note,
-                   "%s, so nothing of it was tried; answer with the object alone",
+    (void)snprintf(s->note, sizeof s->note, "%s" UNTRIED,
                    answer->cut ? "it ended before its list of proposals could be read"
                                : "it held no list of proposals that can be read");
 }
@@ -497,10 +511,9 @@ out:
     a->barren = usable ? 0 : a->barren + 1;
     a->state = usable ? AK_ADVICE_READY : AK_ADVICE_IDLE;
     if (a->barren >= BARREN_MAX) {
-        char why[240];
-        (void)snprintf(why, sizeof why, "%.100s gave no usable proposal %d times in a row",
-                       a->options->model->name, a->barren);
-        fail(a, why);
+        char times[40];
+        (void)snprintf(times, sizeof times, " %d times in a row", a->barren);
+        fail_barren(a, times);
     }
     return AK_OK;
 }

@@ -42,3 +42,7 @@ autokernel check ./parts --size 64 --config default --quiet 2>/dev/null | grep -
 sed -i 's/"KernelFile"/"Include": ["two.h"], "KernelFile"/' parts/host.json
 cp host.c parts/host.c
 autokernel check ./parts --size 64 --config default --quiet | grep -c '^ok'
+echo "-- gcc replaces no macro in a directive for unrolling"
+cp host.c parts/host.c
+sed -i '0,/^    *for (/s//#pragma GCC unroll UNROLL\n&/' parts/host.c
+autokernel check ./parts --size 64 --config COMPILER=gcc --quiet 2>/dev/null | grep -o '; gcc replaces .* n)'

@@ -18,6 +18,12 @@ env -u PATH "$program" list reduce --size 64 | grep -c "^COMPILER"
 try env PATH=/nowhere "$program" list reduce --size 64
 env PATH=/nowhere AUTOKERNEL_SEAT=1 AUTOKERNEL_LIBOPENCL=none AUTOKERNEL_RUNTIME=none AUTOKERNEL_EVLS=9 "$program" doctor |
     grep -E 'kernels for this CPU|kernels for OpenCL|in Python|^to install|EVLS|SEAT|OPENCL|^next' | tr -s ' '
+python_says() { printf '#!/bin/sh\nprintf "%%s\\n" /some/python 3.12.1 "%s" "" 2.4.0\n' "$1" >python; chmod 755 python; }
+for version in 3.6.0 ''; do
+    python_says "$version"
+    AUTOKERNEL_PYTHON=$PWD/python autokernel doctor | tr -s ' ' |
+        grep -o -E '^triton .*|kernels in Triton (Triton 3.6.0|/some/python has no Triton: make)|in Python .*'
+done
 env PATH=/nowhere AUTOKERNEL_ARCHIVE=none.db "$program" history | tail -n 1 # it is not in PATH, so its path is named
 echo "--- a folder that may not be read"
 mkdir closed

@@ -138,6 +138,25 @@ sed 's/^#pragma.*/#pragma GCC unroll UNROLL/; /schedule/d; /omp.h/d; s/omp_get_n
 autokernel new kernel unrolled --from unrolled.c | grep -E '^(OpenMP|the macro)'
 sed -i 's/"-march=native"/&, "-fopenmp"/' vectors/host.json
 run autokernel check ./vectors
+echo "-- macros that only conditions use, and a size with a name of expressions"
+cat >modes.c <<'C'
+#ifdef WIDE
+#endif
+void modes(const float *x, float *y, int n, int eps)
+{
+    for (int i = 0; i < n; i++) {
+#if MODE == 1 && (defined(FAST) || defined SLOW)
+        y[i] = x[i] * eps;
+#elif STYLE
+        y[i] = x[i] + eps;
+#endif
+#if DEBUG
+        y[i] = 0;
+#endif
+    }
+}
+C
+run autokernel new kernel modes --from modes.c | grep -E '^(the macro|.*taken for sizes|exit)'
 echo "-- what is not understood"
 echo 'int x;' >none.cu
 run autokernel new kernel bad --from none.cu

@@ -84,6 +84,12 @@ print(r["objective"], repr(r["unit"]), len(r["costs"]) == len(r["ms"]) == len(r[
 for one in r["sizes"]:
     costs = [row[r["sizes"].index(one)] for row in r["costs"]]
     print(one["cost"] == min(costs), abs(1 / one["cost"] - one["value"]) < 1e-9, 16 < round(one["cost"]) < 1e6, one["ms"] > 0, one["loss"] >= 1)'
+echo "-- a rate of work that the kernel does not state"
+echo 'void copy(const float *x, float *y, int n) { for (int i = 0; i < n; i++) { y[i] = x[i]; } }' >copy.c
+autokernel new kernel copies --from copy.c >/dev/null
+autokernel tune ./copies --objective tflops --evals 2 --quiet
+sed -i 's/"bytes": "[^"]*"/"bytes": "0"/' copies/problem.json
+autokernel tune ./copies --objective 'ms + gbs' --quiet
 echo "-- the candidate that is measured twice is compared by costs both times"
 autokernel tune reduce --size rows=128,cols=64 --objective 'ms * 1e6' --evals 1 --finish-time 0.02 --libraries none --archive c.db --json 2>/dev/null | python3 -c '
 import json, sys

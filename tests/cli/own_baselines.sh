@@ -50,6 +50,13 @@ done
 autokernel export ./m --device host --format best | grep -oE '"name": ?"copy[^"]*"'
 autokernel export ./m --device host --format bundle --output own.akb >/dev/null
 tar xOf own.akb bundle.json | grep -A 1 '"name": "copy_loop'
+PYTHONPATH=$TESTS PYTHONDONTWRITEBYTECODE=1 python3 - <<'END'
+from mcp_client import Client
+c = Client("./m", "--time", "60")
+c.tool("compare", kernel="m", size="1000", configs=["default"], baselines=True)
+print("mcp:", *sorted(line.split(" ms, ")[0].rpartition(" ")[0] + "; " + line.rpartition("; ")[2][:6]
+                      for line in c.text.splitlines() if line.startswith("copy_loop")))
+END
 echo "-- its own flags, and an ak_kernel"
 cat >own.c <<'C'
 #ifndef FACTOR

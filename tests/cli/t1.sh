@@ -57,3 +57,12 @@ autokernel export reduce --size 256 --format t1 --output ours.t1.json
 autokernel list ours.t1.json | grep '^implementation '
 autokernel tune ours.t1.json
 echo "exit $?"
+echo "-- 'list' says why a file cannot be run"
+sed 's/"Name": "a"/"Name": "2a"/' vector_add_c.t1.json >digit.t1.json
+autokernel list digit.t1.json | grep -E '^(not used|cannot)'
+sed 's/vector_add\.c/gone.c/' vector_add_c.t1.json >gone.t1.json
+autokernel list gone.t1.json | grep -E '^(not used|cannot)'
+echo "-- a name that expressions use for something else"
+sed 's/"Name": "a"/"Name": "in"/' vector_add_c.t1.json >reserved.t1.json
+autokernel list reserved.t1.json | grep -E '^(argument +in|cannot)'
+check reserved.t1.json

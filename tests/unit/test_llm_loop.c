@@ -654,7 +654,10 @@ static void test_faults(void **state)
         {"none", "no language model is configured", NULL},
         {"dead", "connection refused; is the server running?", dead},
         {"401", "401: the key is not valid", unauthorized},
-        {"junk", "script:one gave no usable proposal 2 times in a row", junk},
+        {"junk",
+         "script:one gave no usable proposal 2 times in a row (the last: the whole answer: it held "
+         "no list of proposals that can be read); carrying on",
+         junk},
         {"empty", "script:one gave no usable proposal 2 times in a row", empty},
     };
     static const char *const strategies[] = {"llm", "llm-oneshot", "hybrid"};

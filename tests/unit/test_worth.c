@@ -60,7 +60,7 @@ static json_t *worth_now(fixture *f)
     return worth;
 }
 
-static json_t *worth_of(fixture *f, const char *finish)
+static json_t *worth_with(fixture *f, const char *finish, double default_ms)
 {
     ak_run run = {.id = (char *)(uintptr_t)run_id,
                   .started = (char[]){"2026-11-21T10:00:00.000Z"},
@@ -82,13 +82,18 @@ static json_t *worth_of(fixture *f, const char *finish)
                     .output_tokens = 50};
     assert_ok(ak_archive_add_run(f->archive, &run, err));
     assert_ok(ak_archive_add_call(f->archive, &call, err));
-    int64_t first = add(f, "A=1", "default", NULL, 0, 0, 1463, 1.02);
+    int64_t first = add(f, "A=1", "default", NULL, 0, 0, default_ms, 1.02);
     add(f, "A=2", "llm", "m", first, 0.1, 1.0, 1.02);
     add(f, "A=3", "llm", "m", first, 0.1, 1.4, 1.3); /* in no finish, and measured badly */
     if (finish != NULL) {
         assert_ok(ak_archive_end_run(f->archive, run_id, "2026-11-21T10:01:00.000Z", finish, err));
     }
     return worth_now(f);
+}
+
+static json_t *worth_of(fixture *f, const char *finish)
+{
+    return worth_with(f, finish, 1463);
 }
 
 static void the_finish_counts(void **state)
@@ -107,6 +112,22 @@ static void the_finish_counts(void **state)
     assert_true(ak_json_number_at(calibration, "undecided") == 1);
     assert_true(ak_json_number_at(calibration, "faster") == 1);
     assert_true(fabs(ak_json_number_at(calibration, "mean_error") - (0.5 - 0.1 / 0.9)) < 1e-9);
+    json_decref(worth);
+}
+
+/* The finish had a busy machine, in which the default took twice its time of the search. A
+   configuration that was measured in the search alone is not twice as fast for that. */
+static void a_busy_finish_makes_nothing_fast(void **state)
+{
+    static const char busy[] = "{\"contestants\": ["
+                               "{\"config\": {\"A\": 2}, \"ms\": 3.1, \"ci_ms\": [3.0, 3.2]},"
+                               "{\"config\": {\"A\": 1}, \"ms\": 3.0, \"ci_ms\": [2.9, 3.1]}]}";
+    json_t *worth = worth_with(fixture_of(state), busy, 1.5);
+    const json_t *model = json_array_get(json_object_get(worth, "proposers"), 1);
+    const json_t *interval = json_object_get(model, "best_speed_ci");
+    assert_true(fabs(ak_json_number_at(model, "best_speed") - 1.5 / 1.4) < 1e-9);
+    assert_true(json_number_value(json_array_get(interval, 0)) < 1);
+    assert_true(fabs(json_number_value(json_array_get(interval, 1)) - 3.1 / (1.4 / 1.3)) < 1e-9);
     json_decref(worth);
 }
 
@@ -202,6 +223,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_finish_counts, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(without_a_finish_trials_count, fixture_open_archive,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(a_busy_finish_makes_nothing_fast, fixture_open_archive,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(older_trials_change_nothing, fixture_open_archive,
                                         fixture_close),
