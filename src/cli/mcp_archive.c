@@ -236,13 +236,13 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
 
 ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
 {
-    char folder[AK_PATH_MAX], path[AK_PATH_MAX], *text = NULL;
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX];
+    AK_FREED char *text = NULL;
     size_t length = 0;
     const char *format = ak_mcp_text(call, "format", "best");
-    json_t *changed = json_array();
+    json_auto_t *changed = json_array();
     ak_status status = AK_OK;
-    folder[0] = 0;
-    AK_TRY(ak_fs_temp(folder, err));
+    AK_DO(ak_fs_temp(folder, err));
     AK_TRY(ak_fs_join(path, folder, "export", err));
     AK_TRY(write_export(changed, path, format, call, err));
     AK_TRY(ak_fs_read(&text, &length, path, EXPORT_MAX, err));
@@ -252,10 +252,6 @@ ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
                          json_object_set(call->result, "warnings", changed) == 0,
                      err));
 out:
-    ak_free(text);
-    json_decref(changed);
-    if (folder[0] != 0) {
-        ak_fs_remove(folder);
-    }
+    ak_fs_remove(folder);
     return status;
 }

@@ -164,7 +164,7 @@ ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err)
 {
     ak_mcp *mcp = call->mcp;
     measuring m = {.call = call, .trials = json_array()};
-    json_t *about = json_object();
+    json_auto_t *about = json_object();
     ak_status status = AK_OK;
     int64_t begin = start_clock(mcp);
     AK_TRY(spent(mcp, 1) == NULL ? AK_OK : refuse(mcp, spent(mcp, 1), err));
@@ -192,7 +192,6 @@ ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err)
                      err));
 out:
     mcp->spent_ns += ak_clock_ns() - begin;
-    json_decref(about);
     json_decref(m.trials);
     ak_tester_close(m.tester);
     ak_task_close(m.task);
@@ -237,13 +236,13 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
 {
     ak_mcp *mcp = call->mcp;
     ak_args args;
-    ak_task *task = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     ak_config configs[COMPARED_MAX];
     char names[COMPARED_MAX][24];
     const char *texts[COMPARED_MAX];
-    ak_comparison comparison = {0};
+    AK_AT_END(ak_comparison_clear) ak_comparison comparison = {0};
     char *text = NULL;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     const json_t *list = json_object_get(call->arguments, "configs");
     size_t count = json_array_size(list);
     ak_status status = AK_OK;
@@ -286,8 +285,5 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
                      err));
 out:
     mcp->spent_ns += ak_clock_ns() - begin;
-    json_decref(object);
-    ak_comparison_clear(&comparison);
-    ak_task_close(task);
     return status;
 }

@@ -397,7 +397,8 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
             out[*count].invalid[0] = 0;
             status = read_candidate(&out[*count], part, args, task, &why);
             if (status == AK_INVALID) {
-                (void)snprintf(out[*count].invalid, sizeof out->invalid, "%s", why.text);
+                (void)snprintf(out[*count].invalid, sizeof out->invalid, "%.*s",
+                               (int)sizeof out->invalid - 1, why.text);
                 status = AK_OK;
             } else if (status != AK_OK) {
                 status = ak_fail(err, status, "%s", why.text);

@@ -147,7 +147,7 @@ static ak_status read_table(char ***out, size_t *count, const json_t *file, cons
 ak_status ak_config_file_read(char ***out, size_t *count, const char *path, const char *size,
                               ak_error *err)
 {
-    json_t *file = NULL, *wanted = NULL;
+    json_auto_t *file = NULL, *wanted = NULL;
     const char *kind = "";
     char **texts = NULL;
     size_t length = 0;
@@ -167,8 +167,6 @@ ak_status ak_config_file_read(char ***out, size_t *count, const char *path, cons
     texts = NULL;
     length = 0;
 out:
-    json_decref(wanted);
-    json_decref(file);
     ak_config_file_free(texts, length);
     return status;
 }

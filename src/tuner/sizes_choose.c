@@ -95,21 +95,20 @@ ak_status ak_many_choose(ak_many *m, ak_error *err)
 {
     ak_sizes_result *result = m->result;
     ak_cover p = {0};
-    ak_status status = AK_OK;
-    double *losses = ak_alloc(result->config_count * result->size_count, sizeof *losses);
-    AK_TRY(ak_made(losses, err));
-    AK_TRY(AK_NEW(result->alone, result->config_count, err));
+    AK_FREED double *losses = ak_alloc(result->config_count * result->size_count, sizeof *losses);
+    AK_DO(ak_made(losses, err));
+    AK_DO(AK_NEW(result->alone, result->config_count, err));
     for (size_t c = 0; c < result->config_count; c++) {
         for (size_t s = 0; s < result->size_count; s++) {
             losses[c * result->size_count + s] = loss_at(result, c, s);
         }
         result->alone[c] = loss_of(result, &c, 1);
     }
-    AK_TRY(work_out_tradeoff(m, losses, err));
-    AK_TRY(ak_cover_choose(&p, losses, result->config_count, result->size_count, m->request->table,
-                           err));
-out:
-    ak_free(losses);
+    ak_status status = work_out_tradeoff(m, losses, err);
+    if (status == AK_OK) {
+        status = ak_cover_choose(&p, losses, result->config_count, result->size_count,
+                                 m->request->table, err);
+    }
     if (status != AK_OK) {
         return status == AK_NOT_FOUND ? AK_OK : status;
     }
