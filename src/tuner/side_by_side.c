@@ -278,7 +278,8 @@ static ak_status judge_control(comparison *d, ak_error *err)
 
 /* Judges candidate i against another one. Of recorded times only the ratio is known: they were not
    taken in the same rounds. */
-static ak_status judge(ak_speed *out, const comparison *d, size_t i, size_t other, ak_error *err)
+static ak_status judge_speed(ak_speed *out, const comparison *d, size_t i, size_t other,
+                             ak_error *err)
 {
     ak_stats ratio;
     bool clean = false;
@@ -354,14 +355,14 @@ static void describe_noise(comparison *d)
 static ak_status judge_candidate(ak_compared *c, const comparison *d, size_t i, ak_error *err)
 {
     ak_speed speed;
-    AK_DO(judge(&speed, d, i, d->out->reference, err));
+    AK_DO(judge_speed(&speed, d, i, d->out->reference, err));
     c->ratio = speed.ratio;
     c->ratio_low = speed.low;
     c->ratio_high = speed.high;
     c->verdict = speed.verdict;
     c->doubt = speed.doubt;
     c->tie = speed.verdict == AK_SPEED_TIE;
-    return judge(&c->over_default, d, i, d->spec->fallback, err);
+    return judge_speed(&c->over_default, d, i, d->spec->fallback, err);
 }
 
 /* Finds the best configuration and, if that is wanted, judges all candidates against it. */
@@ -372,7 +373,7 @@ static ak_status judge_best(comparison *d, ak_error *err)
     size_t order[AK_COMPARED_MAX];
     d->out->best = ak_compared_order(order, list, count) > 0 ? order[0] : count;
     for (size_t i = 0; i < count && d->spec->over_best; i++) {
-        AK_DO(judge(&list[i].over_default, d, i, d->out->best, err));
+        AK_DO(judge_speed(&list[i].over_default, d, i, d->out->best, err));
     }
     return AK_OK;
 }
