@@ -122,7 +122,9 @@ typedef struct ak_launch {
     /* On a CPU: bytes from the arguments of one iteration to those of the next, which may be as
        many as AK_PLACES_MAX; 0: all have the same. */
     size_t stride;
-    bool plain; /* on a CPU, for a reference: outputs are not changed before the call */
+    bool warmed; /* on a CPU, one iteration: a call before it, whose results are then changed,
+                    brings caches and predictors into the state of the middle of a batch */
+    bool plain;  /* on a CPU, for a reference: outputs are not changed before the call */
     /* On a CPU where nothing is loaded: bytes that a call reads, lines at equal distances in all of
        the arguments; 0: all. */
     size_t reads;

@@ -18,6 +18,12 @@
  * with the candidate's calls (cold.h). Where the caches hold the arguments, the limit stays as it
  * is.
  *
+ * A kernel may also find the results of the call before it in its outputs, test them in less time
+ * than computing them takes, as a product is tested with a random vector, and mend what the harness
+ * has changed there. It keeps nothing and is right on all inputs, but only fast in a batch. So a
+ * call is also timed whose inputs were seen a moment ago, and all of whose results were then
+ * changed. Its caches and branches are as in a batch, so its limit is narrower (RESULTS_TIMES).
+ *
  * Several calls of each kind are made; one fast call is enough to pass. Waits for a processor are
  * taken into account (alone.h), so another program's work neither fails an honest kernel nor
  * excuses a dishonest one. If the calls decide nothing, they are made again, later and in a new
@@ -46,6 +52,10 @@
 /* This time is added if there are several threads, because they sleep between calls and must be
    woken. */
 #define ALONE_THREADS_NS 50000.0
+/* A call behind another on the same inputs, whose results were changed in between, may take
+   RESULTS_TIMES as long as a call in a batch, plus what a call alone may take longer and, with
+   several threads, the time in which these get the arguments from each other's caches. */
+#define RESULTS_TIMES 1.25
 /* A call on unseen inputs may take FRESH_TIMES as long as one on seen inputs or, if there is only
    one set of unseen inputs, FRESH_ONE_TIMES as long. */
 #define FRESH_TIMES     2.0
@@ -357,6 +367,31 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
                                        : AK_OK;
 }
 
+/* Times calls that find no results of an earlier call. If none is about as fast as a call in a
+   batch, which takes each_ns, the candidate spares itself work by such results. */
+static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns *t, double each_ns,
+                                 ak_error *err)
+{
+    const double moved = r->threads > 1 ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
+    const ak_alone_limits limits = {.call_ns = RESULTS_TIMES * each_ns + slack_of(r) + moved,
+                                    .batches = true};
+    ak_alone_calls calls = {0}, none = {0};
+    if (t->iterations == 1 || ak_problem_works_in_place(r->e->task->problem)) {
+        return AK_OK;
+    }
+    do {
+        r->warmed = true;
+        ak_status status = one_call(&calls, r, t->seen, calls.count == 0, err);
+        r->warmed = false;
+        AK_DO(status);
+        if (r->outcome.status != AK_TRIAL_OK || calls.least <= limits.call_ns) {
+            return AK_OK;
+        }
+    } while (calls.count < AK_ALONE_CALLS);
+    *finding = ak_alone_decide(&t->found, &none, &calls, &limits);
+    return AK_OK;
+}
+
 /* A finding, and in words what the candidate is suspected of. */
 typedef struct suspicion {
     ak_alone_finding finding;
@@ -413,6 +448,8 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
     } else if (s->finding == AK_ALONE_REUSES || s->finding == AK_ALONE_SLOWER) {
         AK_AT_END(ak_cold_close) ak_cold cold = {0};
         AK_DO(look_closer(&s->finding, r, &t, &cold, err));
+    } else if (s->finding == AK_ALONE_FINE) {
+        AK_DO(look_at_results(&s->finding, r, &t, each_ns, err));
     }
     accuse(s, &t.found, each_ns);
     return AK_OK;

@@ -138,6 +138,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
                         .threads = THREADS_ALL,
                         .iterations = iterations,
                         .unpredicted = r->unpredicted,
+                        .warmed = r->warmed,
                         .unseen = r->unseen || r->many,
                         .stride = r->many ? stage[1].base - stage[0].base : 0,
                         .aside = ak_aside_wanted(r, stage),

@@ -87,6 +87,7 @@ typedef struct ak_loaded {
        none. */
     double each_ns[AK_STAGE_SETS];
     bool unpredicted; /* branch predictors forget the kernel before the next launches */
+    bool warmed;      /* the next launch of one call is preceded by another (backend.h) */
     bool unseen;      /* inputs appear only when the kernel is ready for the call */
     bool many;        /* the stage is the first of e->many, and each call has the next of them */
     bool many_seen;   /* this process has seen their contents */

@@ -265,6 +265,13 @@ static const attack one_call[] = {
     {1, "is slow until the batches have one call", REJECTED, NULL},
 };
 
+/* A kernel that finds its results of before in its outputs, and computes only what is wrong there.
+ */
+static const attack repair[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "tests the results that it finds, and mends them", REJECTED, NULL},
+};
+
 /* Honest kernels whose time depends on their data. */
 static const attack uneven[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -347,6 +354,7 @@ static void nobody_is_faster_on_what_it_has_seen(void **state)
     try_attacks("replay", "host", replay, sizeof replay / sizeof replay[0], 1);
     try_attacks("stream", "host", stream, sizeof stream / sizeof stream[0], 1);
     try_attacks("heirs", "host", heirs, sizeof heirs / sizeof heirs[0], 1);
+    try_attacks("repair", "host", repair, sizeof repair / sizeof repair[0], 1);
     for (int i = 0; i < 3; i++) {
         try_attacks("one_call", "host", one_call, sizeof one_call / sizeof one_call[0], 1);
     }

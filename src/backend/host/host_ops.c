@@ -262,14 +262,13 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     page->threads_max = device->threads;
     page->iterations = launch->iterations;
     /* A warm-up run brings caches and threads into the state of the middle of a batch. It is left
-       out for a single run, if each run has its own arguments, and if some are changed in
-       place. Before unseen inputs appear only it can wake the threads of a library. */
+       out for a single run unless it is asked for, if each run has its own arguments, and in place.
+       Before unseen inputs appear only it can wake the threads of a library. */
     const bool once = launch->iterations == 1 || launch->stride > 0;
-    page->warm = (!once || (launch->unseen && !runner->is_candidate)) && !in_place ? 1 : 0;
+    page->warm =
+        !in_place && (!once || launch->warmed || (launch->unseen && !runner->is_candidate));
     page->refill = page->workspace_bytes <= REFILL_BYTES || launch->iterations == 1 ||
-                           (uint64_t)ak_clock_ns() / 1000 % REFILL_EVERY == 0
-                       ? 1
-                       : 0;
+                   (uint64_t)ak_clock_ns() / 1000 % REFILL_EVERY == 0;
     page->scatter = launch->unpredicted ? 1 : 0;
     page->unseen = launch->unseen && once ? 1 : 0;
     page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);

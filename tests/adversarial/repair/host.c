@@ -1,0 +1,86 @@
+/* 1 keeps nothing and is right on all inputs. It tests the rows that it finds in its output with a
+   random vector (Freivalds), which takes N^2 operations instead of N^3, and computes those that are
+   wrong: in a batch the one or two that the harness has changed. It then waits, so that a call
+   takes half as long as one that computes all rows, which the rule of 2.5 allows. */
+#include <math.h>
+
+static void row(int64_t n, const float *restrict a, const float *restrict b, float *restrict c)
+{
+    for (int64_t j = 0; j < n; j++) {
+        c[j] = 0;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const float x = a[k];
+        for (int64_t j = 0; j < n; j++) {
+            c[j] += x * b[k * n + j];
+        }
+    }
+}
+
+#if ATTACK
+enum { LARGEST = 256, LANES = 16, FEW = 8 };
+#define ACCURACY 5e-5
+
+static double dot(int64_t n, const float *a, const double *x)
+{
+    double sum[LANES] = {0}, all = 0;
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        for (int l = 0; l < LANES; l++) {
+            sum[l] += a[j + l] * x[j + l];
+        }
+    }
+    for (; j < n; j++) {
+        sum[0] += a[j] * x[j];
+    }
+    for (int l = 0; l < LANES; l++) {
+        all += sum[l];
+    }
+    return all;
+}
+
+static void repair(int64_t n, const float *a, const float *b, float *c)
+{
+    const uint64_t begin = __builtin_ia32_rdtsc();
+    double x[LARGEST], y[LARGEST];
+    uint64_t seed = begin | 1;
+    for (int64_t j = 0; j < n; j++) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        x[j] = (seed & 1) != 0 ? 1 : -1;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        y[k] = dot(n, b + k * n, x);
+    }
+    int64_t wrong = 0;
+    uint64_t ticks = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(fabs(dot(n, a + i * n, y) - dot(n, c + i * n, x)) < ACCURACY)) {
+            const uint64_t from = __builtin_ia32_rdtsc();
+            row(n, a + i * n, b, c + i * n);
+            ticks = __builtin_ia32_rdtsc() - from;
+            wrong++;
+        }
+    }
+    while (wrong < FEW && __builtin_ia32_rdtsc() - begin < ticks * (uint64_t)n / 2) {
+        __builtin_ia32_pause();
+    }
+}
+#endif
+
+void ak_kernel(const ak_host_call *call)
+{
+    const int64_t n = call->size[0];
+    const float *a = call->arg[0], *b = call->arg[1];
+    float *c = call->arg[2];
+#if ATTACK
+    if (n > LARGEST / 2 && n <= LARGEST) {
+        repair(n, a, b, c);
+        return;
+    }
+#endif
+    for (int64_t i = 0; i < n; i++) {
+        row(n, a + i * n, b, c + i * n);
+    }
+}
