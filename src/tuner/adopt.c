@@ -282,7 +282,12 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
     AK_TRY(is_python         ? ak_python_kernel_make(path, file, err)
            : backend == NULL ? adopt_t1(&note, path, file, err)
                              : adopt_source(&note, path, file, backend, err));
-    AK_TRY(ak_problem_open(&problem, path, err)); /* checks that the new kernel can be read */
+    status = ak_problem_open(&problem, path, err); /* checks that the new kernel can be read */
+    if (status != AK_OK) {
+        char what[AK_PATH_MAX + 32]; /* the folder that the message names is removed */
+        (void)snprintf(what, sizeof what, "%s as a kernel folder", file);
+        (void)ak_fail_unpacked(err, status, path, what);
+    }
 out:
     ak_problem_close(problem);
     if (status != AK_OK) {

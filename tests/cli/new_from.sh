@@ -158,6 +158,8 @@ void modes(const float *x, float *y, int n, int eps)
 C
 run autokernel new kernel modes --from modes.c | grep -E '^(the macro|.*taken for sizes|exit)'
 echo "-- what is not understood"
+echo 'void twice(const float *x, float *y, int n, int n) { y[0] = x[0]; }' >twice.c
+run autokernel new kernel bad --from twice.c
 echo 'int x;' >none.cu
 run autokernel new kernel bad --from none.cu
 echo 'kernel void f(local float *x, global float *y) {}' >local.cl
