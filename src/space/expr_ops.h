@@ -27,7 +27,7 @@ typedef struct ak_walk {
     ak_arena *arena;                    /* owner of texts and lists in results */
     size_t steps;                       /* spent so far */
     ak_value local[AK_EXPR_LOCALS_MAX]; /* values of parts and of comprehensions, by slot */
-    uint64_t known; /* bit 1 << slot is set for each part that has been computed */
+    bool known[AK_EXPR_PARTS_MAX];      /* says of each part whether it has been computed */
     ak_error *err;
 } ak_walk;
 

@@ -384,7 +384,7 @@ typedef struct resolver {
         end;      /* the slots that comprehensions of the present text may use, and have used */
     size_t depth; /* that of the deepest part that the present text reads */
     size_t part_depth[AK_EXPR_PARTS_MAX];
-    uint64_t read; /* bit 1 << slot is set for each part that is read */
+    bool read[AK_EXPR_PARTS_MAX]; /* says of each part whether it is read */
     ak_error *err;
 } resolver;
 
@@ -397,7 +397,7 @@ static ak_status resolve_name(resolver *r, ak_node *node, const binding *bound)
             node->slot = bound->slot;
             if (bound->slot < expr->part_count) {
                 const size_t depth = r->part_depth[bound->slot];
-                r->read |= UINT64_C(1) << bound->slot;
+                r->read[bound->slot] = true;
                 r->depth = depth > r->depth ? depth : r->depth;
             }
             return AK_OK;
@@ -504,7 +504,7 @@ ak_status ak_expr_parse_parts(ak_expr **out, const ak_expr_part *parts, size_t c
     }
     AK_DO(parse_text(&expr->root, &depth, &r, text, where, count == 0 ? NULL : &bound[count - 1]));
     for (size_t i = 0; i < count; i++) {
-        if ((r.read >> i & 1u) == 0) {
+        if (!r.read[i]) {
             return ak_fail(err, AK_INVALID, "%s: nothing reads the part \"%.63s\"; take it out",
                            where, parts[i].name);
         }
