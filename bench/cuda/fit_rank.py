@@ -26,14 +26,15 @@ SMS = 132 # SMs of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants in the Rank of matmul (matmul_act has older ones), with which a fit begins: cycles, bytes a cycle, factors, exponents.
-START = dict(t0=0.9743, sm=1.394, ba=0.4691, bb=0.7628, l2=51.92, f1=1.067, f3=0.9093, fp=1.151, q=4.504, lat=3308,
-             epp=22.35, ep0=2.348, ep1=9.503, ep2=2.919, s0=1503, s1=1120, s2=0.797, s3=2.835, c0=34.26, c1=31.2,
-             c2=284.7, cl=10.14, dr=3132, db=1.015, eb=1.384, wc=1.04, du=0.01006, rr=0.02192, pl=138.6, pd=659.6,
-             pdl=3667, pw=3.107, start=1059, bl=161.1, ee=399.7, p1=181.5, p2=995.9, w16=1.366, w32=0.9719,
-             e16=0.4167, e32=0.00551, wn=0.8198, so=18.72, ps=220.7, w0=350, cx=125.9, po=69.68, lx=0.4772, kc=187.8,
-             d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36, fa=1.18, fb=1.03, la=0.4, bs=0.3, sl=0.01)
+START = dict(t0=1.218, sm=1.394, ba=0.4304, bb=0.5599, l2=41.54, f1=0.9304, f3=0.9911, fp=1.151, q=4.281, lat=3308,
+             epp=44.59, ep0=2.348, ep1=9.503, ep2=4.36, s0=1879, s1=864.9, s2=1.488, s3=1.151, c0=7.62, c1=39,
+             c2=246.4, cl=10.14, dr=3592, db=1.206, eb=1.587, wc=1.006, du=0.1316, rr=0.1972, pl=183.1, pd=1063,
+             pdl=4345, pw=4.058, start=956.7, bl=139.4, ee=223.7, p1=415.8, p2=2484, hc=3.303, ti=115.1, w16=1.815,
+             w32=0.9719, e16=0.3665, e32=0.1967, wn=1.294, so=13.7, ps=303.4, w0=226.1, cx=58.19, po=69.68, lx=0.5965,
+             kc=289.8, d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36, fa=1.18, fb=1.03, la=0.8281,
+             bs=0.659, sl=0.01)
 
-BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
+BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), hc=(0.1, 20), ti=(40, 400), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
               bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
 
 def expression(p):
@@ -69,14 +70,19 @@ def expression(p):
     lines = lambda row, more: "(%.4g if %s %% 16 != 0 else %.4g if %s %% 64 != 0 else 1)" % (1 + more, row, 1 + more * p["bs"], row)
     level2 = "(%s*%s/CLUSTER_N + %s*%s/CLUSTER_M)*128/%s*(%s/sm_count/BLOCKS_PER_SM)**%s" % (
         a_box, lines(a_row, p["ba"]), b_box, lines(b_row, p["bb"]), g("l2"), held, g("lx"))
+    # cycles for what the copy engine of an SM asks for, rows by rows
+    copies = "(%s*%s/CLUSTER_N + %s*%s/CLUSTER_M)*128/%s" % (a_box, lines(a_row, p["ba"]), b_box, lines(b_row, p["bb"]), g("ti"))
+    # rows of less than a line of 128 bytes: all blocks ask at once for the few lines that hold all of a slot
+    hot = "(%s*(max(0, 64/%s - 1)*((N + BLOCK_SIZE_N*CLUSTER_N - 1)//(BLOCK_SIZE_N*CLUSTER_N)) + max(0, 64/%s - 1)*%s))" % (
+        g("hc"), a_row, b_row, rows)
     # without wgmma in flight, the tensor cores are idle between slots unless another consumer keeps them busy
     alone = "(1 if MMA_IN_FLIGHT == 1 else %s if PING_PONG == 1 else %s if NUM_CONSUMERS == 1 else 1)" % (g("fa"), g("fb"))
     multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1)*%s)" % (
         tensor, shared, g("f1"), g("f3"), g("fp"), waves, alone)
     # with it, a slot that is late holds up the slot before it
     slots_ahead = "(num_stages - (%s if MMA_IN_FLIGHT == 1 and PING_PONG == 0 and NUM_CONSUMERS > 1 else 0))" % g("la")
-    slot = "(max((%s**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(%s*BLOCK_SIZE_K/64)) + %s)" % (
-        multiply, g("q"), level2, g("q"), port, g("q"), 1 / p["q"], g("lat"), slots_ahead, g("so"))
+    slot = "(max((%s**%s + (%s)**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(%s*BLOCK_SIZE_K/64)) + %s + %s)" % (
+        multiply, g("q"), level2, g("q"), port, g("q"), copies, g("q"), 1 / p["q"], g("lat"), slots_ahead, g("so"), hot)
     # stores by warps take longer than those by the copy engine
     last = "(%s + %s/64*%s*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1))" % (
         g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]), 1 + p["d1"], 1 + p["d0"])
@@ -94,8 +100,8 @@ def expression(p):
     along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
     early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + (%s if 2*%s > %s else 0) + "
              "(%s if (LAUNCH_EARLY == 1 or LAUNCH_EARLY == 2) and M <= 128 and %s > 40000000 else 0) + "
-             "(%s if LAUNCH_EARLY == 1 else %s if M <= 128 and K <= 64 and N > 2048 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
-        p["pl"] + p["pd"], g("pl"), held, g("ps"), held, places, g("pdl"), read, g("p1"), g("p2"), g("ee"))
+             "(%s if LAUNCH_EARLY == 1 else %s if BLOCKS_PER_SM == 2 and %s > sm_count and M <= 128 and K <= 64 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
+        p["pl"] + p["pd"], g("pl"), held, g("ps"), held, places, g("pdl"), read, g("p1"), g("p2"), held, g("ee"))
     multicast = "(%s if CLUSTER_M*CLUSTER_N > 1 and EARLY_SLOTS == 0 else 0)" % g("cx")
     return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s + %s" % (
         g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early, multicast)

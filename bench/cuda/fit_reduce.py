@@ -10,8 +10,8 @@ from fit_rank import write_rank
 
 MACROS = dict(t="THREADS_PER_ROW", r="ROWS", k="KEEP", w="WAVES", b="BLOCKS_PER_SM", l="LOAD_HINT", sp="SPLIT", le="LAUNCH_EARLY")
 
-START = dict(bw=4.397, lm=0.07498, bs=0.3, ie2=0.1561, ie4=0.2057, iw=1e-06, bl=1.376, l0=0.5109, l1=0.02835, lo=0.2105, bb=0.3476,
-             q=2.815, q2=5.765, t0=0.3593, td=0.6745, sp=1.124, hint=0.06865, un=0.1776, wv=0.8857)
+START = dict(bw=4.344, lm=0.07232, bs=0.3, ie2=0.1434, ie4=0.1914, iw=1e-06, bl=1.338, l0=0.7727, l1=0.031, lo=0.2394, bb=0.3263, q=2.727,
+             q2=5.439, t0=0.07912, td=0.6934, sp=1.117, hint=0.06737, un=0.2283, wv=0.8991)
 BOUNDS = dict(bw=(4, 10), lm=(0.05, 3), bs=(0.02, 0.3), q=(1, 8), q2=(1.5, 10), un=(0.001, 1), hint=(0.001, 0.3), td=(0.001, 2), wv=(0.001, 2))
 
 def expression(_, p):

@@ -20,13 +20,13 @@ MACROS = dict(t="THREADS_PER_ROW", c="CLUSTER", r="ROWS", k="KEEP", re="REST", p
 FIXED = dict(VEC_BYTES=16, STAGES=0, BATCH=1, LAUNCH_EARLY=3, LOAD_HINT=0, STORE_HINT=0, ONLINE=1, MOMENTS=1)
 
 # The constants in the Ranks, with which a fit begins: microseconds, bytes a microsecond (in millions), factors, exponents.
-START = dict(bw=5.392, wb=0.1178, bw2=5.1, bs=0.07586, is2=0.4931, is4=0.5805, il2=0.6581, il4=0.7763, ir2=0.3638, ir4=0.3827,
-             ios=0.006738, iosp=0.026, iop=0.002081, iow=0.7991, iw=0.01955, lc=0.1, lc2=0.1298, l1=0.0679, lw=0.1253, lo=0.3113,
-             lr=0.15, pr=0.3395, ws=0.415, w3=0.8375, tp=0.9321, td=0.8809, wo=0.4764, un=0.02224, bb=0.2342, q=1.529, qn=1.841,
-             q2=3.432, t0=0.46, ls=0.07392, bl=1.857, lm=0.04696, li=1.75, lip=0.9607, rw=0.01185, rs=0.1178, wr=0.3688)
+START = dict(bw=6.421, wb=0.1767, bw2=5, bs=0.1, is2=0.4606, is4=0.7707, il2=0.6924, il4=0.8508, ir2=0.4099, ir4=0.4914, ios=0.00539,
+             iosp=0.07851, iop=0.002081, iow=0.6135, iw=0.01899, lc=0.1231, lc2=0.1074, l1=0.07365, lw=0.07692, lwo=0.2082, lo=0.2354,
+             lr=0.1166, pr=0.4284, ws=0.5929, w3=0.9032, tp=1.107, td=0.7982, wo=0.3504, un=0.01, bb=0.2612, q=1.456, qn=1.503, q2=3.732,
+             t0=0.4921, ls=0.05357, bl=0.5961, lm=0.1135, li=1.791, lip=1.174, rw=0.02633, rs=1.325, wr=0.2208)
 BOUNDS = dict(q=(1.1, 8), qn=(1.1, 8), q2=(1.5, 10), bb=(0.02, 1), bs=(0.03, 0.1), bw=(4.2, 10), bw2=(5, 15), wb=(0.05, 1),
               wr=(0.2, 1.5), pr=(0.1, 1), ws=(0.02, 1), w3=(0.02, 2), wo=(0.02, 2), un=(0.01, 1), tp=(0.01, 2), td=(0.01, 2), lo=(0.05, 1), lr=(0.05, 2),
-              rw=(0.01, 1), rs=(0.05, 3), lc=(0.1, 2), lc2=(0.05, 1), lw=(0.05, 1), lm=(0.005, 1))
+              rw=(0.01, 1), rs=(0.05, 3), lc=(0.1, 2), lc2=(0.05, 1), lw=(0.05, 1), lwo=(0.001, 1), lm=(0.005, 1))
 
 def weights_of(kernel):
     return {"softmax": "0", "layernorm": "((1 if weight == 'scale' else 0) + (1 if bias == 'add' else 0))",
@@ -75,8 +75,9 @@ def expression(kernel, p):
     memory = "(%s/%s + (0 if %s else %s/%s*%s))" % (total, "%.4g" % (p["bw"] * 1e6), ahead, total, on_its_way, g("lm"))
     # what REST keeps in shared memory leaves little of the level 1 cache, where weights are found again
     level2 = "((%s + %s*(%s if REST == 1 else %s))/%s)" % (total, weight_bytes, g("wr"), g("wb"), "%.4g" % (p["bw2"] * 1e6))
-    # weights in shared memory (3) take its port for every row, as those of level 1 do
-    weight_port = "" if soft else " + (0 if WEIGHT_EARLY == 2 else %s if WEIGHT_EARLY == 3 else %s)*%s*ROWS*%s/CLUSTER" % (g("w3"), g("ws"), n, row)
+    # weights in shared memory (3) take its port for every row, as those of level 1 do; a block that keeps weights loads them once
+    weight_port = "" if soft else " + ((%s if WEIGHT_EARLY == 3 else 0) + %s*(%s/%s if WEIGHT_EARLY >= 2 else 1))*%s*ROWS*%s/CLUSTER" % (
+        g("w3"), g("ws"), launched, blocks, n, row)
     one_sm = "(%s*(%s%s)/%s)" % (most, block_bytes, weight_port, "%.4g" % (p["bs"] * 1e6))
     vectors = "((%s if REST == 1 else KEEP)*BATCH*%s*VEC_BYTES/dtype_bytes)" % (slots, threads) # elements of a block, with those beyond the row
     names = {"softmax": ("is2", "is4"), "layernorm": ("il2", "il4"), "rmsnorm": ("ir2", "ir4")}[kernel]
@@ -87,7 +88,7 @@ def expression(kernel, p):
     launch = "(%s*%.4g)" % (launched, p["bl"] * 1e-3)
     latency = ("((%s if %s else 0) + %s*REST + (%s*log2(max(1, THREADS_PER_ROW/32)) + (%s + %s*log2(CLUSTER) if CLUSTER > 1 else 0))*"
                "(%s if %s else 1)%s)") % (g("lo"), odd, g("lr"), g("l1"), g("lc"), g("lc2"), g("pr"), ahead,
-                                                     "" if soft else " + (%s*%s if WEIGHT_EARLY == 0 else 0)" % (g("lw"), n))
+                                                     "" if soft else " + ((%s if %s else %s)*%s if WEIGHT_EARLY == 0 else 0)" % (g("lwo"), odd, g("lw"), n))
     one = "(%s + %.4g*%s + (%s%s)/%s + (%s if %s else %s)*%s*%s/(%s/128))" % (
         latency, p["rw"] * p["rs"] if soft else p["rw"], rest if soft else "%s*%s" % (n, rest), block_bytes,
         "" if soft else " + (%s*%s*ROWS*%s/CLUSTER if WEIGHT_EARLY == 0 else 0)" % (g("wo"), n, row), "%.4g" % (p["bb"] * 1e6),

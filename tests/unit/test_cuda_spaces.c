@@ -97,6 +97,8 @@ static const struct {
     {"matmul", "cuda_sm90_split", "f32", "M=1000,N=3001,K=5001",
      "precision=bf16x6,layout=tt,pad_a=1", false},
     {"matmul", "cuda_sm90_split", "f32", "M=16,N=40,K=8200", "precision=bf16x6", false},
+    {"matmul", "cuda_sm90_split", "f32", "M=3712,N=2016,K=80", "precision=bf16x3", true},
+    {"matmul", "cuda_sm90_tf32", "f32", "M=88,N=4864,K=1896", "precision=tf32", true},
     {"matmul", "cuda_sm90_split", "f32", "M=700,N=1100,K=900", "precision=bf16x6", true},
     {"matmul_act", "cuda_sm90_split", "f32", "M=512,N=1000,K=4096",
      "precision=bf16x3,layout=nt,residual=add,beta=0.5,activation=gelu_erf", true},
@@ -760,6 +762,8 @@ static void test_defaults_compile_without_spills(void **state)
     }
 }
 
+enum { ELEMENTS_MOST = 1 << 26 }; /* of a random size, so that any machine has the memory */
+
 /* The defaults also compile at random sizes. $AUTOKERNEL_DEFAULTS is the number of sizes for each
    row; without it the test is skipped, because each takes half a second. */
 static void test_defaults_of_random_sizes(void **state)
@@ -812,8 +816,10 @@ static void test_defaults_of_random_sizes(void **state)
                 (void)snprintf(size, sizeof size, "M=%u,N=%u,K=%u", extent[0], extent[1],
                                (extent[2] + 15) / 16 * 16);
             } else { /* every other row is not whole vectors */
-                (void)snprintf(size, sizeof size, "rows=%u,cols=%u", extent[0],
-                               extent[1] * (extent[2] / 512 + 1) + n % 2);
+                const unsigned columns = extent[1] * (extent[2] / 512 + 1) + n % 2;
+                const unsigned most = ELEMENTS_MOST / columns;
+                (void)snprintf(size, sizeof size, "rows=%u,cols=%u",
+                               extent[0] < most ? extent[0] : most, columns);
             }
             const ak_task_spec spec = {.kernel = rows[i].kernel,
                                        .implementation = rows[i].implementation,
