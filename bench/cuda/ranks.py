@@ -18,6 +18,13 @@ def written_out(rank):
         known[name] = "(%s)" % value
     return value
 
+def filled(texts, constants):
+    """Makes a Rank of {name: text}, the value last and without empty texts. {2*a} in a text stands for the number that it is with
+    these constants."""
+    number = lambda m: "%.4g" % eval(m[1], {}, constants)
+    *let, (_, value) = ((name, re.sub(r"\{(.*?)\}", number, text)) for name, text in texts.items() if text)
+    return {"Let": [{"Name": name, "Value": text} for name, text in let], "Value": value}
+
 def in_lines(rank, indent):
     """Returns a Rank as JSON with each part on a line of its own. `indent` is that of the member."""
     if isinstance(rank, str):
