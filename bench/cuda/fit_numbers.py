@@ -10,6 +10,7 @@ of them. What is made small is, for each shape, the loss of the configurations t
 little that of the first eight and the error of the times themselves, which counts most for the fastest. Numbers change
 one at a time, in random order. --cycles is how many units of the Rank a microsecond has."""
 import argparse, json, math, random, re
+import ranks
 
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
 LAYOUT, PROCESSORS = "nn", 132 # of the measurements: the layout, and the SMs of the device
@@ -83,19 +84,18 @@ def main():
     names, shapes = read(path for path in args.paths if path not in spaces)
     if not spaces or not shapes:
         parser.error("give files of measurements (.txt) and a space file or several (.json)")
-    text = json.load(open(spaces[0]))["Rank"]
-    rank, x, numbers = compiled(text, names)
+    before = json.load(open(spaces[0]))["Rank"]
+    rank, x, numbers = compiled(ranks.written_out(before), names)
     x = fit(rank, x, shapes, args.cycles, args.rounds, args.seed)
     judge(rank, x, shapes, args.cycles, show=True)
     def written(match):
         number = "%.4g" % x[numbers.index(match[0])]
         return number if "." in number else number + ".0"
-    fitted = NUMBER.sub(written, text)
+    fitted = json.loads(NUMBER.sub(written, json.dumps(before)))
     for path in spaces if args.write else []:
         space = open(path).read()
-        old = json.dumps(json.loads(space)["Rank"])
-        assert space.count(old) == 1
-        open(path, "w").write(space.replace(old, json.dumps(fitted)))
+        assert json.loads(space)["Rank"] == before
+        open(path, "w").write(ranks.replaced(space, fitted))
 
 if __name__ == "__main__":
     main()

@@ -15,6 +15,7 @@ first count too, and a little the error of the times themselves. Constants chang
 random order, and stay where they mean something (BOUNDS)."""
 import argparse, json, math, random, re
 import numpy as np
+import ranks
 
 FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es fl".split()
 DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0, fl=1)
@@ -37,74 +38,85 @@ START = dict(t0=1.218, sm=1.394, ba=0.4304, bb=0.5599, l2=41.54, f1=0.9304, f3=0
 BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), hc=(0.1, 20), ti=(40, 400), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
               bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
 
-def expression(p):
-    """Returns the Rank with these constants, as text for a space file. Model evaluates the same text."""
-    g = lambda name: "%.4g" % p[name]
-    clusters = "(CLUSTER_M*CLUSTER_N*CLUSTER_K)"
-    rows = "((M + BLOCK_SIZE_M*CLUSTER_M - 1)//(BLOCK_SIZE_M*CLUSTER_M))"
-    tiles = "(%s*((N + BLOCK_SIZE_N*CLUSTER_N - 1)//(BLOCK_SIZE_N*CLUSTER_N)))" % rows
-    blocks = "(%s*SPLIT_K*%s)" % (tiles, clusters)
-    places = "((sm_count - (0 if %s <= 2 else 12))*BLOCKS_PER_SM)" % clusters
-    waves = "((%s + %s - 1)//%s)" % (blocks, places, places)
-    held = "min(%s, %s)" % (blocks, places)
-    sharing = "min(BLOCKS_PER_SM, (%s + sm_count - 1)//sm_count)" % blocks
-    slots = "(((K + BLOCK_SIZE_K - 1)//BLOCK_SIZE_K + SPLIT_K*CLUSTER_K - 1)//(SPLIT_K*CLUSTER_K)*BLOCK_SIZE_K/64)"
+# The parts of the Rank, and its value. A number in braces is made of the constants.
+PARTS = {
+    "cluster": "CLUSTER_M*CLUSTER_N*CLUSTER_K",
+    "cluster_rows": "(M + BLOCK_SIZE_M*CLUSTER_M - 1)//(BLOCK_SIZE_M*CLUSTER_M)",
+    "cluster_columns": "(N + BLOCK_SIZE_N*CLUSTER_N - 1)//(BLOCK_SIZE_N*CLUSTER_N)",
+    "tiles": "cluster_rows*cluster_columns",
+    "blocks": "tiles*SPLIT_K*cluster",
+    "places": "(sm_count - (0 if cluster <= 2 else 12))*BLOCKS_PER_SM",
+    "waves": "(blocks + places - 1)//places",
+    "held": "min(blocks, places)",
+    "sharing": "min(BLOCKS_PER_SM, (blocks + sm_count - 1)//sm_count)",
+    "steps": "(K + BLOCK_SIZE_K - 1)//BLOCK_SIZE_K",
+    "slots": "(steps + SPLIT_K*CLUSTER_K - 1)//(SPLIT_K*CLUSTER_K)*BLOCK_SIZE_K/64",
     # with SPLIT_LAST, rounds of tiles with all of K come before one of parts
-    rounds = "(%s*%s//%s)" % (tiles, clusters, places)
-    undivided = "(((K + BLOCK_SIZE_K - 1)//BLOCK_SIZE_K + CLUSTER_K - 1)//CLUSTER_K*BLOCK_SIZE_K/64)"
-    in_sequence = "(%s*%s if SPLIT_LAST == 0 else (%s*%s + %s)*%.4g)" % (waves, slots, rounds, undivided, slots, 1 + p["sl"])
-    turns = "(%s - 1 if SPLIT_LAST == 0 else %s)" % (waves, rounds)
-    divided = "(%s if SPLIT_LAST == 0 else %s - %s*%s/%s)" % (tiles, tiles, rounds, places, clusters)
-    area = "(BLOCK_SIZE_M*BLOCK_SIZE_N)"
-    side_64 = "(BLOCK_SIZE_N if SWAP_AB == 1 else BLOCK_SIZE_M)"
-    side_n = "(BLOCK_SIZE_M if SWAP_AB == 1 else BLOCK_SIZE_N)"
-    a_row, b_row = "(K if layout in ['nn', 'nt'] else M)", "(N if layout in ['nn', 'tn'] else K)"
-    a_box = "(BLOCK_SIZE_M if layout in ['nn', 'nt'] else (BLOCK_SIZE_M + 63)//64*64)"
-    b_box = "((BLOCK_SIZE_N + 63)//64*64 if layout in ['nn', 'tn'] else BLOCK_SIZE_N)"
-    narrow = "(%.4g if EPILOGUE_COLUMNS == 16 else %.4g if EPILOGUE_COLUMNS == 32 else 1)" # the factor for stores of rows of 32 or 64 bytes
+    "rounds": "tiles*cluster//places",
+    "undivided_slots": "(steps + CLUSTER_K - 1)//CLUSTER_K*BLOCK_SIZE_K/64",
+    "slots_in_sequence": "waves*slots if SPLIT_LAST == 0 else (rounds*undivided_slots + slots)*{1 + sl}",
+    "turns": "waves - 1 if SPLIT_LAST == 0 else rounds",
+    "divided_tiles": "tiles if SPLIT_LAST == 0 else tiles - rounds*places/cluster",
+    "area": "BLOCK_SIZE_M*BLOCK_SIZE_N",
+    "side_64": "BLOCK_SIZE_N if SWAP_AB == 1 else BLOCK_SIZE_M",
+    "side_n": "BLOCK_SIZE_M if SWAP_AB == 1 else BLOCK_SIZE_N",
+    "a_row": "K if layout in ['nn', 'nt'] else M",
+    "b_row": "N if layout in ['nn', 'tn'] else K",
+    "a_box": "BLOCK_SIZE_M if layout in ['nn', 'nt'] else (BLOCK_SIZE_M + 63)//64*64",
+    "b_box": "(BLOCK_SIZE_N + 63)//64*64 if layout in ['nn', 'tn'] else BLOCK_SIZE_N",
     # cycles for 64 elements along K: of the tensor cores, of shared memory, and of the level 2 cache
-    tensor = "%s/32*%s" % (area, g("t0"))
-    shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
-    port = "(%s + %s)*128/%s" % (a_box, b_box, g("po")) # cycles for the bytes that arrive in shared memory, which multicast does not reduce
+    "tensor": "area/32*{t0}",
+    "shared": "4*(side_64/64*(16 + side_n/4))*{sm}",
+    "port": "(a_box + b_box)*128/{po}", # cycles for the bytes that arrive in shared memory, which multicast does not reduce
     # a line of 128 bytes that begins in the middle of a sector of 32 takes five of them
-    lines = lambda row, more: "(%.4g if %s %% 16 != 0 else %.4g if %s %% 64 != 0 else 1)" % (1 + more, row, 1 + more * p["bs"], row)
-    level2 = "(%s*%s/CLUSTER_N + %s*%s/CLUSTER_M)*128/%s*(%s/sm_count/BLOCKS_PER_SM)**%s" % (
-        a_box, lines(a_row, p["ba"]), b_box, lines(b_row, p["bb"]), g("l2"), held, g("lx"))
-    # cycles for what the copy engine of an SM asks for, rows by rows
-    copies = "(%s*%s/CLUSTER_N + %s*%s/CLUSTER_M)*128/%s" % (a_box, lines(a_row, p["ba"]), b_box, lines(b_row, p["bb"]), g("ti"))
+    "a_lines": "{1 + ba} if a_row % 16 != 0 else {1 + ba*bs} if a_row % 64 != 0 else 1",
+    "b_lines": "{1 + bb} if b_row % 16 != 0 else {1 + bb*bs} if b_row % 64 != 0 else 1",
+    "asked": "a_box*a_lines/CLUSTER_N + b_box*b_lines/CLUSTER_M",
+    "level_2": "asked*128/{l2}*(held/sm_count/BLOCKS_PER_SM)**{lx}",
+    "copies": "asked*128/{ti}", # cycles for what the copy engine of an SM asks for, rows by rows
     # rows of less than a line of 128 bytes: all blocks ask at once for the few lines that hold all of a slot
-    hot = "(%s*(max(0, 64/%s - 1)*((N + BLOCK_SIZE_N*CLUSTER_N - 1)//(BLOCK_SIZE_N*CLUSTER_N)) + max(0, 64/%s - 1)*%s))" % (
-        g("hc"), a_row, b_row, rows)
+    "hot_lines": "{hc}*(max(0, 64/a_row - 1)*cluster_columns + max(0, 64/b_row - 1)*cluster_rows)",
     # without wgmma in flight, the tensor cores are idle between slots unless another consumer keeps them busy
-    alone = "(1 if MMA_IN_FLIGHT == 1 else %s if PING_PONG == 1 else %s if NUM_CONSUMERS == 1 else 1)" % (g("fa"), g("fb"))
-    multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1)*%s)" % (
-        tensor, shared, g("f1"), g("f3"), g("fp"), waves, alone)
+    "idle": "1 if MMA_IN_FLIGHT == 1 else {fa} if PING_PONG == 1 else {fb} if NUM_CONSUMERS == 1 else 1",
+    "consumers": "{f1} if NUM_CONSUMERS == 1 else {f3} if NUM_CONSUMERS == 3 else {fp} if PING_PONG == 1 and waves == 1 else 1",
+    "multiply": "max(tensor, shared)*consumers*idle",
     # with it, a slot that is late holds up the slot before it
-    slots_ahead = "(num_stages - (%s if MMA_IN_FLIGHT == 1 and PING_PONG == 0 and NUM_CONSUMERS > 1 else 0))" % g("la")
-    slot = "(max((%s**%s + (%s)**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(%s*BLOCK_SIZE_K/64)) + %s + %s)" % (
-        multiply, g("q"), level2, g("q"), port, g("q"), copies, g("q"), 1 / p["q"], g("lat"), slots_ahead, g("so"), hot)
-    # stores by warps take longer than those by the copy engine
-    last = "(%s + %s/64*%s*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1))" % (
-        g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]), 1 + p["d1"], 1 + p["d0"])
-    middle = "(max(%s, %s/64*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1) - %s*%s) if PING_PONG == 1 else %s)" % (
-        g("epp"), area, g("ep2"), 1 + p["d3"], 1 + p["d2"], slots, slot, last)
-    work = "(%s*%s*%s + %s*%s + %s + %s*(BLOCK_SIZE_K/64 - 1))" % (
-        in_sequence, slot, sharing, turns, middle, last, g("kc")) # the last summand: the wait for a first slot of more than 64
-    read = "((M*K + N*K)*2)"
-    again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
-    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1)*(%.4g + %s/BLOCK_SIZE_N if DIRECT_STORE == 1 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
-        read, again, g("db"), b_row, g("eb"), g("wc"), narrow % (1 + p["w16"], 1 + p["w32"]), g("wn"), 1 + p["dm"], g("ds"), g("dr"), blocks, g("du"))
-    both = "(%s**%s + %s**%s)**%.4g" % (work, g("pw"), memory, g("pw"), 1 / p["pw"])
-    split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
-             "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else %s) if SPLIT_K > 1 else 0)") % (g("s0"), area, divided, g("s1"), g("s2"), area, g("s3"), g("w0"))
-    along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
-    early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + (%s if 2*%s > %s else 0) + "
-             "(%s if (LAUNCH_EARLY == 1 or LAUNCH_EARLY == 2) and M <= 128 and %s > 40000000 else 0) + "
-             "(%s if LAUNCH_EARLY == 1 else %s if BLOCKS_PER_SM == 2 and %s > sm_count and M <= 128 and K <= 64 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
-        p["pl"] + p["pd"], g("pl"), held, g("ps"), held, places, g("pdl"), read, g("p1"), g("p2"), held, g("ee"))
-    multicast = "(%s if CLUSTER_M*CLUSTER_N > 1 and EARLY_SLOTS == 0 else 0)" % g("cx")
-    return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s + %s" % (
-        g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early, multicast)
+    "slots_ahead": "num_stages - ({la} if MMA_IN_FLIGHT == 1 and PING_PONG == 0 and NUM_CONSUMERS > 1 else 0)",
+    "busy": "(multiply**{q} + level_2**{q} + port**{q} + copies**{q})**{1/q}",
+    "slot": "max(busy, {lat}/(slots_ahead*BLOCK_SIZE_K/64)) + {so} + hot_lines",
+    # stores of rows of 32 or 64 bytes, and by warps, which take longer than those by the copy engine
+    "narrow_stores": "{1 + e16} if EPILOGUE_COLUMNS == 16 else {1 + e32} if EPILOGUE_COLUMNS == 32 else 1",
+    "last_by_warps": "({1 + d1} if SWAP_AB == 1 else {1 + d0}) if DIRECT_STORE == 1 else 1",
+    "last": "{ep0} + area/64*{ep1}*narrow_stores*last_by_warps",
+    "middle_by_warps": "({1 + d3} if SWAP_AB == 1 else {1 + d2}) if DIRECT_STORE == 1 else 1",
+    "middle": "max({epp}, area/64*{ep2}*middle_by_warps - slots*slot) if PING_PONG == 1 else last",
+    "first_slot": "{kc}*(BLOCK_SIZE_K/64 - 1)", # the wait for a first slot of more than 64
+    "work": "slots_in_sequence*slot*sharing + turns*middle + last + first_slot",
+    "read_bytes": "(M*K + N*K)*2",
+    "read_again": "1 + {rr}*(cluster_rows - 1) if M <= 128 else 1",
+    "reads": "read_bytes*read_again*({db} if b_row % 64 != 0 else 1)*({eb} if M <= 128 and EVICT_B == 0 else 1)",
+    "narrow_writes": "{1 + w16} if EPILOGUE_COLUMNS == 16 else {1 + w32} if EPILOGUE_COLUMNS == 32 else 1",
+    "odd_writes": "1 + {wn}*64/(BLOCK_SIZE_N*CLUSTER_N) if N % 64 != 0 else 1",
+    "writes_by_warps": "{1 + dm} + {ds}/BLOCK_SIZE_N if DIRECT_STORE == 1 else 1",
+    "writes": "M*N*2*{wc}*narrow_writes*odd_writes*writes_by_warps",
+    "memory": "(reads + writes)/{dr}*(max(1, sm_count/blocks)**{du})",
+    "both": "(work**{pw} + memory**{pw})**{1/pw}",
+    "sums": "area*SPLIT_K*divided_tiles*CLUSTER_M*CLUSTER_N*4/1000000*{s1}*(1 if SPLIT_WAIT == 1 else {s2})",
+    "split": "{s0} + sums + (area*SPLIT_K*{s3}/64 if SPLIT_WAIT == 0 else {w0}) if SPLIT_K > 1 else 0",
+    "along_k": "{c0} + {c2}*(CLUSTER_K - 1) + area*(1 - 1/CLUSTER_K)*{c1}/64 if CLUSTER_K > 1 else 0",
+    "free_places": "{pl}*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/held - 1)))",
+    "half_full": "{ps} if 2*held > places else 0",
+    "late_start": "{pdl} if (LAUNCH_EARLY == 1 or LAUNCH_EARLY == 2) and M <= 128 and read_bytes > 40000000 else 0",
+    "start_1": "{p1} if LAUNCH_EARLY == 1 else {p2} if BLOCKS_PER_SM == 2 and held > sm_count and M <= 128 and K <= 64 else 0",
+    "launch": "{pl + pd} if LAUNCH_EARLY == 0 else free_places + half_full + late_start + start_1",
+    "early_slots": "{ee} if EARLY_SLOTS > 0 else 0",
+    "multicast": "{cx} if CLUSTER_M*CLUSTER_N > 1 and EARLY_SLOTS == 0 else 0",
+    "Value": "{start} + {cl}*(cluster - 1) + {bl}*log2(held) + both + split + along_k + launch + early_slots + multicast",
+}
+
+def expression(p):
+    """Returns the Rank with these constants. Model evaluates the same texts."""
+    return ranks.filled(PARTS, p)
 
 def read_files(paths):
     """Returns {(M, N, K): {configuration: microseconds}}; a configuration is a tuple in the order of FIELDS."""
@@ -185,12 +197,7 @@ class Model:
         self.groups = [np.nonzero(self.shape_of == s)[0] for s in range(len(found))]
 
     def times(self, p):
-        text = re.sub(r"\((\w) if layout in \[[^\]]*\] else \w\)", r"\1", expression(p)) # only the layout nn was measured
-        text = re.sub(r"\((BLOCK_SIZE_M) if layout in [^]]*\] else \(BLOCK_SIZE_M \+ 63\)//64\*64\)", r"\1", text)
-        text = re.sub(r"\((\(BLOCK_SIZE_N \+ 63\)//64\*64) if layout in [^]]*\] else BLOCK_SIZE_N\)", r"(\1)", text)
-        names = dict(self.names, max=np.maximum, min=np.minimum, log2=np.log2, choose=np.where)
-        with np.errstate(all="ignore"):
-            return eval(arrays(text), {"__builtins__": {}}, names)
+        return value_of(expression(p), dict(self.names, max=np.maximum, min=np.minimum, log2=np.log2))
 
     def losses(self, p, shapes):
         times, first, eight = self.times(p), [], []
@@ -230,6 +237,14 @@ def arrays(text):
             return out
     return compile(ast.fix_missing_locations(Change().visit(ast.parse(text, mode="eval"))), "Rank", "eval")
 
+def value_of(rank, names):
+    """Evaluates a Rank for whole arrays. `names` also has the functions that it calls."""
+    names = dict(names, choose=np.where)
+    with np.errstate(all="ignore"):
+        for name, text in ranks.parts_of(rank):
+            names[name] = eval(arrays(text), {"__builtins__": {}}, names)
+    return names["Value"]
+
 def descend(p, score_of, bounds, draw, rounds):
     """Changes one constant at a time, in random order, while that lowers the score. Returns the constants and their score."""
     score, step = score_of(p), {name: 0.25 for name in p}
@@ -264,7 +279,7 @@ def start_of(config):
 
 def write_rank(path, rank, change=lambda text: text):
     """Replaces the Rank of a space file, and what else `change` does to its text."""
-    text = change(re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % rank, open(path).read()))
+    text = change(ranks.replaced(open(path).read(), rank))
     json.loads(text)
     with open(path, "w") as f:
         f.write(text)

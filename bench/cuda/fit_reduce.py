@@ -6,6 +6,7 @@
 FILE is what `rows_bench --turns=0 --details=FILE CONFIGURATIONS JOB...` writes for jobs of reduce, or what --pack made
 of it."""
 import fit_rows
+import ranks
 from fit_rank import write_rank
 
 MACROS = dict(t="THREADS_PER_ROW", r="ROWS", k="KEEP", w="WAVES", b="BLOCKS_PER_SM", l="LOAD_HINT", sp="SPLIT", le="LAUNCH_EARLY")
@@ -14,38 +15,43 @@ START = dict(bw=4.344, lm=0.07232, bs=0.3, ie2=0.1434, ie4=0.1914, iw=1e-06, bl=
              q2=5.439, t0=0.07912, td=0.6934, sp=1.117, hint=0.06737, un=0.2283, wv=0.8991)
 BOUNDS = dict(bw=(4, 10), lm=(0.05, 3), bs=(0.02, 0.3), q=(1, 8), q2=(1.5, 10), un=(0.001, 1), hint=(0.001, 0.3), td=(0.001, 2), wv=(0.001, 2))
 
-def expression(_, p):
-    """Returns the Rank with these constants, as text for the space file: microseconds on an H200."""
-    g = lambda name: "%.4g" % p[name]
-    threads, row = "(THREADS_PER_ROW*ROWS)", "(cols*dtype_bytes)"
-    registers = "(18 + 5*KEEP*VEC_BYTES/16)" # ptxas 13.0
-    resident = "max(1, min(registers_sm//(%s*%s), threads_sm//%s, 32))" % (threads, registers, threads)
-    blocks = "(rows*SPLIT if SPLIT > 1 else (rows + ROWS - 1)//ROWS)"
-    places = "(sm_count*%s)" % resident
-    turns = "(-(-%s//%s))" % (blocks, places)
-    launched = "(min(%s, WAVES*%s) if WAVES > 0 else %s)" % (blocks, places, blocks)
-    even = "(-(-%s//sm_count))" % blocks
-    most = "(%s + %s*max(0, %s - %s))" % (even, g("un"), resident, even) # as in fit_rows.py
-    part = "(ROWS*%s/SPLIT)" % row
-    total = "(rows*%s)" % row
-    vectors = "(cols*dtype_bytes/(VEC_BYTES*SPLIT*THREADS_PER_ROW))"
-    on_its_way = "(min(%s, %s/sm_count)*%s*min(KEEP, %s)*VEC_BYTES*sm_count)" % (resident, blocks, threads, vectors)
-    memory = "(%s/%s + %s/%s*%s)" % (total, "%.4g" % (p["bw"] * 1e6), total, on_its_way, g("lm"))
-    one_sm = "(%s*%s/%s)" % (most, part, "%.4g" % (p["bs"] * 1e6))
-    elements = "(-(-%s//KEEP)*KEEP*%s*VEC_BYTES/dtype_bytes)" % (vectors, threads)
-    compute = "(%s*(%s*(%.4g if dtype_bytes == 2 else %.4g) + %s/32*%s))" % (most, elements, p["ie2"] * 1e-4, p["ie4"] * 1e-4, threads, g("iw"))
-    launch = "(%s*%.4g)" % (launched, p["bl"] * 1e-3)
-    one = "(%s + %s*log2(max(1, THREADS_PER_ROW/32)) + (%s if cols*dtype_bytes %% 16 > 0 else 0) + %s/%s)" % (
-        g("l0"), g("l1"), g("lo"), part, "%.4g" % (p["bb"] * 1e6))
-    several = " + ".join("%s**%s" % (x, g("q2")) for x in (memory, one_sm, compute, launch))
-    how = "(1 if %s <= %s else %s)" % (blocks, places, g("q"))
-    tail = "(0 if %s <= %s else %s if WAVES == 0 else %s)" % (blocks, places, g("td"), g("wv"))
-    model = "(%s + (%s if SPLIT > 1 else 0) + %s*%s + (((%s)**%.4g)**%s + (%s*%s)**%s)**(1/%s))" % (
-        g("t0"), g("sp"), tail, one, several, 1 / p["q2"], how, turns, one, how, how)
+# The parts of the Rank, and its value: microseconds on an H200. A number in braces is made of the constants.
+PARTS = {
+    "threads": "THREADS_PER_ROW*ROWS",
+    "row_bytes": "cols*dtype_bytes",
+    "registers": "18 + 5*KEEP*VEC_BYTES/16", # ptxas 13.0
+    "resident": "max(1, min(registers_sm//(threads*registers), threads_sm//threads, 32))",
+    "blocks": "rows*SPLIT if SPLIT > 1 else (rows + ROWS - 1)//ROWS",
+    "places": "sm_count*resident",
+    "turns": "-(-blocks//places)",
+    "launched": "min(blocks, WAVES*places) if WAVES > 0 else blocks",
+    "even": "-(-blocks//sm_count)",
+    "most": "even + {un}*max(0, resident - even)", # as in fit_rows.py
+    "part_bytes": "ROWS*row_bytes/SPLIT",
+    "total_bytes": "rows*row_bytes",
+    "vectors": "cols*dtype_bytes/(VEC_BYTES*SPLIT*THREADS_PER_ROW)",
+    "on_its_way": "min(resident, blocks/sm_count)*threads*min(KEEP, vectors)*VEC_BYTES*sm_count",
+    "memory": "total_bytes/{bw*1e6} + total_bytes/on_its_way*{lm}",
+    "one_sm": "most*part_bytes/{bs*1e6}",
+    "elements": "-(-vectors//KEEP)*KEEP*threads*VEC_BYTES/dtype_bytes",
+    "compute": "most*(elements*({ie2*1e-4} if dtype_bytes == 2 else {ie4*1e-4}) + threads/32*{iw})",
+    "launch": "launched*{bl*1e-3}",
+    "latency": "{l0} + {l1}*log2(max(1, THREADS_PER_ROW/32)) + ({lo} if cols*dtype_bytes % 16 > 0 else 0)",
+    "one_block": "latency + part_bytes/{bb*1e6}",
+    "throughput": "(memory**{q2} + one_sm**{q2} + compute**{q2} + launch**{q2})**{1/q2}",
+    "apart": "1 if blocks <= places else {q}",
+    "tail": "(0 if blocks <= places else {td} if WAVES == 0 else {wv})*one_block",
+    "several_parts": "{sp} if SPLIT > 1 else 0",
+    "time": "{t0} + several_parts + tail + (throughput**apart + (turns*one_block)**apart)**(1/apart)",
     # what was not fitted: kernel-log.md has the measurements
-    promise = "(0.002/BLOCKS_PER_SM if BLOCKS_PER_SM*%s*(40 + 4*KEEP) <= registers_sm else 0.1)" % threads # as in fit_rows.py
-    return ("%s*(1 + %s + (%s if LOAD_HINT == 0 else 0) + 0.1*(16 - VEC_BYTES)/8 + "
-            "(0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0))") % (model, promise, g("hint"))
+    "promise": "0.002/BLOCKS_PER_SM if BLOCKS_PER_SM*threads*(40 + 4*KEEP) <= registers_sm else 0.1", # as in fit_rows.py
+    "late_launch": "0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0",
+    "Value": "time*(1 + promise + ({hint} if LOAD_HINT == 0 else 0) + 0.1*(16 - VEC_BYTES)/8 + late_launch)",
+}
+
+def expression(_, p):
+    """Returns the Rank with these constants."""
+    return ranks.filled(PARTS, p)
 
 def config_of(job, v):
     r, k = fit_rows.rows_and_vectors(job, v)

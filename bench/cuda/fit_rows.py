@@ -12,7 +12,8 @@ themselves. --held N leaves every Nth job out of the fit and judges it afterward
 for all three kernels but for the instructions of a vector."""
 import argparse, gzip, math, random, re
 import numpy as np
-from fit_rank import arrays, descend, write_rank
+import ranks
+from fit_rank import descend, value_of, write_rank
 
 KERNELS = ["softmax", "layernorm", "rmsnorm"]
 DEVICE = dict(sm_count=132, registers_sm=65536, threads_sm=2048, shared_bytes_sm=233472, compute_capability=90)
@@ -44,68 +45,78 @@ def blocks_of_registers(need):
     takes as much as half of one of four."""
     return "(registers_sm//(max(128, THREADS_PER_ROW*ROWS)*{})*max(1, 128//(THREADS_PER_ROW*ROWS)))".format(need)
 
+def parts(kernel):
+    """Returns the parts of the Rank, and its value: microseconds on an H200. A number in braces is made of the constants."""
+    soft = kernel == "softmax"
+    weighted = lambda text: "" if soft else text # what only a kernel with weights has
+    two, four = {"softmax": ("is2", "is4"), "layernorm": ("il2", "il4"), "rmsnorm": ("ir2", "ir4")}[kernel]
+    return {
+        "weights": weighted(weights_of(kernel)),
+        "odd": "cols*dtype_bytes % 16 > 0",
+        "row_bytes": "cols*dtype_bytes",
+        "threads": "THREADS_PER_ROW*ROWS",
+        "slots": "(cols*dtype_bytes//VEC_BYTES + 1)//(THREADS_PER_ROW*CLUSTER) + 1",
+        "rest": "max(0, slots - KEEP) if REST == 1 else 0",
+        "kept_weights": weighted("weights*KEEP*THREADS_PER_ROW*VEC_BYTES if WEIGHT_EARLY == 3 else 0"),
+        "shared_bytes": "1024 + 32*ROWS*max(1, THREADS_PER_ROW/32)*CLUSTER + rest*threads*VEC_BYTES + STAGES*KEEP*threads*VEC_BYTES" +
+                        weighted(" + kept_weights"),
+        "registers": registers(kernel)[1:-1],
+        "register_blocks": blocks_of_registers("min(255, registers)")[1:-1],
+        "resident": "max(1, min(register_blocks, threads_sm//threads, shared_bytes_sm//shared_bytes, 8 if CLUSTER > 1 else 32))",
+        # not all SMs are in groups that hold a cluster
+        "sms": "sm_count*57/66 if CLUSTER > 8 else sm_count*31/33 if CLUSTER > 2 else sm_count",
+        "groups": "(rows + ROWS*BATCH - 1)//(ROWS*BATCH)",
+        "blocks": "groups*CLUSTER",
+        "places": "sms*resident",
+        "turns": "-(-blocks//places)",
+        "ahead": "PREFETCH == 1 and blocks > places", # a block has rows to ask for ahead
+        "launched": "min(blocks, places) if WAVES > 0 else blocks",
+        "even": "-(-blocks//sms)",
+        # blocks of an SM, at most: if it holds more than its share, those of the next launch that start early are not shared evenly
+        "most": "(turns*(-(-launched//sms)) if WAVES > 0 else even) + {un}*max(0, resident - even)",
+        "block_bytes": "2*ROWS*BATCH*row_bytes/CLUSTER",
+        "total_bytes": "2*rows*row_bytes",
+        "on_its_way": "min(resident, blocks/sms)*block_bytes/2*sms",
+        "memory": "total_bytes/{bw*1e6} + (0 if ahead else total_bytes/on_its_way*{lm})",
+        "weight_bytes": weighted("weights*row_bytes*(launched/CLUSTER if WEIGHT_EARLY >= 2 else rows)"),
+        # what REST keeps in shared memory leaves little of the level 1 cache, where weights are found again
+        "level_2": "total_bytes/{bw2*1e6}" if soft else "(total_bytes + weight_bytes*({wr} if REST == 1 else {wb}))/{bw2*1e6}",
+        # weights in shared memory (3) take its port for every row, as those of level 1 do; a block that keeps weights loads them once
+        "weight_port": weighted("(({w3} if WEIGHT_EARLY == 3 else 0) + {ws}*(launched/blocks if WEIGHT_EARLY >= 2 else 1))*"
+                                "weights*ROWS*row_bytes/CLUSTER"),
+        "one_sm": "most*(block_bytes%s)/{bs*1e6}" % weighted(" + weight_port"),
+        "elements": "(slots if REST == 1 else KEEP)*BATCH*threads*VEC_BYTES/dtype_bytes", # of a block, with those beyond the row
+        "edges": "{1 + iosp} if PREFETCH == 1 else {1 + ios}" if soft else
+                 "{1 + iop} if PREFETCH == 1 and WEIGHT_EARLY >= 2 else {1 + iow}",
+        "element": "({%s*1e-4} if dtype_bytes == 2 else {%s*1e-4})*(edges if odd else 1)" % (two, four),
+        "compute": "most*(elements*element + threads/32*{iw})",
+        "launch": "launched*{bl*1e-3}",
+        "exchange": "{l1}*log2(max(1, THREADS_PER_ROW/32)) + ({lc} + {lc2}*log2(CLUSTER) if CLUSTER > 1 else 0)",
+        "weight_latency": weighted("({lwo} if odd else {lw})*weights if WEIGHT_EARLY == 0 else 0"),
+        "latency": "({lo} if odd else 0) + {lr}*REST + exchange*({pr} if ahead else 1)" + weighted(" + weight_latency"),
+        "rest_again": "{rw*rs}*rest" if soft else "{rw}*weights*rest",
+        "late_weights": weighted("{wo}*weights*ROWS*row_bytes/CLUSTER if WEIGHT_EARLY == 0 else 0"),
+        "transfer": "(block_bytes%s)/{bb*1e6}" % weighted(" + late_weights"),
+        "one_block": "latency + rest_again + transfer + ({lip} if ahead else {li})*elements*element/(threads/128)",
+        "throughput": "(memory**{q2} + level_2**{q2} + one_sm**{q2} + compute**{q2} + launch**{q2})**{1/q2}",
+        # the first load and the last store of a block, which nothing hides
+        "tail": "(0 if blocks <= places else {tp} if PREFETCH == 1 else {td})*one_block",
+        "apart": "1 if blocks <= places else {q} if PREFETCH == 1 else {qn}", # how little the two overlap
+        "keep_weights": weighted("{ls}*weights if WEIGHT_EARLY >= 2 else 0"),
+        "time": "{t0}%s + tail + (throughput**apart + (turns*one_block)**apart)**(1/apart)" % weighted(" + keep_weights"),
+        # of equal configurations that which promises more blocks, but not so many that it might spill
+        "promise": "0.002/BLOCKS_PER_SM if BLOCKS_PER_SM*max(128, threads)*registers <= registers_sm*max(1, 128//threads) else 0.1",
+        # what was not fitted: see kernel-log.md for the measurements
+        "read_again": "0.8*max(0, 1 - KEEP*THREADS_PER_ROW*CLUSTER*VEC_BYTES/row_bytes)*(1 - REST)",
+        "late_launch": "0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0",
+        "two_passes": {"softmax": "0.02*(1 - ONLINE)", "layernorm": "0.02*(1 - MOMENTS)", "rmsnorm": ""}[kernel],
+        "Value": "time*(1 + read_again%s + promise + 0.03*min(1, STAGES) + 0.02*max(0, WAVES - 1) + 0.1*(16 - VEC_BYTES)/8 + "
+                 "0.02*log2(BATCH) + 0.004*LOAD_HINT + 0.008*STORE_HINT + late_launch)" % ("" if kernel == "rmsnorm" else " + two_passes"),
+    }
+
 def expression(kernel, p):
-    """Returns the Rank with these constants, as text for a space file: microseconds on an H200. Model evaluates the same text."""
-    g = lambda name: "%.4g" % p[name]
-    n, soft = weights_of(kernel), kernel == "softmax"
-    odd = "(cols*dtype_bytes % 16 > 0)"
-    row = "(cols*dtype_bytes)"
-    threads = "(THREADS_PER_ROW*ROWS)"
-    slots = "((cols*dtype_bytes//VEC_BYTES + 1)//(THREADS_PER_ROW*CLUSTER) + 1)"
-    rest = "(max(0, %s - KEEP) if REST == 1 else 0)" % slots
-    shared = "(1024 + 32*ROWS*max(1, THREADS_PER_ROW/32)*CLUSTER + %s*%s*VEC_BYTES + STAGES*KEEP*%s*VEC_BYTES%s)" % (
-        rest, threads, threads, "" if soft else " + (%s*KEEP*THREADS_PER_ROW*VEC_BYTES if WEIGHT_EARLY == 3 else 0)" % n)
-    resident = "max(1, min(%s, threads_sm//%s, shared_bytes_sm//%s, 8 if CLUSTER > 1 else 32))" % (
-        blocks_of_registers("min(255, %s)" % registers(kernel)), threads, shared)
-    # not all SMs are in groups that hold a cluster
-    sms = "(sm_count*57/66 if CLUSTER > 8 else sm_count*31/33 if CLUSTER > 2 else sm_count)"
-    groups = "((rows + ROWS*BATCH - 1)//(ROWS*BATCH))"
-    blocks = "(%s*CLUSTER)" % groups
-    places = "(%s*%s)" % (sms, resident)
-    turns = "(-(-%s//%s))" % (blocks, places)
-    ahead = "(PREFETCH == 1 and %s > %s)" % (blocks, places) # a block has rows to ask for ahead
-    launched = "(min(%s, %s) if WAVES > 0 else %s)" % (blocks, places, blocks)
-    even = "(-(-%s//%s))" % (blocks, sms)
-    # blocks of an SM, at most: if it holds more than its share, those of the next launch that start early are not shared evenly
-    most = "((%s*(-(-%s//%s)) if WAVES > 0 else %s) + %s*max(0, %s - %s))" % (turns, launched, sms, even, g("un"), resident, even)
-    block_bytes = "(2*ROWS*BATCH*%s/CLUSTER)" % row
-    total = "(2*rows*%s)" % row
-    weight_bytes = "0" if soft else "%s*%s*(%s/CLUSTER if WEIGHT_EARLY >= 2 else rows)" % (n, row, launched)
-    on_its_way = "(min(%s, %s/%s)*%s/2*%s)" % (resident, blocks, sms, block_bytes, sms)
-    memory = "(%s/%s + (0 if %s else %s/%s*%s))" % (total, "%.4g" % (p["bw"] * 1e6), ahead, total, on_its_way, g("lm"))
-    # what REST keeps in shared memory leaves little of the level 1 cache, where weights are found again
-    level2 = "((%s + %s*(%s if REST == 1 else %s))/%s)" % (total, weight_bytes, g("wr"), g("wb"), "%.4g" % (p["bw2"] * 1e6))
-    # weights in shared memory (3) take its port for every row, as those of level 1 do; a block that keeps weights loads them once
-    weight_port = "" if soft else " + ((%s if WEIGHT_EARLY == 3 else 0) + %s*(%s/%s if WEIGHT_EARLY >= 2 else 1))*%s*ROWS*%s/CLUSTER" % (
-        g("w3"), g("ws"), launched, blocks, n, row)
-    one_sm = "(%s*(%s%s)/%s)" % (most, block_bytes, weight_port, "%.4g" % (p["bs"] * 1e6))
-    vectors = "((%s if REST == 1 else KEEP)*BATCH*%s*VEC_BYTES/dtype_bytes)" % (slots, threads) # elements of a block, with those beyond the row
-    names = {"softmax": ("is2", "is4"), "layernorm": ("il2", "il4"), "rmsnorm": ("ir2", "ir4")}[kernel]
-    edges = ("(%.4g if PREFETCH == 1 else %.4g)" % (1 + p["iosp"], 1 + p["ios"]) if soft else
-             "(%.4g if PREFETCH == 1 and WEIGHT_EARLY >= 2 else %.4g)" % (1 + p["iop"], 1 + p["iow"]))
-    element = "((%.4g if dtype_bytes == 2 else %.4g)*(%s if %s else 1))" % (p[names[0]] * 1e-4, p[names[1]] * 1e-4, edges, odd)
-    compute = "(%s*(%s*%s + %s/32*%s))" % (most, vectors, element, threads, g("iw"))
-    launch = "(%s*%.4g)" % (launched, p["bl"] * 1e-3)
-    latency = ("((%s if %s else 0) + %s*REST + (%s*log2(max(1, THREADS_PER_ROW/32)) + (%s + %s*log2(CLUSTER) if CLUSTER > 1 else 0))*"
-               "(%s if %s else 1)%s)") % (g("lo"), odd, g("lr"), g("l1"), g("lc"), g("lc2"), g("pr"), ahead,
-                                                     "" if soft else " + ((%s if %s else %s)*%s if WEIGHT_EARLY == 0 else 0)" % (g("lwo"), odd, g("lw"), n))
-    one = "(%s + %.4g*%s + (%s%s)/%s + (%s if %s else %s)*%s*%s/(%s/128))" % (
-        latency, p["rw"] * p["rs"] if soft else p["rw"], rest if soft else "%s*%s" % (n, rest), block_bytes,
-        "" if soft else " + (%s*%s*ROWS*%s/CLUSTER if WEIGHT_EARLY == 0 else 0)" % (g("wo"), n, row), "%.4g" % (p["bb"] * 1e6),
-        g("lip"), ahead, g("li"), vectors, element, threads)
-    several = " + ".join("%s**%s" % (x, g("q2")) for x in (memory, level2, one_sm, compute, launch))
-    stay = "" if soft else " + (%s*%s if WEIGHT_EARLY >= 2 else 0)" % (g("ls"), n)
-    # the first load and the last store of a block, which nothing hides
-    tail = "((0 if %s <= %s else %s if PREFETCH == 1 else %s)*%s)" % (blocks, places, g("tp"), g("td"), one)
-    how = "(1 if %s <= %s else %s if PREFETCH == 1 else %s)" % (blocks, places, g("q"), g("qn")) # how little the two overlap
-    model = "(%s%s + %s + (((%s)**%.4g)**%s + (%s*%s)**%s)**(1/%s))" % (g("t0"), stay, tail, several, 1 / p["q2"], how, turns, one, how, how)
-    # of equal configurations that which promises more blocks, but not so many that it might spill
-    promise = "(0.002/BLOCKS_PER_SM if BLOCKS_PER_SM*max(128, %s)*%s <= registers_sm*max(1, 128//%s) else 0.1)" % (threads, registers(kernel), threads)
-    # what was not fitted: see kernel-log.md for the measurements
-    again = "0.8*max(0, 1 - KEEP*THREADS_PER_ROW*CLUSTER*VEC_BYTES/%s)*(1 - REST)" % row
-    slower = "0.02*(1 - %s)" % {"softmax": "ONLINE", "layernorm": "MOMENTS", "rmsnorm": "1"}[kernel]
-    return ("%s*(1 + %s + %s + %s + 0.03*min(1, STAGES) + 0.02*max(0, WAVES - 1) + 0.1*(16 - VEC_BYTES)/8 + 0.02*log2(BATCH) + 0.004*LOAD_HINT + "
-            "0.008*STORE_HINT + (0.06 if LAUNCH_EARLY == 0 else 0.04 if LAUNCH_EARLY == 1 else 0.01 if LAUNCH_EARLY == 2 else 0))") % (model, again, slower, promise)
+    """Returns the Rank with these constants. Model evaluates the same texts."""
+    return ranks.filled(parts(kernel), p)
 
 def read_files(paths, kernels=tuple(KERNELS), config_of=None):
     """Returns {(kernel, dtype, rows, columns): {configuration: microseconds}}. config_of(job, fields of a line of
@@ -186,11 +197,9 @@ class Model:
     def times(self, p):
         out = []
         for kernel, names in self.parts:
-            text = self.expression(kernel, p).replace("weight == 'scale'", "1").replace("bias == 'add'", "1")
             reduce = lambda f: lambda *x: f(x[0], x[1]) if len(x) == 2 else f(x[0], reduce(f)(*x[1:]))
-            tools = dict(names, max=reduce(np.maximum), min=reduce(np.minimum), log2=np.log2, choose=np.where)
-            with np.errstate(all="ignore"):
-                out.append(eval(arrays(text), {"__builtins__": {}}, tools))
+            tools = dict(names, weight="scale", bias="add", max=reduce(np.maximum), min=reduce(np.minimum), log2=np.log2)
+            out.append(value_of(self.expression(kernel, p), tools))
         return np.concatenate(out)
 
     def firsts(self, times):

@@ -8,6 +8,7 @@ Members that Rank expects to take the same time (within 0.2 %) are tried once, a
 --diverse, so are those with the same tile, cluster, parts of K and schedule."""
 import argparse, json
 import numpy as np
+import ranks
 from fit_rank import MACROS, arrays
 
 SHORT = dict({macro: name for name, macro in MACROS.items()}, EVICT_A="ea")
@@ -62,7 +63,10 @@ def members(space, shape):
     ends = np.ones(len(by), bool)
     ends[:-1] = (others[:, by[1:]] != others[:, by[:-1]]).any(axis=0)
     prune(by[ends])
-    return table, value(space["Rank"], dict(fixed, **table))
+    scope = dict(fixed, **table)
+    for name, text in ranks.parts_of(space["Rank"]):
+        scope[name] = value(text, scope)
+    return table, scope["Value"]
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -7,6 +7,7 @@
 #include "formats/draft.h"
 
 #include "formats/kernel_tuner.h"
+#include "space/rank.h"
 
 /* The stages of a trial's cost, in the order in which the reference implementation of the method
    adds them, so that sums agree to the bit. */
@@ -89,13 +90,13 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     } members[] = {{"implementation", &draft->recording->implementation},
                    {"size", &draft->recording->size},
                    {"dtype", &draft->recording->dtype},
-                   {"choices", &draft->recording->choices},
-                   {"rank", &draft->recording->stated_rank}};
+                   {"choices", &draft->recording->choices}};
     for (size_t i = 0; i < AK_COUNT(members); i++) {
         const char *text;
         AK_DO(ak_json_string_or(&text, own, members[i].key, NULL, where, err));
         AK_DO(text == NULL ? AK_OK : ak_draft_text(members[i].to, text, err));
     }
+    AK_DO(ak_rank_text(&draft->recording->stated_rank, own, "rank", where, err));
     AK_DO(ak_json_object_or_null(&facts, own, "facts", where, err));
     draft->facts = json_incref(facts);
     AK_DO(ak_json_object_or_null(&environment, own, "environment", where, err));

@@ -7,6 +7,7 @@
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 #include "problem/task.h"
+#include "space/rank.h"
 
 static const ak_recording_format *const formats[] = {
 #define X(name) &ak_recording_##name,
@@ -80,24 +81,21 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
 static ak_status read_rank(ak_recording *recording, const json_t *space, const char *where,
                            ak_error *err)
 {
-    const bool stated = recording->stated_rank != NULL;
-    const char *text = stated ? recording->stated_rank : ak_json_text_or_null(space, "Rank");
-    const char *const *names;
+    AK_FREED char *text = NULL;
     char place[320];
-    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    bool known;
+    AK_DO(recording->stated_rank == NULL ? ak_rank_text(&text, space, "Rank", where, err)
+                                         : ak_copy_text(&text, recording->stated_rank, err));
     if (text == NULL) {
         return AK_OK;
     }
-    (void)snprintf(place, sizeof place, "%.300s: \"Rank\"", stated ? recording->path : where);
-    AK_DO(ak_expr_parse(&expr, text, place, err));
-    size_t count = ak_expr_names(&names, expr), known = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t parameter;
-        ak_value value;
-        known += ak_space_parameter_find(&parameter, recording->space, names[i]) ||
-                 ak_scope_get(&value, recording->constants, names[i]);
+    (void)snprintf(place, sizeof place, "%.300s: \"Rank\"", recording->path);
+    AK_DO(ak_rank_known(&known, recording->space, recording->constants, text, place, err));
+    if (known) {
+        recording->rank = text;
+        text = NULL;
     }
-    return known == count ? ak_copy_text(&recording->rank, text, err) : AK_OK;
+    return AK_OK;
 }
 
 /* The space file with which a recording is opened. */

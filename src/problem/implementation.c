@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "space/expr.h"
+#include "space/rank.h"
 #include "problem/backend_rules.h"
 #include "problem/kernel_scan.h"
 
@@ -364,6 +364,14 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
     return AK_OK;
 }
 
+static ak_status read_rank(ak_implementation_spec *implementation, ak_problem *problem,
+                           ak_error *err)
+{
+    AK_FREED char *text = NULL;
+    AK_DO(ak_rank_text(&text, implementation->definition, "Rank", implementation->where, err));
+    return text == NULL ? AK_OK : ak_problem_text(&implementation->rank, problem, text, err);
+}
+
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
                                  const ak_space_file *file, ak_error *err)
 {
@@ -386,6 +394,7 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
     if (kernel == NULL && files != NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"KernelSpecification\" is missing", where);
     }
+    AK_DO(read_rank(implementation, problem, err));
     if (kernel != NULL) {
         AK_DO(read_specification(implementation, problem, files, kernel, err));
     }

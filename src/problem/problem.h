@@ -160,6 +160,7 @@ typedef struct ak_implementation_spec {
     const json_t *defines;    /* object of macros and expressions; NULL: none */
     const char *workspace;    /* expression, in bytes; "0" if the file has none */
     const char *threads;      /* expression; "1" if the file has none */
+    const char *rank;         /* "Rank" as a text (space/rank.h); NULL: the file has none */
     const char *kernel_name;  /* "ak_kernel" if the file has none */
     const char *architecture; /* "sm_90a"; NULL: the device's */
     bool openmp;              /* compiled with -fopenmp; its threads are those of the task */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "space/rank.h"
 #include "problem/sources.h"
 #include "problem/task_options.h"
 
@@ -43,7 +44,7 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
                           .available = device->available,
                           .available_context = device->available_context,
                           .where = implementation->where,
-                          .rank = ak_json_text_or_null(implementation->definition, "Rank"),
+                          .rank = implementation->rank,
                           .outline = device->outline};
     AK_DO(ak_space_build(&task->space, &spec, err));
     AK_DO(device->outline ? AK_OK : ak_task_find_unused(task, err));
@@ -142,13 +143,12 @@ static bool knows_name(const void *context, const char *name)
    reads an unknown name is ignored. */
 static ak_status take_rank(ak_task *task, const ak_device_facts *device, ak_error *err)
 {
-    const char *rank = device->rank != NULL
-                           ? device->rank
-                           : ak_json_text_or_null(task->implementation->definition, "Rank");
-    if (rank == NULL || (task->recorded && !ak_task_knows(task, rank))) {
-        return AK_OK;
+    const char *rank = device->rank != NULL ? device->rank : task->implementation->rank;
+    bool known = rank != NULL;
+    if (known && task->recorded) {
+        AK_DO(ak_rank_known(&known, task->space, task->constants, rank, "\"Rank\"", err));
     }
-    return ak_copy_text(&task->rank, rank, err);
+    return known ? ak_copy_text(&task->rank, rank, err) : AK_OK;
 }
 
 static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_facts *device,

@@ -7,10 +7,11 @@
 
 #include "backend/launch/launch.h"
 #include "base/alloc.h"
+#include "space/let.h"
 #include "space/portable.h"
 
 #define RESIDENT "resident_clusters"
-#define OPEN_MAX (AK_SIZES_MAX + 1 + AK_LAUNCH_LET_MAX)
+#define OPEN_MAX (AK_SIZES_MAX + 1 + AK_LET_MAX)
 #define EXTENTS  3
 
 typedef struct writer {
@@ -26,13 +27,13 @@ typedef struct writer {
 /* Gives the program of an expression or, if `value` is NULL, of the number `fallback`. */
 static ak_status program_of(json_t **out, const json_t *value, int fallback, const writer *w)
 {
-    char buffer[AK_LAUNCH_TEXT_BYTES];
+    char buffer[AK_WRITTEN_BYTES];
     const ak_program_names names = {w->scope, w->open, w->open_count, w->where, false};
     if (value == NULL) {
         *out = json_pack("[i]", fallback);
         return ak_made(*out, w->err);
     }
-    return ak_program_of(out, ak_launch_text(buffer, value), &names, w->err);
+    return ak_program_of(out, ak_written_text(buffer, value), &names, w->err);
 }
 
 /* Sets a member to the program that program_of gives. */
@@ -61,10 +62,10 @@ static ak_status write_let(json_t *list, const json_t *let, writer *w)
 {
     const char *name = ak_json_text_at(let, "Name");
     const json_t *value = json_object_get(let, "Value");
-    char buffer[AK_LAUNCH_TEXT_BYTES];
+    char buffer[AK_WRITTEN_BYTES];
     if (w->folds) {
         double real;
-        AK_DO(ak_expr_real(&real, ak_launch_text(buffer, value), w->scope, w->where, w->err));
+        AK_DO(ak_expr_real(&real, ak_written_text(buffer, value), w->scope, w->where, w->err));
         return (double)(int64_t)real == real
                    ? ak_scope_set_int(w->scope, name, (int64_t)real, w->err)
                    : ak_scope_set_real(w->scope, name, real, w->err);
@@ -127,10 +128,10 @@ static ak_status is_constant(const char *text, writer *w)
 /* Writes a real number as the bits of a double. */
 static ak_status set_real(json_t *object, const char *key, const json_t *value, writer *w)
 {
-    char buffer[AK_LAUNCH_TEXT_BYTES], bits[17];
+    char buffer[AK_WRITTEN_BYTES], bits[17];
     double real;
     uint64_t raw;
-    const char *text = ak_launch_text(buffer, value);
+    const char *text = ak_written_text(buffer, value);
     AK_DO(is_constant(text, w));
     AK_DO(ak_expr_real(&real, text, w->scope, w->where, w->err));
     memcpy(&raw, &real, sizeof raw);

@@ -13,8 +13,13 @@
  * and/or return an operand, integers are exact. Where Python would need more than 64 bits or divide
  * by zero, evaluation fails with a message; nothing is rounded or wrapped silently.
  *
- * Limits: a text of AK_EXPR_TEXT_MAX bytes, nesting of AK_EXPR_DEPTH_MAX, AK_EXPR_NAMES_MAX names,
- * AK_EXPR_LIST_MAX items in a list, AK_EXPR_STEPS_MAX steps in an evaluation.
+ * An expression may have named parts, which stand for expressions of their own. A part is computed
+ * when it is first read, and once per evaluation, so the result is that of the expression with its
+ * parts written out.
+ *
+ * Limits: a text of AK_EXPR_TEXT_MAX bytes, nesting of AK_EXPR_DEPTH_MAX (with that of the parts
+ * that are read), AK_EXPR_NAMES_MAX names, AK_EXPR_PARTS_MAX parts, AK_EXPR_LIST_MAX items in a
+ * list, AK_EXPR_STEPS_MAX steps in an evaluation.
  */
 #ifndef AK_SPACE_EXPR_H
 #define AK_SPACE_EXPR_H
@@ -24,6 +29,7 @@
 #define AK_EXPR_TEXT_MAX  65536
 #define AK_EXPR_DEPTH_MAX 100
 #define AK_EXPR_NAMES_MAX 1024
+#define AK_EXPR_PARTS_MAX 128
 #define AK_EXPR_LIST_MAX  65536
 #define AK_EXPR_STEPS_MAX 1000000
 
@@ -53,10 +59,19 @@ const char *ak_scope_nearest(const ak_scope *scope, const char *name);
 typedef struct ak_expr ak_expr; /* a parsed expression; immutable */
 /* Parses a text. `where` names the place in messages ("host.json: condition 3"). */
 ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_error *err);
+/* A part of an expression: its name, which is valid (ak_expr_is_name), and its text. */
+typedef struct ak_expr_part {
+    const char *name, *text;
+} ak_expr_part;
+/* Parses a text that may read parts, each of which may read those before it. Returns AK_INVALID for
+   a part that has the name of an earlier one or that nothing reads. `count` is at most
+   AK_EXPR_PARTS_MAX. */
+ak_status ak_expr_parse_parts(ak_expr **out, const ak_expr_part *parts, size_t count,
+                              const char *text, const char *where, ak_error *err);
 void ak_expr_free(ak_expr *expr);
 AK_END_AT(ak_expr_free, ak_expr)
-/* Returns the number of different names that the expression reads. *out lists them; it is
-   borrowed. */
+/* Returns the number of different names that the expression and its parts read, without those of
+   parts. *out lists them; it is borrowed. */
 size_t ak_expr_names(const char *const **out, const ak_expr *expr);
 
 /* Evaluates an expression. Texts and lists in the result live in the arena. */

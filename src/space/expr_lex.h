@@ -26,7 +26,7 @@ typedef struct ak_parser {
     ak_expr *expr;
     const char *text, *cursor;
     ak_token now;
-    size_t depth;
+    size_t depth, deepest;
     ak_error *err;
     ak_status status; /* status of the first fault, after which parsing functions return NULL */
 } ak_parser;

@@ -22,11 +22,12 @@
    AK_EXPR_STEPS_MAX. */
 typedef struct ak_walk {
     const ak_expr *expr;
-    const ak_scope *scope;                 /* has the values of names if `values` is NULL */
-    const ak_value *values;                /* values of names by slot, or NULL */
-    ak_arena *arena;                       /* owner of texts and lists in results */
-    size_t steps;                          /* spent so far */
-    ak_value local[AK_EXPR_DEPTH_MAX + 1]; /* values that comprehensions bind, by slot */
+    const ak_scope *scope;              /* has the values of names if `values` is NULL */
+    const ak_value *values;             /* values of names by slot, or NULL */
+    ak_arena *arena;                    /* owner of texts and lists in results */
+    size_t steps;                       /* spent so far */
+    ak_value local[AK_EXPR_LOCALS_MAX]; /* values of parts and of comprehensions, by slot */
+    bool known[AK_EXPR_PARTS_MAX];      /* says of each part whether it has been computed */
     ak_error *err;
 } ak_walk;
 

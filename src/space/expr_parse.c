@@ -3,6 +3,7 @@
    its variable before it binds it. */
 #include "space/expr_lex.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -41,6 +42,7 @@ static bool enter(ak_parser *p)
         return false;
     }
     p->depth++;
+    p->deepest = p->depth > p->deepest ? p->depth : p->deepest;
     return true;
 }
 
@@ -369,18 +371,35 @@ static ak_node *parse_any(ak_parser *p)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* What a name stands for within an expression: the variable of a comprehension, or a part. */
 typedef struct binding {
     const char *name;
     size_t slot;
     const struct binding *outer;
 } binding;
 
-static ak_status resolve_name(ak_expr *expr, ak_node *node, const binding *bound, ak_error *err)
+typedef struct resolver {
+    ak_expr *expr;
+    size_t first,
+        end;      /* the slots that comprehensions of the present text may use, and have used */
+    size_t depth; /* that of the deepest part that the present text reads */
+    size_t part_depth[AK_EXPR_PARTS_MAX];
+    bool read[AK_EXPR_PARTS_MAX]; /* says of each part whether it is read */
+    ak_error *err;
+} resolver;
+
+static ak_status resolve_name(resolver *r, ak_node *node, const binding *bound)
 {
+    ak_expr *expr = r->expr;
     for (; bound != NULL; bound = bound->outer) {
         if (strcmp(bound->name, node->name) == 0) {
             node->kind = AK_NODE_LOCAL;
             node->slot = bound->slot;
+            if (bound->slot < expr->part_count) {
+                const size_t depth = r->part_depth[bound->slot];
+                r->read[bound->slot] = true;
+                r->depth = depth > r->depth ? depth : r->depth;
+            }
             return AK_OK;
         }
     }
@@ -389,60 +408,114 @@ static ak_status resolve_name(ak_expr *expr, ak_node *node, const binding *bound
         return AK_OK;
     }
     if (expr->name_count == AK_EXPR_NAMES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: the expression has more than %d names", expr->where,
+        return ak_fail(r->err, AK_LIMIT, "%s: the expression has more than %d names", expr->where,
                        AK_EXPR_NAMES_MAX);
     }
-    AK_DO(AK_GROW(expr->names, &expr->name_capacity, expr->name_count + 1, err));
+    AK_DO(AK_GROW(expr->names, &expr->name_capacity, expr->name_count + 1, r->err));
     expr->names[expr->name_count++] = node->name;
     return AK_OK;
 }
 
-static ak_status resolve(ak_expr *expr, ak_node *node, const binding *bound, ak_error *err)
+static ak_status too_deep(const ak_expr *expr, ak_error *err)
+{
+    return ak_fail(err, AK_LIMIT,
+                   "%s: the expression is nested deeper than %d, with the parts that it reads",
+                   expr->where, AK_EXPR_DEPTH_MAX);
+}
+
+static ak_status resolve(resolver *r, ak_node *node, const binding *bound)
 {
     if (node->kind == AK_NODE_NAME) {
-        return resolve_name(expr, node, bound, err);
+        return resolve_name(r, node, bound);
     }
-    binding inner = {node->name, bound == NULL ? 0 : bound->slot + 1, bound};
+    const bool nested = bound != NULL && bound->slot >= r->first;
+    binding inner = {node->name, nested ? bound->slot + 1 : r->first, bound};
     bool binds = node->kind == AK_NODE_COMPREHENSION;
     if (binds) {
+        if (inner.slot >= AK_EXPR_LOCALS_MAX) {
+            return too_deep(r->expr, r->err);
+        }
         node->slot = inner.slot;
+        r->end = inner.slot >= r->end ? inner.slot + 1 : r->end;
     }
     for (ak_node *child = node->child; child != NULL; child = child->next) {
         /* The list of a comprehension does not see its variable. */
         bool sees = binds && child != node->child;
-        AK_DO(resolve(expr, child, sees ? &inner : bound, err));
+        AK_DO(resolve(r, child, sees ? &inner : bound));
     }
     return AK_OK;
 }
 
 /* ---- the whole expression -------------------------------------------------------------------- */
 
-ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_error *err)
+/* Parses one text, that of a part or of the expression itself. *depth is how deep it is nested,
+   with the parts that it reads. */
+static ak_status parse_text(ak_node **root, size_t *depth, resolver *r, const char *text,
+                            const char *where, const binding *bound)
 {
-    where = where == NULL ? "expression" : where;
+    ak_expr *expr = r->expr;
     size_t length = strlen(text);
     if (length > AK_EXPR_TEXT_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: the expression is longer than %d bytes", where,
+        return ak_fail(r->err, AK_LIMIT, "%s: the expression is longer than %d bytes", where,
                        AK_EXPR_TEXT_MAX);
     }
-    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
-    AK_DO(AK_NEW(expr, 1, err));
-    expr->arena = ak_arena_new();
-    if (expr->arena == NULL || (expr->text = ak_arena_strndup(expr->arena, text, length)) == NULL ||
+    if ((expr->text = ak_arena_strndup(expr->arena, text, length)) == NULL ||
         (expr->where = ak_arena_strndup(expr->arena, where, strlen(where))) == NULL) {
-        return ak_fail_memory(err);
+        return ak_fail_memory(r->err);
     }
-    ak_parser p = {.expr = expr, .text = expr->text, .cursor = expr->text, .err = err};
+    ak_parser p = {.expr = expr, .text = expr->text, .cursor = expr->text, .err = r->err};
     if (ak_lex_advance(&p)) {
-        expr->root = parse_any(&p);
-        if (expr->root != NULL && p.now.kind != AK_TOKEN_END) {
+        *root = parse_any(&p);
+        if (*root != NULL && p.now.kind != AK_TOKEN_END) {
             ak_lex_fault(&p, p.now.at, "an operator or the end is expected here");
         }
     }
     AK_DO(p.status);
-    AK_DO(resolve(expr, expr->root, NULL, err));
+    r->depth = 0;
+    AK_DO(resolve(r, *root, bound));
+    r->first = r->end;
+    *depth = p.deepest + r->depth;
+    return *depth > AK_EXPR_DEPTH_MAX ? too_deep(expr, r->err) : AK_OK;
+}
+
+ak_status ak_expr_parse_parts(ak_expr **out, const ak_expr_part *parts, size_t count,
+                              const char *text, const char *where, ak_error *err)
+{
+    assert(count <= AK_EXPR_PARTS_MAX);
+    where = where == NULL ? "expression" : where;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    binding bound[AK_EXPR_PARTS_MAX];
+    size_t depth;
+    AK_DO(AK_NEW(expr, 1, err));
+    expr->arena = ak_arena_new();
+    AK_DO(ak_made(expr->arena, err));
+    resolver r = {.expr = expr, .first = count, .end = count, .err = err};
+    for (size_t i = 0; i < count; i++) {
+        char place[512];
+        (void)snprintf(place, sizeof place, "%.400s: %.63s", where, parts[i].name);
+        if (AK_HAS(parts, i, name, parts[i].name)) {
+            return ak_fail(err, AK_INVALID, "%s: the name is that of an earlier part", place);
+        }
+        AK_DO(ak_arena_text(&expr->part[i].name, expr->arena, parts[i].name, err));
+        AK_DO(parse_text(&expr->part[i].root, &r.part_depth[i], &r, parts[i].text, place,
+                         i == 0 ? NULL : &bound[i - 1]));
+        bound[i] = (binding){expr->part[i].name, i, i == 0 ? NULL : &bound[i - 1]};
+        expr->part_count = i + 1;
+    }
+    AK_DO(parse_text(&expr->root, &depth, &r, text, where, count == 0 ? NULL : &bound[count - 1]));
+    for (size_t i = 0; i < count; i++) {
+        if (!r.read[i]) {
+            return ak_fail(err, AK_INVALID, "%s: nothing reads the part \"%.63s\"; take it out",
+                           where, parts[i].name);
+        }
+    }
     AK_GIVE(out, expr);
     return AK_OK;
+}
+
+ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_error *err)
+{
+    return ak_expr_parse_parts(out, NULL, 0, text, where, err);
 }
 
 void ak_expr_free(ak_expr *expr)

@@ -14,7 +14,7 @@
 typedef enum ak_node_kind {
     AK_NODE_CONSTANT,      /* a literal: `value` */
     AK_NODE_NAME,          /* `slot` is its index in the expression's names */
-    AK_NODE_LOCAL,         /* `slot` is the nesting depth of the comprehension that binds it */
+    AK_NODE_LOCAL,         /* `slot` is that of the part or comprehension that binds it */
     AK_NODE_LIST,          /* items */
     AK_NODE_OR,            /* 2 or more operands */
     AK_NODE_AND,           /* 2 or more operands */
@@ -83,10 +83,19 @@ struct ak_node {
     ak_node *child, *next;
 };
 
+/* The slots of parts are the first ones. Comprehensions have a slot of their own each, except that
+   those of one text which are not nested share theirs. */
+#define AK_EXPR_LOCALS_MAX (AK_EXPR_PARTS_MAX + AK_EXPR_DEPTH_MAX + 1)
+
 struct ak_expr {
     ak_arena *arena;
     char *text, *where;
     ak_node *root;
+    struct {
+        const char *name;
+        ak_node *root;
+    } part[AK_EXPR_PARTS_MAX];
+    size_t part_count;
     const char **names;
     size_t name_count, name_capacity;
 };

@@ -3,6 +3,7 @@
 #include "space/expr_ops.h"
 
 #include <math.h>
+#include <string.h>
 
 static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w);
 
@@ -100,6 +101,19 @@ static ak_status eval_name(ak_value *out, const ak_node *node, ak_walk *w)
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }
 
+/* Gives the value of a part or of a comprehension's variable. */
+static ak_status eval_local(ak_value *out, size_t slot, ak_walk *w)
+{
+    if (slot < w->expr->part_count && !w->known[slot]) {
+        ak_value value;
+        AK_DO(eval(&value, w->expr->part[slot].root, w));
+        w->local[slot] = value;
+        w->known[slot] = true;
+    }
+    *out = w->local[slot];
+    return AK_OK;
+}
+
 /* Computes -x as 0 - x. A real is negated directly, because 0 - 0.0 is not -0.0. */
 static ak_status eval_negate(ak_value *out, const ak_node *operand, ak_walk *w)
 {
@@ -123,8 +137,7 @@ static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w)
     case AK_NODE_NAME:
         return eval_name(out, node, w);
     case AK_NODE_LOCAL:
-        *out = w->local[node->slot];
-        return AK_OK;
+        return eval_local(out, node->slot, w);
     case AK_NODE_LIST:
         return eval_list(out, node, w);
     case AK_NODE_OR:
@@ -170,6 +183,7 @@ ak_status ak_expr_eval(ak_value *out, const ak_expr *expr, const ak_scope *scope
     w.values = NULL;
     w.arena = arena;
     w.steps = 0;
+    memset(w.known, 0, expr->part_count * sizeof *w.known);
     w.err = err;
     ak_value result;
     AK_DO(eval(&result, expr->root, &w));
@@ -186,6 +200,7 @@ ak_status ak_expr_eval_node(ak_value *out, size_t *steps, const ak_expr *expr, c
     w.values = values;
     w.arena = arena;
     w.steps = 0;
+    memset(w.known, 0, expr->part_count * sizeof *w.known);
     w.err = err;
     ak_status status = eval(out, node, &w);
     *steps = w.steps;

@@ -6,6 +6,9 @@
 
 #include "base/alloc.h"
 #include "space/expr_tree.h"
+#include "space/let.h"
+
+#define PLACE_MAX 320
 
 struct ak_rank {
     const ak_space *space;
@@ -28,45 +31,135 @@ void ak_rank_close(ak_rank *rank)
     }
 }
 
-static ak_status bind_names(ak_rank *rank, const ak_scope *constants, const char *where,
+/* Parses the object form: the parts, which become those of the expression, and the value. */
+static ak_status parse_parts(ak_expr **out, const json_t *object, const char *place, ak_error *err)
+{
+    static const char *const keys[] = {"Let", "Value", NULL};
+    char written[AK_LET_MAX + 1][AK_WRITTEN_BYTES];
+    ak_expr_part parts[AK_LET_MAX];
+    json_t *let;
+    AK_DO(ak_json_only(object, keys, place, err));
+    AK_DO(ak_let_read(&let, object, place, err));
+    const size_t count = json_array_size(let);
+    for (size_t i = 0; i <= count; i++) {
+        const json_t *from = i < count ? json_array_get(let, i) : object;
+        const char *text = ak_written_text(written[i], json_object_get(from, "Value"));
+        const char *name = i < count ? ak_json_text_at(from, "Name") : "Value";
+        if (text == NULL) {
+            return ak_fail(err, AK_INVALID, "%s: %.63s must be an expression or a number", place,
+                           name);
+        }
+        if (i == count) {
+            return ak_expr_parse_parts(out, parts, count, text, place, err);
+        }
+        parts[i] = (ak_expr_part){name, text};
+    }
+    return AK_OK;
+}
+
+static ak_status parse(ak_expr **out, const char *text, const char *place, ak_error *err)
+{
+    if (text[0] != '{') { /* no expression begins so */
+        return ak_expr_parse(out, text, place, err);
+    }
+    json_t *object;
+    AK_DO(ak_json_parse_text(&object, text, place, err));
+    ak_status status = parse_parts(out, object, place, err);
+    json_decref(object);
+    return status;
+}
+
+ak_status ak_rank_text(char **out, const json_t *object, const char *key, const char *where,
+                       ak_error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    char place[PLACE_MAX];
+    AK_FREED char *text = NULL;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    *out = NULL;
+    if (value == NULL) {
+        return AK_OK;
+    }
+    (void)snprintf(place, sizeof place, "%.300s: \"%.10s\"", where, key);
+    if (!json_is_string(value) && !json_is_object(value)) {
+        return ak_fail(err, AK_INVALID,
+                       "%s must be an expression, or an object with \"Let\" and \"Value\"", place);
+    }
+    AK_DO(json_is_string(value) ? ak_copy_text(&text, json_string_value(value), err)
+                                : ak_json_text(&text, value, err));
+    AK_DO(parse(&expr, text, place, err));
+    AK_GIVE(out, text);
+    return AK_OK;
+}
+
+static ak_status bind_names(ak_rank *rank, const ak_scope *constants, const char *place,
                             ak_error *err)
 {
     const char *const *names;
-    size_t count = ak_expr_names(&names, rank->expr);
+    ak_value value;
+    size_t parameter, count = ak_expr_names(&names, rank->expr);
     AK_DO(AK_NEW(rank->values, count + 1, err));
+    for (size_t i = 0; i < rank->expr->part_count; i++) {
+        const char *name = rank->expr->part[i].name;
+        const bool is_parameter = ak_space_parameter_find(&parameter, rank->space, name);
+        if (is_parameter || (constants != NULL && ak_scope_get(&value, constants, name))) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: the part \"%.63s\" has the name of a %s; give it another", place,
+                           name, is_parameter ? "parameter" : "size or device fact");
+        }
+    }
     for (size_t i = 0; i < count; i++) {
-        size_t parameter;
         if (ak_space_parameter_find(&parameter, rank->space, names[i])) {
             rank->used[rank->used_count].name = i;
             rank->used[rank->used_count++].parameter = parameter;
         } else if (constants == NULL || !ak_scope_get(&rank->values[i], constants, names[i])) {
             return ak_fail(err, AK_INVALID,
-                           "%s: \"Rank\" reads \"%.60s\", which is neither a parameter nor a size "
-                           "nor a device fact",
-                           where, names[i]);
+                           "%s reads \"%.60s\", which is neither a parameter nor a size nor a "
+                           "device fact%s",
+                           place, names[i],
+                           rank->expr->part_count == 0 ? "" : " nor an earlier part");
         }
     }
+    return AK_OK;
+}
+
+static ak_status new_rank(ak_rank **out, const ak_space *space, const char *text, const char *place,
+                          ak_error *err)
+{
+    AK_AT_END(ak_rank_close_at) ak_rank *rank = NULL;
+    AK_DO(AK_NEW(rank, 1, err));
+    rank->space = space;
+    rank->arena = ak_arena_new();
+    AK_DO(ak_made(rank->arena, err));
+    AK_DO(parse(&rank->expr, text, place, err));
+    AK_GIVE(out, rank);
     return AK_OK;
 }
 
 ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *constants,
                        const char *text, const char *where, ak_error *err)
 {
+    char place[PLACE_MAX];
+    AK_AT_END(ak_rank_close_at) ak_rank *rank = NULL;
     *out = NULL;
     if (text == NULL) {
         return AK_OK;
     }
-    char place[320];
-    AK_AT_END(ak_rank_close_at) ak_rank *rank = NULL;
-    AK_DO(AK_NEW(rank, 1, err));
-    rank->space = space;
-    rank->arena = ak_arena_new();
-    AK_DO(ak_made(rank->arena, err));
     (void)snprintf(place, sizeof place, "%.300s: \"Rank\"", where);
-    AK_DO(ak_expr_parse(&rank->expr, text, place, err));
-    AK_DO(bind_names(rank, constants, where, err));
+    AK_DO(new_rank(&rank, space, text, place, err));
+    AK_DO(bind_names(rank, constants, place, err));
     AK_GIVE(out, rank);
     return AK_OK;
+}
+
+ak_status ak_rank_known(bool *out, const ak_space *space, const ak_scope *constants,
+                        const char *text, const char *where, ak_error *err)
+{
+    AK_AT_END(ak_rank_close_at) ak_rank *rank = NULL;
+    AK_DO(new_rank(&rank, space, text, where, err));
+    const ak_status status = bind_names(rank, constants, where, NULL);
+    *out = status == AK_OK;
+    return status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK;
 }
 
 static double number_of(const ak_value *value)

@@ -1,21 +1,31 @@
 /*
- * rank.h: evaluates the "Rank" expression of a space file, which says how fast the kernel's author
- * expects a configuration to be.
+ * rank.h: evaluates the "Rank" of a space file, which says how fast the kernel's author expects a
+ * configuration to be.
  *
  * The expression predicts the time of a configuration, up to a constant factor, from its
  * parameters, the sizes and the device facts. So a kernel's models of registers and caches are in
- * its own space file.
+ * its own space file. A rank is passed as a text: the expression, or the JSON of an object with
+ * named parts ("Let") and the expression over them ("Value").
  */
 #ifndef AK_SPACE_RANK_H
 #define AK_SPACE_RANK_H
 
 #include "space/space.h"
 
+/* Gives the text of the rank that a member of an object states; the caller frees it. NULL: there is
+   none. Returns AK_INVALID if it is neither a text nor an object that can be parsed. */
+ak_status ak_rank_text(char **out, const json_t *object, const char *key, const char *where,
+                       ak_error *err);
+/* Says whether all names that the rank reads are parameters of the space or constants, and its
+   parts have other names than these. Returns AK_INVALID if the text cannot be parsed. */
+ak_status ak_rank_known(bool *out, const ak_space *space, const ak_scope *constants,
+                        const char *text, const char *where, ak_error *err);
+
 typedef struct ak_rank ak_rank;
 
 /* Opens the rank of a space. *out is NULL if `text` is NULL. Returns AK_INVALID if the text cannot
-   be parsed or reads an unknown name; `where` begins the message about a name. `space` and
-   `constants` must outlive the rank. */
+   be parsed, reads an unknown name or has a part with the name of a parameter or constant; `where`
+   begins the message. `space` and `constants` must outlive the rank. */
 ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *constants,
                        const char *text, const char *where, ak_error *err);
 void ak_rank_close(ak_rank *rank);

@@ -1,10 +1,11 @@
 /* fuzz_problem.c: reads any text as a problem.json and as a space file. What is loaded must be
    consistent. */
+#include <math.h>
 #include <string.h>
 
 #include "problem/kernel_files.h"
 #include "base/alloc.h"
-#include "space/space.h"
+#include "space/rank.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,21 +43,53 @@ static void use_space(const ak_space *space)
     }
 }
 
-static void read_space(const json_t *definition)
+/* A rank of which the starts were ordered can be opened again, and it has a time or none. */
+static void use_rank(const ak_space *space, const ak_scope *facts, const char *text)
 {
+    ak_rank *rank;
+    ak_rng rng;
+    bool known = true;
+    if (ak_rank_open(&rank, space, facts, text, "fuzz", NULL) != AK_OK) {
+        return;
+    }
+    if (text != NULL &&
+        (ak_rank_known(&known, space, facts, text, "fuzz", NULL) != AK_OK || !known)) {
+        __builtin_trap();
+    }
+    ak_rng_seed(&rng, 2);
+    for (int i = 0; i < 4; i++) {
+        ak_config config;
+        ak_space_sample(&config, space, &rng);
+        if (isnan(ak_rank_log(rank, &config))) {
+            __builtin_trap();
+        }
+    }
+    ak_rank_close(rank);
+}
+
+static void read_space(const json_t *file)
+{
+    const json_t *definition = json_object_get(file, "ConfigurationSpace");
     ak_scope *facts = ak_scope_new(NULL);
     ak_space *space = NULL;
     ak_error err = AK_ERROR_INIT;
+    char *rank = NULL;
+    (void)ak_rank_text(&rank, file, "Rank", "fuzz", NULL);
     if (facts != NULL && ak_scope_set_int(facts, "cpu_threads", 4, NULL) == AK_OK &&
         ak_scope_set_int(facts, "K", 100, NULL) == AK_OK) {
-        ak_space_spec spec = {
-            .definition = definition, .constants = facts, .where = "fuzz", .work_max = WORK_MAX};
+        ak_space_spec spec = {.definition = definition,
+                              .constants = facts,
+                              .where = "fuzz",
+                              .rank = rank,
+                              .work_max = WORK_MAX};
         if (ak_space_build(&space, &spec, &err) == AK_OK) {
             use_space(space);
+            use_rank(space, facts, rank);
         } else if (err.text[0] == 0 || strchr(err.text, '\n') != NULL) {
             __builtin_trap(); /* a fault is one line */
         }
     }
+    ak_free(rank);
     ak_space_free(space);
     ak_scope_free(facts);
 }
@@ -92,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (json_is_object(document)) {
         read_problem(problem, document);
-        read_space(json_object_get(document, "ConfigurationSpace"));
+        read_space(document);
     }
     ak_problem_close(problem);
     return 0;

@@ -292,6 +292,9 @@ static void test_mistakes(void **state)
         {"{\"Let\": [{\"Name\": \"2x\", \"Value\": 1}], \"Block\": [32], \"Grid\": [1], "
          "\"Arguments\": [{\"Null\": true}]}",
          "\"2x\" is not a valid name"},
+        {"{\"Let\": [{\"Name\": \"x\", \"Value\": 1}, 7], \"Block\": [32], \"Grid\": [1], "
+         "\"Arguments\": [{\"Null\": true}]}",
+         "Launch: Let: value 2 must be an object"},
     };
     ak_problem *problem = NULL;
     (void)state;

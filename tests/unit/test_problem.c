@@ -368,6 +368,9 @@ static void test_faults(void **state)
                 "\"ConfigurationSpace\" is missing");
     check_fault("host.json", NULL, "{\"ConfigurationSpace\":{}}",
                 "\"KernelSpecification\" is missing");
+    check_fault("host.json", NULL,
+                "{\"ConfigurationSpace\":{}, \"KernelSpecification\":{}, \"Rank\": 7}",
+                "\"Rank\" must be an expression, or an object");
     check_fault("host.json", NULL, "[]", "is missing");
     check_fault("host.json", NULL, "{", "host.json:1:");
     check_fault("problem.json", NULL, "{\"schema\":1,\"schema\":1}", "duplicate");

@@ -72,23 +72,18 @@ static void test_contract(void **state)
     ak_task_close(task);
 }
 
-static const char *todays_rank(const ak_task *task)
-{
-    return json_string_value(json_object_get(task->implementation->definition, "Rank"));
-}
-
 /* The task uses the rank in the recording, and not the present one of the kernel. */
 static void test_stated_rank(void **state)
 {
     (void)state;
     ak_task *task = open_task("matmul_act", "sim:" H200 "/matmul_act.json.gz", 1);
-    const char *todays = todays_rank(task);
+    const char *todays = task->implementation->rank;
     assert_non_null(task->rank);
     assert_string_not_equal(task->rank, todays);
     assert_true(strncmp(task->rank, "1503 +", 6) == 0);
     ak_task_close(task);
     task = open_task("softmax", "sim:" H200 "/softmax.json.gz", 1);
-    assert_string_equal(task->rank, todays_rank(task));
+    assert_string_equal(task->rank, task->implementation->rank);
     ak_task_close(task);
 }
 

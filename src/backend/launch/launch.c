@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-#include "base/number.h"
 #include "base/fs.h"
-#include "space/expr.h"
+#include "space/let.h"
 
 /* Limits of CUDA for any device; an OpenCL device states how large a block may be. */
 #define GRID_X_MAX    INT32_MAX
@@ -27,7 +26,6 @@ static const char *const launch_keys[] = {
     "Let",        "Block",     "Cluster",    "SharedMemory", "Grid",
     "TensorMaps", "Arguments", "KernelName", "LaunchEarly",  "SizedKernelName",
     "Use",        "Constants", NULL};
-static const char *const let_keys[] = {"Name", "Value", NULL};
 static const char *const map_keys[] = {"Name",    "Buffer",    "Sizes", "Strides",   "Box",
                                        "Swizzle", "Promotion", "Use",   "Workspace", NULL};
 #define SCALAR_KEY(name, text, kind, bytes, epsilon, type, numpy, scalar, ...) scalar,
@@ -48,22 +46,6 @@ typedef struct reader {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-const char *ak_launch_text(char buffer[AK_LAUNCH_TEXT_BYTES], const json_t *value)
-{
-    if (json_is_integer(value)) {
-        (void)snprintf(buffer, AK_LAUNCH_TEXT_BYTES, "%lld", (long long)json_integer_value(value));
-        return buffer;
-    }
-    if (json_is_real(value)) {
-        (void)ak_number_print(buffer, AK_LAUNCH_TEXT_BYTES, "%.17g", json_real_value(value));
-        return buffer;
-    }
-    if (json_is_boolean(value)) {
-        return json_is_true(value) ? "1" : "0";
-    }
-    return json_string_value(value);
-}
-
 static ak_status parse_only(const char *text, const char *place, reader *r)
 {
     AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
@@ -72,8 +54,8 @@ static ak_status parse_only(const char *text, const char *place, reader *r)
 
 static ak_status evaluate(ak_value *out, const json_t *value, const char *what, reader *r)
 {
-    char buffer[AK_LAUNCH_TEXT_BYTES], place[WHERE_MAX + MEMBER_MAX];
-    const char *text = ak_launch_text(buffer, value);
+    char buffer[AK_WRITTEN_BYTES], place[WHERE_MAX + MEMBER_MAX];
+    const char *text = ak_written_text(buffer, value);
     *out = (ak_value){.type = AK_VALUE_INT};
     (void)snprintf(place, sizeof place, "%s: %s", r->where, what);
     if (text == NULL) {
@@ -108,7 +90,7 @@ static ak_status whole(int64_t *out, const json_t *value, const char *what, rang
     }
     if (found.type != AK_VALUE_INT || found.as.integer < in.low || found.as.integer > in.high) {
         char text[64], buffer[64];
-        const char *expression = json_is_string(value) ? ak_launch_text(buffer, value) : "";
+        const char *expression = json_is_string(value) ? ak_written_text(buffer, value) : "";
         const char *quote = expression[0] == 0 ? "" : "\"";
         (void)ak_value_format(text, sizeof text, &found);
         return ak_fail(r->err, AK_INVALID,
@@ -190,22 +172,12 @@ static ak_status argument(size_t *out, const json_t *name, reader *r)
 
 static ak_status read_let(reader *r)
 {
-    json_t *array;
-    AK_DO(ak_json_array_or_null(&array, r->launch, "Let", r->where, r->err));
-    if (json_array_size(array) > AK_LAUNCH_LET_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
-                       AK_LAUNCH_LET_MAX);
-    }
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *object = json_array_get(array, i);
-        const char *name;
+    json_t *let;
+    AK_DO(ak_let_read(&let, r->launch, r->where, r->err));
+    for (size_t i = 0; i < json_array_size(let); i++) {
+        const json_t *object = json_array_get(let, i);
+        const char *name = ak_json_text_at(object, "Name");
         ak_value value;
-        AK_DO(ak_json_only(object, let_keys, r->where, r->err));
-        AK_DO(ak_json_string(&name, object, "Name", r->where, r->err));
-        if ((!ak_expr_is_name(name) || strlen(name) > 63)) {
-            return ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
-                           name);
-        }
         AK_DO(evaluate(&value, json_object_get(object, "Value"), name, r));
         if (r->scope != NULL) {
             AK_DO(ak_scope_set(r->scope, name, value, r->err));

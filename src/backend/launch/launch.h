@@ -17,8 +17,7 @@
 #include "problem/backend_rules.h"
 #include "problem/task.h"
 
-#define AK_LAUNCH_KERNELS_MAX   4  /* kernels that run one after the other */
-#define AK_LAUNCH_LET_MAX       64 /* named intermediate values */
+#define AK_LAUNCH_KERNELS_MAX   4 /* kernels that run one after the other */
 #define AK_LAUNCH_MAPS_MAX      8
 #define AK_LAUNCH_ARGUMENTS_MAX 32
 #define AK_LAUNCH_CONSTANTS_MAX 8
@@ -95,11 +94,6 @@ ak_status ak_launch_check(const json_t *launch, bool needs_block, const ak_probl
 
 /* Returns whether a kernel of the "Launch" has a specialised entry (SizedKernelName). */
 bool ak_launch_is_specialised(const json_t *launch);
-
-/* Returns the text of a value, which is an expression or a plain number or truth value; NULL for
-   another value. */
-#define AK_LAUNCH_TEXT_BYTES 64
-const char *ak_launch_text(char buffer[AK_LAUNCH_TEXT_BYTES], const json_t *value);
 
 /* Evaluates the "Launch". Returns AK_INVALID, with a reason, for a plan that cannot be launched,
    such as a grid of 0 or a box larger than 256. `resident` may be NULL; an expression that uses
