@@ -26,7 +26,7 @@ MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M"
 SMS = 132 # SMs of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
-# The constants in the Rank of matmul (matmul_act has older ones), with which a fit begins: cycles, bytes a cycle, factors, exponents.
+# The constants in the Rank of matmul, with which a fit begins: cycles, bytes a cycle, factors, exponents.
 START = dict(t0=1.218, sm=1.394, ba=0.4304, bb=0.5599, l2=41.54, f1=0.9304, f3=0.9911, fp=1.151, q=4.281, lat=3308,
              epp=44.59, ep0=2.348, ep1=9.503, ep2=4.36, s0=1879, s1=864.9, s2=1.488, s3=1.151, c0=7.62, c1=39,
              c2=246.4, cl=10.14, dr=3592, db=1.206, eb=1.587, wc=1.006, du=0.1316, rr=0.1972, pl=183.1, pd=1063,
