@@ -1,5 +1,5 @@
-/* cmd_bench.c: checks and measures given configurations, and the libraries, at one size or
-   several. */
+/* cmd_bench.c: checks and measures configurations at one size or several and, with --baselines,
+   compares them with the libraries. */
 
 #include "base/alloc.h"
 #include "base/device_name.h"
@@ -11,18 +11,18 @@
 
 #define BUSY_BYTES 400
 
-/* Default time of the comparison, in seconds for each candidate. */
+/* Default time of the comparison in seconds for each configuration; the libraries count as two. */
 #define SECONDS_EACH 0.7
 
-/* The configurations of one size, their trials and their comparison. */
+/* The configurations at one size, their trials and their comparison. */
 typedef struct measured {
     ak_task *task;
     ak_candidate list[AK_CONFIGS_MAX];
     ak_trial trials[AK_CONFIGS_MAX];
     size_t count, done, failed;
     size_t invalid;        /* configurations that are not valid at this size */
-    double pressure;       /* of the machine beside the trials; negative: not known */
-    char busy[BUSY_BYTES]; /* a warning that it was too high; "": it was not */
+    double pressure;       /* highest one during the trials; negative: not known */
+    char busy[BUSY_BYTES]; /* a warning that the pressure was too high; "": none */
     ak_comparison comparison;
     bool cancelled;
 } measured;
@@ -94,7 +94,7 @@ static void print_config(const bench *b, size_t i)
     }
 }
 
-/* Warns of each size beside whose trials the machine was busy. */
+/* Prints a warning for each size at which the machine was busy during the trials. */
 static void warn_busy(const bench *b)
 {
     for (size_t s = 0; s < b->begun; s++) {
@@ -163,7 +163,8 @@ static json_t *trials_json(const measured *m)
     return ak_json_whole(rows, good);
 }
 
-/* Puts the warning that the machine was busy beside the trials before those of the comparison. */
+/* Puts the warning that the machine was busy, if any, before the comparison's warnings. Without a
+   comparison, adds a list "warnings" of its own, which may be empty. */
 static bool add_busy(json_t *to, const measured *m)
 {
     json_t *list = json_object_get(to, "warnings");
@@ -270,7 +271,8 @@ out:
     return m->cancelled ? AK_OK : status; /* the trials before the interrupt are shown */
 }
 
-/* With --baselines, compares the configurations that worked with the libraries, interleaved. */
+/* With --baselines, compares the configurations that worked with the libraries, interleaved, unless
+   an interrupt ended the trials early. */
 static ak_status compare(bench *b, measured *m, ak_error *err)
 {
     ak_config configs[AK_CONFIGS_MAX];
@@ -372,8 +374,7 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     return ak_progress_open(&b->progress, args, err);
 }
 
-/* Fails if a configuration failed, or if the user interrupted; everything has been printed before.
- */
+/* Fails if a configuration failed or the user interrupted. The results are printed already. */
 static ak_status conclude(const bench *b, ak_error *err)
 {
     size_t done = 0, wanted = 0, failed = 0;

@@ -77,7 +77,7 @@ static const struct {
                 {AK_LIST_PROVIDERS, "providers"},   {AK_LIST_BASELINES, "baselines"},
                 {AK_LIST_FORMATS, "formats"}};
 
-/* Returns whether the operand is the title of a list, and no kernel. */
+/* Returns whether the operand is the title of a list, and no path that exists. */
 static bool names_list(const ak_args *args)
 {
     const char *name = args->operand[0];

@@ -213,7 +213,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     return AK_OK;
 }
 
-/* Fills the options from the arguments. They borrow `llm` and `like`. */
+/* Returns the options from the arguments. They borrow `progress`, `llm` and `like`. */
 static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
                                   const ak_llm_options *llm, const ak_like_files *like)
 {
@@ -242,8 +242,8 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
     return options;
 }
 
-/* A recording has no finish, so options of the finish are refused with it. A --target-speedup that
-   comes from a setting is meant for devices, so it is ignored with a recording. */
+/* Refuses --finish-time and --sanitize on a recording, which has no finish. A --target-speedup that
+   comes from a setting is meant for devices, so it is ignored on a recording. */
 static ak_status fit_recording(ak_tune_options *options, const ak_args *args, const ak_task *task,
                                ak_error *err)
 {
