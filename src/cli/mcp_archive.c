@@ -109,8 +109,8 @@ ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
                      err);
 }
 
-/* Returns the operand that gave the server the kernel of the call; NULL if the call names no
-   kernel. */
+/* Returns the operand by which the server knows the kernel that the call names; NULL if the call
+   names none. */
 static const char *operand_of(const ak_mcp_call *call)
 {
     const char *kernel = ak_mcp_text(call, "kernel", "");

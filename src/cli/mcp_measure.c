@@ -43,7 +43,7 @@ static ak_status refuse(const ak_mcp *mcp, const char *why, ak_error *err)
                    mcp->evaluations_max == 1 ? "is" : "are");
 }
 
-/* Returns the current time, and sets the deadline to the end of the time budget. */
+/* Returns the current time and, if time is limited, sets the deadline to the end of the budget. */
 static int64_t start_clock(const ak_mcp *mcp)
 {
     int64_t now = ak_clock_ns();
@@ -217,7 +217,7 @@ static ak_status describe_comparison(ak_mcp_call *call, const ak_comparison *com
                          ak_show_real(ms, c->median_ms), sign, what);
         } else {
             ak_buf_print(out, "%s %s ms, ", c->name, ak_show_real(ms, c->median_ms));
-            if (c->verdict != AK_SPEED_NONE) { /* there is none of a recording */
+            if (c->verdict != AK_SPEED_NONE) { /* none on a recording */
                 const char *why = ak_speed_doubt_text(c->doubt);
                 ak_buf_print(out, "%s%s%s, ", ak_speed_verdict_text(c->verdict),
                              *why == 0 ? "" : ": ", why);

@@ -50,8 +50,8 @@ typedef struct ak_rpc_message {
     const json_t *params; /* an object or NULL */
 } ak_rpc_message;
 
-/* Parses a line. Returns AK_RPC_OK and the value in *out, which the caller releases, or the code of
-   the error to reply. */
+/* Parses a line (NULL: it was too long). Returns AK_RPC_OK and the value in *out, which the caller
+   releases, or the code of the error to reply. */
 ak_rpc_code ak_rpc_parse(json_t **out, const char *line, size_t length, ak_error *err);
 /* Reads one message. `out->id` is set if it can be read, even on failure. A response is read as a
    notification with an empty method, because the server sends no requests. */
