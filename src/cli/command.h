@@ -16,7 +16,7 @@ typedef enum ak_option_kind {
     AK_KIND_WHOLE,
     AK_KIND_REAL,
     AK_KIND_TIME,   /* in seconds */
-    AK_KIND_CONFIG, /* a text; the option may be repeated */
+    AK_KIND_CONFIG, /* a text; the option may be repeated and is kept in ak_args.config */
     AK_KIND_LIKE    /* a text; the option may be repeated and is kept in ak_args.like */
 } ak_option_kind;
 
@@ -73,7 +73,7 @@ typedef struct ak_args {
     size_t config_count;
     const char *like[AK_LIKES_MAX];
     size_t like_count;
-    char set[AK_SET_BYTES]; /* the text[AK_OPTION_SET] that joins --set and --objective */
+    char set[AK_SET_BYTES]; /* memory for text[AK_OPTION_SET], which joins --set and --objective */
     char **words;           /* what was typed after the command's name */
     int word_count;
 } ak_args;

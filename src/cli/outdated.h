@@ -11,7 +11,8 @@ typedef struct ak_outdated_to {
     json_t *list;        /* unless NULL, they are added here and not printed, in words for an MCP
                             client, which has tools and no command line */
 } ak_outdated_to;
-/* Prints them for the kernel of a command line. */
+/* Returns the place for the kernel of a command line: standard output or, with `warning`, standard
+   error. */
 ak_outdated_to ak_outdated_on(const ak_args *args, bool warning);
 
 /* Says a sentence for each kernel, and each environment, in which trials of the list measured an

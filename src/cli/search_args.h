@@ -22,8 +22,8 @@ void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *c
 
 /* ---- what study and simulate share (keep_study.c) -------------------------------------------- */
 
-/* Returns whether the operand is a file with a recording, not one with a kernel in the T1 format.
- */
+/* Returns whether the operand is a file, and so taken as a recording, and no kernel in the T1
+   format. */
 bool ak_study_of_file(const ak_args *args);
 /* Adds the command line to `result` as "command", and `result` to the archive; `kind` is "study" or
    "simulate". A failure is only a warning, because the result is printed in any case. */

@@ -189,8 +189,8 @@ static void interrupt(wide *w)
     }
 }
 
-/* Divides the budgets: evaluations and dollars by the number of sizes, time by the number of sizes
-   that each place tunes. */
+/* Divides the budgets: evaluations and dollars by the number of sizes, SEARCH_SHARE of the time by
+   the number of sizes that each place tunes. */
 static void share(wide *w)
 {
     double dollars = w->args->number[AK_OPTION_LLM_BUDGET];
