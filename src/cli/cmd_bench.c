@@ -200,8 +200,8 @@ static json_t *size_json(const measured *m)
     return ak_json_whole(object, good);
 }
 
-/* Prints the object of one size. For several sizes, prints an object whose member "sizes" lists the
-   object of each. */
+/* Prints the object for the only size or, with several sizes, an object whose member "sizes" lists
+   the objects of the sizes begun. */
 static ak_status print_json(const bench *b, ak_error *err)
 {
     json_auto_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
@@ -218,8 +218,8 @@ static ak_status print_json(const bench *b, ak_error *err)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Archives a trial. After a failure nothing more is archived; the measurement goes on and the
-   reason is reported with the results. */
+/* Archives a trial, unless there is no archive or an earlier trial could not be archived. After a
+   failure the measurement goes on, and why_not is reported with the results. */
 static void keep(bench *b, const ak_tester *tester, ak_trial *trial)
 {
     ak_error err = AK_ERROR_INIT;
@@ -366,7 +366,7 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     AK_DO(AK_NEW(b->sizes, b->size_count, err));
     ak_error why = AK_ERROR_INIT;
     if (ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
-        if (why.status == AK_NOT_FOUND) { /* a mistyped path: nothing has been measured yet */
+        if (why.status == AK_NOT_FOUND) { /* a mistyped path is refused before measuring */
             return ak_fail(err, why.status, "%s", why.text);
         }
         (void)snprintf(b->why_not, sizeof b->why_not, "%s", why.text);

@@ -233,7 +233,8 @@ static ak_status prepare(checking *c, ak_error *err)
     return ak_progress_open(&c->progress, args, err);
 }
 
-/* Notes a failure in the archive if that has results for the configuration. Warns if it cannot. */
+/* Notes a failure in the archive if that has results for the configuration, which then no longer
+   count. If this fails, only warns. */
 static void refute(checking *c, ak_trial *trial)
 {
     ak_error why = AK_ERROR_INIT;

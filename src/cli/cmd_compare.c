@@ -208,7 +208,7 @@ typedef struct shown {
     ak_error *err;
 } shown;
 
-/* Returns whether several comparisons are printed as the list of one JSON object. Each element is a
+/* Returns whether several comparisons are printed, as a list in one JSON object. Each element is a
    line, so that a program can read it while the next comparison is made. */
 static bool prints_list(const ak_args *args)
 {

@@ -150,8 +150,8 @@ static bool add_verdict(json_t *list, const char *what, bool works, const char *
     return ak_json_append(list, row) && good;
 }
 
-/* Joins the member `member` of each row in which the member `wanted` is true (NULL: of each row):
-   "gcc, clang". Leaves out the row "copy". */
+/* Joins the texts under `member`, "gcc, clang", in the rows where the member `wanted` is true, or
+   in all rows if it is NULL. Leaves out the row named "copy". */
 static void join(char out[CELL_BYTES], const json_t *rows, const char *member, const char *wanted)
 {
     out[0] = 0;
@@ -181,7 +181,7 @@ static bool judge_cpu(json_t *list, const json_t *findings)
     return add_verdict(list, "kernels for this CPU", true, text);
 }
 
-/* Joins the names of the devices that begin with `prefix`; "" if there are none. */
+/* Joins the device names that begin with `prefix`; "" if there are none. */
 static void devices_of(char out[CELL_BYTES], const json_t *findings, const char *prefix)
 {
     size_t i, used = 0;
@@ -309,8 +309,8 @@ static bool add_packages(json_t *list, const char *text)
     return good;
 }
 
-/* Returns the packages worth installing: missing compilers, and what the notes on libraries and the
-   verdicts name. */
+/* Returns the packages worth installing: missing compilers, and what is named in the notes on
+   missing libraries and in the verdicts on what does not work. */
 static json_t *packages_of(const json_t *findings)
 {
     char compilers[CELL_BYTES];

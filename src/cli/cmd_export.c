@@ -64,7 +64,8 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
     }
 }
 
-/* Writes a file that describes a task, which needs no archive. */
+/* Writes the description of a task, for which no archive is needed, to a file or, if `path` is "-",
+   to standard output. */
 static int export_task(const char *format, const char *path, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -127,7 +128,7 @@ static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter 
     return ak_say_changed_matching(archive, &of_run, to, err);
 }
 
-/* If nothing matched, names the settings that hide trials. */
+/* Names the settings that hide trials if `status` says that nothing matched. */
 static void say_settings(ak_status status, const ak_selection *selection, const ak_args *args)
 {
     if (status == AK_NOT_FOUND && selection->archive != NULL) {

@@ -167,7 +167,7 @@ json_t *ak_space_json(const ak_task *task)
     return ak_json_whole(object, good);
 }
 
-/* Formats the values of a parameter with its default in brackets: "64 [128] 256". */
+/* Formats a parameter's values with the default in brackets, "64 [128] 256". A long list is cut. */
 static void show_values(char *out, size_t bytes, const ak_parameter *p)
 {
     size_t used = 0;

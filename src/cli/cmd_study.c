@@ -53,7 +53,7 @@ static void print_csv(const json_t *study)
     }
 }
 
-/* Returns the last step of a curve, or NULL. */
+/* Returns the last step of a curve; NULL if it has none. */
 static const json_t *last_of(const json_t *curve)
 {
     size_t count = json_array_size(curve);

@@ -174,7 +174,8 @@ typedef struct compared_rows {
     const ak_task *task;
 } compared_rows;
 
-/* Gives the text of a task's default configuration, for ak_free; NULL if memory is out. */
+/* Sets *out to the text of a task's default configuration, which the caller frees with ak_free, or
+   to NULL if memory is out. */
 static void default_text(char **out, const ak_task *task)
 {
     ak_config fallback;

@@ -94,19 +94,21 @@ ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *wh
 /* Turns the arguments of a call into ak_args: the kernel becomes the operand, and the arguments
    that name the task become options. *out borrows its texts from the call. */
 ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
-/* Returns a text among the arguments, or the fallback. */
+/* Returns the argument `key` if it is given and a text, else `fallback`. */
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
 /* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4". Free with ak_free. */
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
-/* Adds a list of sentences to the result as "warnings", and to the text. The caller still owns the
-   list. */
+/* Sets the result's "warnings" to a list of sentences, and adds them to the text. The caller keeps
+   its reference to the list. */
 ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err);
-/* Adds to the result "warnings": what ak_task_ignored, ak_task_unused and ak_default_sizes find. */
+/* Sets the result's "warnings" to what ak_task_ignored, ak_task_unused and ak_default_sizes find,
+   and adds it to the text. */
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, const ak_args *args,
                           ak_error *err);
 /* Adds a warning to the result's "warnings", which must exist, and to the text, by ak_mcp_words. */
 ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err);
-/* Reads a configuration from an argument: an object, a text, "default" or the trial "#5". */
+/* Reads a configuration from an argument: an object, a text, "default", or a trial's id, "#5".
+   NULL is the default. */
 ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
                         const ak_task *task, ak_error *err);
 /* Write a trial as a JSON object, without the members that a client does not need, and as one line

@@ -149,7 +149,7 @@ static ak_status measure_all(measuring *m, ak_error *err)
     return status;
 }
 
-/* Adds the pressure of the machine beside the trials, and a warning if it was too high. */
+/* Adds the highest pressure during the trials, and a warning if it was too high. */
 static ak_status add_pressure(const measuring *m, ak_error *err)
 {
     char warning[BUSY_BYTES] = "";
@@ -200,7 +200,7 @@ out:
 
 /* ---- compare --------------------------------------------------------------------------------- */
 
-/* Adds each candidate to the text, and the warnings to the result. */
+/* Adds each candidate to the text, and the warnings to the text and to the result. */
 static ak_status describe_comparison(ak_mcp_call *call, const ak_comparison *comparison,
                                      ak_error *err)
 {

@@ -39,7 +39,7 @@ typedef struct ak_rpc_lines {
 typedef void (*ak_rpc_line_visitor)(void *context, const char *line, size_t length);
 void ak_rpc_feed(ak_rpc_lines *lines, const char *bytes, size_t count, ak_rpc_line_visitor visit,
                  void *context);
-/* Passes on the last line if it has no line break, and frees everything. */
+/* Passes on the last line if it has no line break, and frees what `lines` holds. */
 void ak_rpc_feed_end(ak_rpc_lines *lines, ak_rpc_line_visitor visit, void *context);
 
 /* A request, or a notification if `id` is NULL. The members are borrowed from the value that was

@@ -104,7 +104,7 @@ const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fa
     return text == NULL ? fallback : text;
 }
 
-/* If the server was started for one device, refuses every other. Also refuses recordings: a
+/* If the server was started for one device, refuses every other. Otherwise refuses recordings: a
    recording is a file, which only the user who starts the server may name. */
 static ak_status check_device(const ak_args *args, const char *device, ak_error *err)
 {

@@ -6,7 +6,7 @@
 
 #define SHELL " in a shell"
 
-/* Commands whose work a tool of another name does. */
+/* Commands, and the tools with other names that do their work. */
 static const struct {
     const char *command, *tool;
 } others[] = {

@@ -9,7 +9,7 @@
 
 #include "cli/output.h"
 
-#define SHOWN_MAX 80 /* characters of a wrong word that a message repeats */
+#define SHOWN_MAX 80 /* limit on the bytes of a wrong word that a message repeats */
 
 const ak_option ak_options_all[AK_OPTION_COUNT] = {
 #define X(id, name, kind, low, high, value, setting, help)                                         \

@@ -24,7 +24,7 @@ typedef struct ak_progress {
     double best_value; /* value of the best trial if the objective is not the time; else 0 */
     char unit[64];     /* unit of that objective, or its text; "" for the time */
     double best_ms, best_tflops, default_ms, seconds_budget;
-    double bytes; /* bytes of memory traffic of one run of the kernel */
+    double bytes; /* that one run of the kernel moves to and from memory */
     bool memory_bound;
     int64_t begin_ns;           /* when the search began */
     char reason[240];           /* why the first trial that failed did */

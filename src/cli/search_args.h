@@ -11,7 +11,7 @@ typedef struct ak_like_files {
     bool none; /* --like none: neither recordings nor the archive are used */
 } ak_like_files;
 
-/* Warns of what was left out of the file of a recording. */
+/* Warns if something in a recording's file was left out. */
 void ak_warn_left_out(const char *path, const ak_recording *recording);
 ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err);
 void ak_like_files_close(ak_like_files *files); /* also needed after a failed open */

@@ -27,8 +27,9 @@ static bool is_archive(const char *path)
     return strcmp(head, begin) == 0;
 }
 
-/* Returns true if writing to the path destroys nothing that a user could miss: with --force unless
-   it is an archive, and for standard output, a pipe, or a file that does not exist or is empty. */
+/* Returns whether writing to the path destroys nothing that a user could miss: with --force unless
+   it is an archive, and for standard output, what is no regular file, or a file that does not exist
+   or is empty. */
 static bool is_free(const char *path, const ak_args *args)
 {
     struct stat info;

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-/* What is to be written. */
+/* The bytes that a file is to get; borrowed. */
 typedef struct ak_content {
     const void *data;
     size_t length;
@@ -19,8 +19,9 @@ ak_status ak_target_of_task(const char *path, const char *text, const ak_args *a
    another kernel may be in use elsewhere. */
 ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,
                               ak_error *err);
-/* Accepts what export wrote for the same kernel as a file of a bundle or of C sources, and a file
-   that has this content. */
+/* Accepts a file in `folder` that belongs to a bundle of the same kernel, is an earlier export of
+   the C source in `content`, or has this content. If `folder` is NULL, `name` is the path of a file
+   on its own, which is accepted as by ak_target_of_export. */
 ak_status ak_target_in_bundle(const char *folder, const char *name, const ak_content *content,
                               const char *kernel, const ak_args *args, ak_error *err);
 /* Accepts reports, in all formats. */

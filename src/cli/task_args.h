@@ -15,7 +15,7 @@
 /* Copies the options about a task into *spec; texts are borrowed. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
 /* Opens the task that the options describe. If --config names a best_config.json or a trial, its
-   device, implementation, size, dtype and options are used where the command line gives none. */
+   device, implementation, size, dtype and options are used where no other option gives them. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If several implementations can run the task, replaces *task by the one measured fastest: in the
@@ -93,8 +93,8 @@ void ak_next_on_shown(const char *words, const char *name, const char *why, cons
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
    or that of a setting, counts as empty if it does not. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
-/* If the archive has trials of the task of `taken` from several environments (machines, compilers,
-   sources), prints from which one `taken` is. */
+/* If the archive has ok trials from several environments (machines, compilers, sources) for the
+   task of `taken`, prints from which one `taken` is. */
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
 
 /* The archive, and the filter that the options and the optional operand KERNEL describe. */

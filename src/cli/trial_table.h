@@ -31,7 +31,7 @@ void ak_best_begin(ak_table *table);
 void ak_best_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial);
 
 /* Prints the trials as a JSON array with one trial on each line. If `archive` is not NULL, each has
-   `finish`, what the run in whose finish it won says of it (ak_archive_evidence). */
+   a member `finish`: what its run says of it if it is the run's best (ak_archive_evidence). */
 ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *archive,
                                ak_error *err);
 /* Gives the same `finish` of one trial; JSON null if there is none. */

@@ -11,8 +11,8 @@
 /* Returns [{"name", "value"}]: each arm of a study with its final quality, or each simulated
    strategy with its score; a value that is missing is null. */
 json_t *ak_shown_arms(const json_t *result, bool simulated);
-/* Returns what was searched: "matmul M=64 on host" or, for simulations, the first recording and the
-   number of others. */
+/* Returns what was searched: "matmul M=64 on host". For simulations it describes the first
+   recording, and " and 2 more" counts the others. */
 json_t *ak_shown_subject(const json_t *result, bool simulated);
 /* Returns the workers in `said`, the record of a fleet, with the members that a page shows. If
    `said` is NULL, returns an empty array. */
