@@ -1,5 +1,5 @@
-/* cmd_bench.c: checks and measures given configurations, and the libraries, at one size or
-   several. */
+/* cmd_bench.c: checks and measures configurations at one size or several and, with --baselines,
+   compares them with the libraries. */
 
 #include "base/alloc.h"
 #include "base/device_name.h"
@@ -11,18 +11,18 @@
 
 #define BUSY_BYTES 400
 
-/* Default time of the comparison, in seconds for each candidate. */
+/* Default time of the comparison in seconds for each configuration; the libraries count as two. */
 #define SECONDS_EACH 0.7
 
-/* The configurations of one size, their trials and their comparison. */
+/* The configurations at one size, their trials and their comparison. */
 typedef struct measured {
     ak_task *task;
     ak_candidate list[AK_CONFIGS_MAX];
     ak_trial trials[AK_CONFIGS_MAX];
     size_t count, done, failed;
     size_t invalid;        /* configurations that are not valid at this size */
-    double pressure;       /* of the machine beside the trials; negative: not known */
-    char busy[BUSY_BYTES]; /* a warning that it was too high; "": it was not */
+    double pressure;       /* highest one during the trials; negative: not known */
+    char busy[BUSY_BYTES]; /* a warning that the pressure was too high; "": none */
     ak_comparison comparison;
     bool cancelled;
 } measured;
@@ -94,7 +94,7 @@ static void print_config(const bench *b, size_t i)
     }
 }
 
-/* Warns of each size beside whose trials the machine was busy. */
+/* Prints a warning for each size at which the machine was busy during the trials. */
 static void warn_busy(const bench *b)
 {
     for (size_t s = 0; s < b->begun; s++) {
@@ -163,7 +163,8 @@ static json_t *trials_json(const measured *m)
     return ak_json_whole(rows, good);
 }
 
-/* Puts the warning that the machine was busy beside the trials before those of the comparison. */
+/* Puts the warning that the machine was busy, if any, before the comparison's warnings. Without a
+   comparison, adds a list "warnings" of its own, which may be empty. */
 static bool add_busy(json_t *to, const measured *m)
 {
     json_t *list = json_object_get(to, "warnings");
@@ -199,8 +200,8 @@ static json_t *size_json(const measured *m)
     return ak_json_whole(object, good);
 }
 
-/* Prints the object of one size. For several sizes, prints an object whose member "sizes" lists the
-   object of each. */
+/* Prints the object for the only size or, with several sizes, an object whose member "sizes" lists
+   the objects of the sizes begun. */
 static ak_status print_json(const bench *b, ak_error *err)
 {
     json_auto_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
@@ -217,8 +218,8 @@ static ak_status print_json(const bench *b, ak_error *err)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Archives a trial. After a failure nothing more is archived; the measurement goes on and the
-   reason is reported with the results. */
+/* Archives a trial, unless there is no archive or an earlier trial could not be archived. After a
+   failure the measurement goes on, and why_not is reported with the results. */
 static void keep(bench *b, const ak_tester *tester, ak_trial *trial)
 {
     ak_error err = AK_ERROR_INIT;
@@ -270,7 +271,8 @@ out:
     return m->cancelled ? AK_OK : status; /* the trials before the interrupt are shown */
 }
 
-/* With --baselines, compares the configurations that worked with the libraries, interleaved. */
+/* With --baselines, compares the configurations that worked with the libraries, interleaved, unless
+   an interrupt ended the trials early. */
 static ak_status compare(bench *b, measured *m, ak_error *err)
 {
     ak_config configs[AK_CONFIGS_MAX];
@@ -364,7 +366,7 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     AK_DO(AK_NEW(b->sizes, b->size_count, err));
     ak_error why = AK_ERROR_INIT;
     if (ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
-        if (why.status == AK_NOT_FOUND) { /* a mistyped path: nothing has been measured yet */
+        if (why.status == AK_NOT_FOUND) { /* a mistyped path is refused before measuring */
             return ak_fail(err, why.status, "%s", why.text);
         }
         (void)snprintf(b->why_not, sizeof b->why_not, "%s", why.text);
@@ -372,8 +374,7 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     return ak_progress_open(&b->progress, args, err);
 }
 
-/* Fails if a configuration failed, or if the user interrupted; everything has been printed before.
- */
+/* Fails if a configuration failed or the user interrupted. The results are printed already. */
 static ak_status conclude(const bench *b, ak_error *err)
 {
     size_t done = 0, wanted = 0, failed = 0;

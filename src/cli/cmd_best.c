@@ -1,5 +1,5 @@
-/* cmd_best.c: shows the fastest configuration of each kernel, implementation, device, size, dtype
-   and options. */
+/* cmd_best.c: shows the fastest configuration for each kernel, implementation, device, size, dtype
+   and set of options. */
 
 #include "base/device_name.h"
 #include "base/fs.h"
@@ -9,10 +9,10 @@
 #include "cli/trial_table.h"
 
 /* Suggests the export of the first row. If other rows have the same kernel and size, the suggested
-   command also names dtype, options, implementation and device; else those that were typed, without
-   which other trials would match. An imported trial may lack a size.
-   If the first row does and its kernel has other rows, --size cannot select it, and nothing is
-   suggested. Nor is it for a trial without a device. */
+   command also names dtype, options, implementation and device; else only those of the four that
+   were typed, without which other trials would match, and a recording as the device. An imported
+   trial may lack a size: if the first row does and its kernel has other rows, --size cannot select
+   it, and nothing is suggested. Nor is anything suggested for a trial without a device. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 {
     const ak_trial *first = &list[0];

@@ -41,8 +41,8 @@ static void show_arguments(const json_t *file)
     }
 }
 
-/* Adds the time of the search. 'bundle verify' repeats it where there was no finish, as in a table:
-   that comparison cannot be repeated. */
+/* Adds the time that the search measured. 'bundle verify' compares with it where it cannot repeat
+   the finish: for a table, or if power or heat limits the clock. */
 static void search_cell(ak_table *table, const json_t *m)
 {
     char number[AK_NUMBER_BYTES];
@@ -80,8 +80,9 @@ static void show_measured(const json_t *file)
     ak_table_print(&table);
 }
 
-/* Prints the warnings of the run that measured these times, or of each run that did, with what it
-   did not decide. Those of the sizes of a table are of other times than the table's. */
+/* Prints the warnings about the times shown. A table has its own list of them; the warnings at its
+   single sizes concern other times than the table's. Without a table, prints the warnings at each
+   size, and whether the gain over the default was left undecided there. */
 static void show_warnings(const json_t *file)
 {
     const json_t *list = json_object_get(file, "measured");

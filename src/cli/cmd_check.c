@@ -9,8 +9,8 @@
 #include "cli/task_args.h"
 
 #define RANDOM_DEFAULT 3
-/* The number of draws that may give a configuration which is in the list already. In a small space
-   all may be in the list, and drawing would never end. */
+/* How many more draws than wanted configurations are allowed, since a draw may give one that is in
+   the list already. In a small space all may be in the list, and drawing would never end. */
 #define DRAWS_MAX 100
 
 /* Adds up to `wanted` random configurations that are not in the list yet. */
@@ -48,12 +48,12 @@ typedef struct checking {
     ak_candidate *list;
     json_t *rows;
     size_t count, named, done, wrong, rejected, refused;
-    size_t least, most; /* edge-case sizes at which right configurations were checked */
+    size_t least, most; /* fewest and most edge-case sizes tried for a right configuration */
     size_t undrawn;     /* right configurations for which no random size could be drawn */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* a configuration was wrong or crashed, which sanitizers may explain */
-    size_t alike;       /* configurations that have the same wrong result as the first */
-    char first[240];    /* what is wrong with it */
+    size_t alike;       /* configurations with the first one's wrong result, itself included */
+    char first[240];    /* what is wrong with the first configuration */
     char sanitizers[800];
     char busy[400]; /* a warning that the machine was busy; "": it was not, or nothing timed out */
     ak_archive *archive; /* opened for the first failure */
@@ -184,7 +184,8 @@ static void show_text(const checking *c)
     }
 }
 
-/* Prints the summary. Fails if a configuration failed its check, or if not all were checked. */
+/* Prints the summary. Fails if a configuration failed its check, if a named one was rejected, or if
+   not all were checked. */
 static ak_status conclude(const checking *c, ak_error *err)
 {
     if (c->json) {
@@ -232,7 +233,8 @@ static ak_status prepare(checking *c, ak_error *err)
     return ak_progress_open(&c->progress, args, err);
 }
 
-/* Notes a failure in the archive if that has results of the configuration. */
+/* Notes a failure in the archive if that has results for the configuration, which then no longer
+   count. If this fails, only warns. */
 static void refute(checking *c, ak_trial *trial)
 {
     ak_error why = AK_ERROR_INIT;

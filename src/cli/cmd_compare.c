@@ -1,5 +1,5 @@
-/* cmd_compare.c: compares the libraries, the default and the best archived configuration,
-   interleaved; or reports on one or two runs of the archive. */
+/* cmd_compare.c: compares the libraries with the default and the best archived configuration, or
+   with given ones, interleaved; or reports on one or two runs of the archive. */
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -95,8 +95,8 @@ static ak_status print(const ak_comparison *comparison, const compared *c, ak_er
     return AK_OK;
 }
 
-/* Chooses the configurations of an implementation: those of --config or, without any, the default
-   and the best of the archive. */
+/* Chooses the configurations of an implementation: those from --config or, without any, the default
+   and, if there is one, the best archived configuration. */
 static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, ak_error *err)
 {
     const ak_task *task = c->task[part];
@@ -141,8 +141,8 @@ static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, a
                : ak_fail(err, AK_INVALID, "at most %d configurations at once", AK_CONFIGS_MAX);
 }
 
-/* Opens the tasks of all implementations at one size (NULL: that of the options) and chooses their
-   configurations. With `first`, warns of what the implementations ignore. */
+/* Opens the tasks of all implementations at `size` (NULL: the size that the options give) and
+   chooses their configurations. With `first`, warns of what the implementations ignore. */
 static ak_status open_compared(compared *c, const ak_args *args, ak_archive *archive,
                                const char *size, bool first, ak_error *err)
 {
@@ -208,7 +208,7 @@ typedef struct shown {
     ak_error *err;
 } shown;
 
-/* Returns whether several comparisons are printed as the list of one JSON object. Each element is a
+/* Returns whether several comparisons are printed, as a list in one JSON object. Each element is a
    line, so that a program can read it while the next comparison is made. */
 static bool prints_list(const ak_args *args)
 {
@@ -232,8 +232,8 @@ static bool show(void *context, ak_comparison *comparison)
 
 /* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* Returns the library that speeds are relative to, the fastest; NULL if the reference is no
-   library. */
+/* Returns the fastest library, which speeds are relative to; NULL if the reference is no library or
+   was not measured. */
 static const ak_compared *pick_library(const compared *c)
 {
     const ak_compared *reference = &c->comparison.candidates[c->comparison.reference];
@@ -242,7 +242,7 @@ static const ak_compared *pick_library(const compared *c)
                : NULL;
 }
 
-/* Adds the row of a configuration. */
+/* Adds the row for `mine`, a candidate of the comparison in `c`. */
 static void add_size_row(ak_table *table, ak_roofline_notes *notes, const compared *c,
                          const ak_compared *mine)
 {
@@ -266,9 +266,9 @@ static void add_size_row(ak_table *table, ak_roofline_notes *notes, const compar
     ak_table_cell(table, "%s", ak_or_empty(mine->reason));
 }
 
-/* Prints a row for each size, about its last configuration: the last --config, or else the best of
-   the archive or the default. With several implementations it prints a row for each configuration.
-   The libraries come first in the list. */
+/* Prints a row for each size, about the last configuration there: the last --config, else the best
+   archived one, else the default. With several implementations it prints a row for each
+   configuration. The libraries come first among the candidates. */
 static void print_sizes(const compared *list, size_t count)
 {
     ak_table table;

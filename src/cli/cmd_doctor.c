@@ -2,8 +2,8 @@
  * cmd_doctor.c: shows what works on this machine and what to install.
  *
  * The library's findings are JSON whose parts grow with backends, so their JSON type decides how
- * they are printed: a list of objects as a table of their members, anything else as a line. This
- * file adds the settings and the verdict.
+ * they are printed: a list of objects as a table of their members, an object as lines of a name and
+ * a value, anything else as one line. This file adds the settings and the verdict.
  */
 
 #include "cli/options.h"
@@ -150,8 +150,8 @@ static bool add_verdict(json_t *list, const char *what, bool works, const char *
     return ak_json_append(list, row) && good;
 }
 
-/* Joins the texts of `member` of all rows in which the member `wanted` is true (NULL: all rows):
-   "gcc, clang". */
+/* Joins the texts under `member`, "gcc, clang", in the rows where the member `wanted` is true, or
+   in all rows if it is NULL. Leaves out the row named "copy". */
 static void join(char out[CELL_BYTES], const json_t *rows, const char *member, const char *wanted)
 {
     out[0] = 0;
@@ -181,7 +181,7 @@ static bool judge_cpu(json_t *list, const json_t *findings)
     return add_verdict(list, "kernels for this CPU", true, text);
 }
 
-/* Joins the names of the devices that begin with `prefix`; "" if there are none. */
+/* Joins the device names that begin with `prefix`; "" if there are none. */
 static void devices_of(char out[CELL_BYTES], const json_t *findings, const char *prefix)
 {
     size_t i, used = 0;
@@ -209,7 +209,7 @@ static bool judge_devices(json_t *list, const json_t *findings, const char *what
                                      : why);
 }
 
-/* A build without a backend has no findings for it, and then no verdict on it is added. */
+/* Adds a verdict on each backend of this build. The findings lack the other backends. */
 static bool judge_backends(json_t *list, const json_t *findings)
 {
     const json_t *cuda = json_object_get(findings, "cuda");
@@ -231,7 +231,7 @@ static bool judge_python(json_t *list, const json_t *findings)
                        missing == NULL ? text : missing);
 }
 
-/* Kernels in Triton run on devices of the CUDA backend. */
+/* Adds the verdict on Triton, whose kernels run on devices of the CUDA backend. */
 static bool judge_triton(json_t *list, const json_t *findings)
 {
     const json_t *python = json_object_get(findings, "python");
@@ -239,7 +239,7 @@ static bool judge_triton(json_t *list, const json_t *findings)
     const char *interpreter = ak_json_text_or_null(python, "interpreter");
     char text[2 * CELL_BYTES], devices[CELL_BYTES];
     if (json_object_get(findings, "cuda") == NULL || interpreter == NULL) {
-        return true; /* the verdicts on devices and on Python say why */
+        return true; /* no CUDA in this build, or no Python, on which there is a verdict */
     }
     devices_of(devices, findings, "cuda:");
     if (version == NULL) {
@@ -309,8 +309,8 @@ static bool add_packages(json_t *list, const char *text)
     return good;
 }
 
-/* Returns the packages worth installing: missing compilers, and what the notes on libraries and the
-   verdicts name. */
+/* Returns the packages worth installing: missing compilers, and what is named in the notes on
+   missing libraries and in the verdicts on what does not work. */
 static json_t *packages_of(const json_t *findings)
 {
     char compilers[CELL_BYTES];

@@ -43,7 +43,8 @@ static int tell(const ak_args *args, const char *format, const char *path, json_
     return AK_EXIT_DONE;
 }
 
-/* Suggests measuring the exported configuration again, if its kernel can be found from here. */
+/* Suggests measuring an exported best or dispatch file again, unless its times come from a
+   recording. `place` is the path or name of the kernel from here; NULL: it cannot be found. */
 static void suggest(const ak_args *args, const char *place, const char *format, const char *path)
 {
     bool measurable = strcmp(format, "best") == 0 || strcmp(format, "dispatch") == 0;
@@ -63,7 +64,8 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
     }
 }
 
-/* Writes a file that describes a task, which needs no archive. */
+/* Writes the description of a task, for which no archive is needed, to a file or, if `path` is "-",
+   to standard output. */
 static int export_task(const char *format, const char *path, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -95,8 +97,8 @@ static ak_status read_trial(int64_t *out, const ak_args *args, ak_error *err)
 }
 
 /* If several tasks of the archive match the options, narrows the filter to the task that
-   `autokernel tune KERNEL` works on. *out is the best trial of that task (ak_trial_clear). The
-   filter borrows texts of *task, which the caller closes. */
+   `autokernel tune KERNEL` works on. *out is the best trial that matches then (ak_trial_clear). The
+   filter may borrow texts from *task, which the caller closes; NULL: it was not needed. */
 static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter,
                         const ak_selection *selection, const ak_args *args, ak_error *err)
 {
@@ -126,7 +128,7 @@ static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter 
     return ak_say_changed_matching(archive, &of_run, to, err);
 }
 
-/* If nothing matched, names the settings that hide trials. */
+/* Names the settings that hide trials if `status` says that nothing matched. */
 static void say_settings(ak_status status, const ak_selection *selection, const ak_args *args)
 {
     if (status == AK_NOT_FOUND && selection->archive != NULL) {
@@ -134,7 +136,7 @@ static void say_settings(ak_status status, const ak_selection *selection, const 
     }
 }
 
-/* What the export of a bundle calls while it is under way. */
+/* The context of the functions that the export of a bundle calls. */
 typedef struct exporting {
     json_t *notes;
     const char *kernel;
@@ -205,8 +207,8 @@ out:
     return code;
 }
 
-/* Writes a file of trials, or of a choice from them. The text is made first, so that a failure
-   leaves an existing file as it is. */
+/* Writes trials, or a choice from them, to a file or to standard output. The text is made first, so
+   that a failure leaves an existing file as it is. */
 static int export_trials(const char *format, const char *path, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -251,7 +253,8 @@ out:
     return code;
 }
 
-/* Returns the format that a file's name tells, or best. Several formats are JSON. */
+/* Returns "bundle" or "csv" if the file name ends so; otherwise, or if it is NULL, "best", because
+   several formats are JSON. */
 static const char *format_of_name(const char *path)
 {
     const char *end = path == NULL ? NULL : strrchr(path, '.');

@@ -47,8 +47,8 @@ static bool keep(void *context, const ak_trial *trial)
     return r->status == AK_OK;
 }
 
-/* Says that no trial matches. Suggests `history` without filters if that would show trials, else
-   `tune`. */
+/* Says that no trial matches. Suggests `history` with the kernel as the only filter if that would
+   show trials, else `tune`. */
 static void print_none(const ring *r, const ak_selection *selection, const ak_args *args)
 {
     const char *kernel = args->operand_count > 0 ? args->operand[0] : NULL;
@@ -150,7 +150,7 @@ typedef struct sources {
     ak_error *err;
 } sources;
 
-/* Looks whether a file may be written to the folder. All are looked at before one is written. */
+/* Checks whether a file may be written to the folder. All are checked before one is written. */
 static void look_at_file(void *context, const char *name, const char *data, size_t length)
 {
     sources *s = context;

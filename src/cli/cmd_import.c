@@ -4,7 +4,7 @@
 
 typedef struct tally {
     size_t added, known, files; /* files: number of files that could be added */
-    size_t results;             /* of runs that waited for the archive */
+    size_t results;             /* runs of the archive that got their result from the files */
     int code;                   /* exit code */
 } tally;
 

@@ -77,7 +77,7 @@ static const struct {
                 {AK_LIST_PROVIDERS, "providers"},   {AK_LIST_BASELINES, "baselines"},
                 {AK_LIST_FORMATS, "formats"}};
 
-/* Returns whether the operand is the title of a list, and no kernel. */
+/* Returns whether the operand is the title of a list, and no path that exists. */
 static bool names_list(const ak_args *args)
 {
     const char *name = args->operand[0];
@@ -167,7 +167,7 @@ json_t *ak_space_json(const ak_task *task)
     return ak_json_whole(object, good);
 }
 
-/* Formats the values of a parameter with its default in brackets: "64 [128] 256". */
+/* Formats a parameter's values with the default in brackets, "64 [128] 256". A long list is cut. */
 static void show_values(char *out, size_t bytes, const ak_parameter *p)
 {
     size_t used = 0;

@@ -7,7 +7,7 @@
 #include "cli/llm_show.h"
 #include "cli/task_args.h"
 
-#define REPLY_BYTES 400 /* more of a reply is not shown */
+#define REPLY_BYTES 400 /* limit on what is shown of a reply; --json has all of it */
 
 static void print_money(const json_t *result)
 {

@@ -22,7 +22,7 @@ typedef struct board {
     ak_like_files like;
     entry entries[STRATEGIES_MAX];
     size_t entry_count;
-    double control[AK_OPERANDS_MAX]; /* the score of random search; 0 if it was not simulated */
+    double control[AK_OPERANDS_MAX]; /* the score of random search; 0 if there is none */
 } board;
 
 /* Returns whether this part of a comma-separated list continues the strategy before it. It does if
@@ -84,9 +84,9 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
 
 /* The score is defined so that random search gets 0. It is computed from ranks, which are whole
    numbers and so are coarse in a recording of few configurations, and as if all configurations took
-   the same time to try. So random search is simulated CONTROL_REPEATS times, and its mean score is
-   reported if it is further than CONTROL_FAR from 0; below FEW_CONFIGURATIONS their number is the
-   reason. */
+   the same time to try. So with --score random search is simulated CONTROL_REPEATS times, and its
+   mean score is reported if it is further than CONTROL_FAR from 0; if fewer than FEW_CONFIGURATIONS
+   were ok, their number is given as the reason. */
 #define FEW_CONFIGURATIONS 1000
 #define CONTROL_REPEATS    100
 #define CONTROL_FAR        0.1
@@ -328,7 +328,7 @@ static void print_text(const board *b, const ak_args *args)
     }
 }
 
-/* Refuses what is no file. The name of a kernel gets the commands that take one. */
+/* Refuses a path that is no file. For a kernel, the error names the commands that take one. */
 static ak_status check_recording(const char *path, ak_error *err)
 {
     AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;

@@ -32,7 +32,7 @@ static double success_rate(const tally *t)
     return t->trials == 0 ? 0 : (double)t->by_status[AK_TRIAL_OK] / (double)t->trials;
 }
 
-/* Reads the parameter importance of these trials, or the reason why there is none. */
+/* Reads the parameter importance in the selected trials, or the reason why there is none. */
 static ak_status read_importance(json_t **out, const ak_selection *selection, ak_error *err)
 {
     char *text = NULL;

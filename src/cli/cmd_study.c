@@ -53,22 +53,22 @@ static void print_csv(const json_t *study)
     }
 }
 
-/* Returns the last step of a curve, or NULL. */
+/* Returns the last step of a curve; NULL if it has none. */
 static const json_t *last_of(const json_t *curve)
 {
     size_t count = json_array_size(curve);
     return count == 0 ? NULL : json_array_get(curve, count - 1);
 }
 
-/* Adds a number among the members of an object, or "-" if it is not known. */
+/* Adds a cell with the number that an object has as `key`, or "-" if it is not known. */
 static void number_cell(ak_table *table, const json_t *object, const char *key, int digits)
 {
     ak_table_cell_if(table, json_is_number(json_object_get(object, key)), "%.*f", digits,
                      ak_json_number_at(object, key));
 }
 
-/* Returns whether a cost is only the most that was paid, because the tokens of some questions are
-   not known. */
+/* Returns whether a cost is only an upper bound, because the tokens of some questions are not
+   known. */
 static bool is_bound(const json_t *object, const char *tokens, const char *usd)
 {
     return ak_json_number_at(object, usd) > 0 && !json_is_number(json_object_get(object, tokens));
@@ -110,7 +110,8 @@ static void print_arms(const json_t *study)
     ak_table_print(&table);
 }
 
-/* Prints quality along one axis, with a column for each arm; nothing if no arm has a curve. */
+/* Prints quality along one axis, with a column for each arm that has a curve there; nothing if none
+   has. */
 static void print_axis(const json_t *study, const char *axis)
 {
     const json_t *longest = NULL;
@@ -159,7 +160,8 @@ static void print_axis(const json_t *study, const char *axis)
     ak_table_print(&table);
 }
 
-/* Says how many runs of an arm were left out and why, and what all its runs asked and paid. */
+/* Says how many runs of an arm were left out, if any, and why, and what all its runs asked and
+   paid. */
 static void print_left_out(const json_t *arm)
 {
     const double count = ak_json_number_at(arm, "fell_back");

@@ -90,7 +90,7 @@ static void print_counts(const ak_tune_result *result, double target)
     ak_out("; %s\n", ending_of(result, target));
 }
 
-/* Prints a line of the placement. The roofline has no label, because its text says what it is. */
+/* Prints a fact on the placement. The roofline has no label, because its text says what it is. */
 static void print_fact(void *context, const char *name, const char *text)
 {
     (void)context;
@@ -142,7 +142,7 @@ static void print_next(const ak_task *task, const ak_archive *archive, const ak_
     ak_next_on_archive("report", result->run, "what happened in this run", args);
 }
 
-/* Returns why a configuration failed in the finish; NULL if none did. */
+/* Returns why the first configuration that failed in the finish did; NULL if none did. */
 static const char *lost_in_finish(const ak_tune_result *result)
 {
     const char *reason = NULL;
@@ -152,7 +152,7 @@ static const char *lost_in_finish(const ak_tune_result *result)
     return reason;
 }
 
-/* Reports in one line why no configuration worked. */
+/* Reports in one line why no configuration worked. Returns the exit code. */
 static int nothing_found(const ak_tune_result *result, const ak_progress *progress,
                          const ak_args *args)
 {
@@ -213,7 +213,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     return AK_OK;
 }
 
-/* Fills the options from the arguments. They borrow `llm` and `like`. */
+/* Returns the options from the arguments. They borrow `progress`, `llm` and `like`. */
 static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
                                   const ak_llm_options *llm, const ak_like_files *like)
 {
@@ -242,8 +242,8 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
     return options;
 }
 
-/* A recording has no finish, so options of the finish are refused with it. A --target-speedup that
-   comes from a setting is meant for devices, so it is ignored with a recording. */
+/* Refuses --finish-time and --sanitize on a recording, which has no finish. A --target-speedup that
+   comes from a setting is meant for devices, so it is ignored on a recording. */
 static ak_status fit_recording(ak_tune_options *options, const ak_args *args, const ak_task *task,
                                ak_error *err)
 {

@@ -16,7 +16,7 @@ typedef enum ak_option_kind {
     AK_KIND_WHOLE,
     AK_KIND_REAL,
     AK_KIND_TIME,   /* in seconds */
-    AK_KIND_CONFIG, /* a text; the option may be repeated */
+    AK_KIND_CONFIG, /* a text; the option may be repeated and is kept in ak_args.config */
     AK_KIND_LIKE    /* a text; the option may be repeated and is kept in ak_args.like */
 } ak_option_kind;
 
@@ -55,8 +55,8 @@ _Static_assert(AK_OPTION_COUNT <= 128, "an option has a bit in ak_option_set");
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) |                \
      AK_O(OBJECTIVE) | AK_O(ARCHIVE))
 
-#define AK_OPERANDS_MAX 64   /* for `simulate` and `mcp`; other commands take fewer */
-#define AK_FILES_MAX    4096 /* files of one import */
+#define AK_OPERANDS_MAX 64   /* operands of `simulate` and `mcp` */
+#define AK_FILES_MAX    4096 /* operands of `import`; no command takes more */
 #define AK_CONFIGS_MAX  64   /* configurations of --config; more would be a search */
 
 #define AK_LIKES_MAX 16
@@ -73,7 +73,7 @@ typedef struct ak_args {
     size_t config_count;
     const char *like[AK_LIKES_MAX];
     size_t like_count;
-    char set[AK_SET_BYTES]; /* the text[AK_OPTION_SET] that joins --set and --objective */
+    char set[AK_SET_BYTES]; /* memory for text[AK_OPTION_SET], which joins --set and --objective */
     char **words;           /* what was typed after the command's name */
     int word_count;
 } ak_args;
@@ -81,7 +81,7 @@ typedef struct ak_args {
 typedef struct ak_command {
     const char *name;
     const char *summary;  /* one line */
-    const char *operands; /* "KERNEL", "[KERNEL]" or "" */
+    const char *operands; /* as help shows them: "KERNEL", "[KERNEL]", "show|verify FILE" or "" */
     size_t least, most;   /* number of operands */
     ak_option_set options;
     const char *about;    /* paragraphs of help */
@@ -109,9 +109,9 @@ typedef struct ak_manual {
 extern const ak_manual ak_manuals[];
 extern const size_t ak_manual_count;
 
-/* Prints the report of the run `a` (NULL: the latest). If `b` is not NULL, the report compares both
-   runs. With `versions`, it compares the versions of the kernel of `a`. Reads --format, --output,
-   --archive and --json. Returns the exit code. */
+/* Prints the report of the run `a` (NULL: the latest) or writes it to --output. If `b` is not NULL,
+   the report compares both runs; with `versions`, it compares the kernel's versions in the runs of
+   the same task. Also reads --format, --archive and --json. Returns the exit code. */
 int ak_reported(const ak_args *args, const char *a, const char *b, bool versions);
 
 #endif

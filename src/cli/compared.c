@@ -73,8 +73,8 @@ static size_t rank_of(const ak_compared *list, size_t count, const ak_compared *
     return 0;
 }
 
-/* Adds the name of a candidate: a configuration by its rank, "#1 tuned", "#2", "#3 default", and a
-   library by name and version. */
+/* Adds the name of a candidate: a configuration with its rank, "#1 tuned", "#2", "#3 default", one
+   that failed without it, and a library with its version if that is short. */
 static void name_cell(ak_table *table, const ak_compared *list, size_t count, const ak_compared *c)
 {
     bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
@@ -136,7 +136,8 @@ static bool is_default(const char *name)
     return strcmp(last == NULL ? name : last + 1, "default") == 0 && strchr(name, '=') == NULL;
 }
 
-/* Adds why the candidate failed, with the configuration, or what it changes from `base`. */
+/* Adds why the candidate failed, with its configuration, or what its configuration changes from
+   `base` (NULL: all of it). For a library or the default that worked, the cell is empty. */
 static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     AK_AT_END(ak_buf_free) ak_buf changes = AK_BUF(1 << 16);
@@ -173,7 +174,8 @@ typedef struct compared_rows {
     const ak_task *task;
 } compared_rows;
 
-/* Gives the text of a task's default configuration, for ak_free; NULL if memory is out. */
+/* Sets *out to the text of a task's default configuration, which the caller frees with ak_free, or
+   to NULL if memory is out. */
 static void default_text(char **out, const ak_task *task)
 {
     ak_config fallback;

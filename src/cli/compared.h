@@ -4,13 +4,13 @@
 
 #include "cli/table.h"
 
-/* Most bytes of a library's version that is printed beside its name. Longer versions follow the
-   table. */
+/* Limit on the bytes of a library's version that is printed beside its name. Longer versions follow
+   the table. */
 #define AK_VERSION_BESIDE 32
 
 /* Prints a row for each candidate and library. A configuration has its rank and, below its row,
-   what it changes from the task's default. `reference` is the index of the candidate that speeds
-   are relative to. `placement` decides whether TFLOP/s or GB/s are shown. */
+   what it changes from the task's default, or why it failed. `reference` is the index of the
+   candidate that speeds are relative to. `placement` decides whether TFLOP/s or GB/s are shown. */
 void ak_compared_print(const ak_compared *list, size_t count, size_t reference,
                        const ak_placement *placement, const ak_task *task);
 /* Returns "  tie", "  not decided" or "". */

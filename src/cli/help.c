@@ -17,7 +17,8 @@ static void print_prose(const char *text)
     ak_out_whole(filled.data);
 }
 
-/* Prints the examples, each a command that can be copied, on a line of its own. */
+/* Prints the examples, one command a line. A command that is too wide is folded so that it can
+   still be copied. */
 static void print_examples(const char *examples)
 {
     AK_AT_END(ak_buf_free) ak_buf out = AK_BUF(1 << 16);

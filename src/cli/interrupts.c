@@ -28,7 +28,7 @@ void ak_catch_interrupts(void)
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    /* SIGHUP says that the terminal is gone. nohup has it ignored, so that the program goes on. */
+    /* SIGHUP says that the terminal is gone. Under nohup it is ignored and stays so. */
     struct sigaction now;
     if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
         (void)sigaction(SIGHUP, &action, NULL);

@@ -1,5 +1,5 @@
-/* llm_show.c: see llm_show.h. Prompts and replies are printed unchanged, line by line, with a
-   margin that sets them apart from the text of the command itself. */
+/* llm_show.c: see llm_show.h. Prompts and replies are printed line by line, unchanged except that
+   very long lines are cut, with a margin that sets them apart from the command's own text. */
 #include "cli/llm_show.h"
 
 #include "cli/options.h"
@@ -90,8 +90,8 @@ static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tok
                    ak_show_count(back, out_tokens), rest);
 }
 
-/* Prints a cost. That of a question whose tokens are not known is the most that it can have cost; 0
-   then says that the server refused the question and counted nothing. */
+/* Prints a cost. If the tokens of a question are not known, the cost counts the most that it can
+   have cost; 0 then says that the server refused the question and counted nothing. */
 static void show_usd(const char *before, double usd, bool uncounted)
 {
     if (uncounted && usd == 0) {

@@ -64,8 +64,8 @@ static int unknown_command(const char *word)
     return ak_complain_error(&err);
 }
 
-/* Warns of unknown AUTOKERNEL_ variables that resemble a setting. `doctor` lists all unknown
-   ones. */
+/* Warns of unknown AUTOKERNEL_ variables that resemble a setting, except in `doctor`, which lists
+   all unknown ones. */
 static void warn_of_misspelled(const ak_command *command)
 {
     json_auto_t *unknown = ak_settings_unknown();

@@ -3,7 +3,7 @@
 #include "base/asset.h"
 #include "base/shell.h"
 
-/* Visits every command that users may call. */
+/* Visits every command, as `c`, that is not hidden. */
 #define EACH_COMMAND(c)                                                                            \
     for (const ak_command *const *at = ak_commands, *c; (c = *at) != NULL; at++)                   \
         if (!(c)->hidden)
@@ -93,13 +93,13 @@ static void write_man(ak_buf *out)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Where an option, a value and an operand are due:
+/* The words alone decide where an option, a value and an operand are due:
 
        autokernel COMMAND --option VALUE VERB
 
-   is decided by the words alone, so it holds for the usual order, in which the verb of a command
-   is its first operand. A value is completed from the list that the option has, if it has one.
-   Other values and operands are completed as files. */
+   so completion works for the usual order, in which a command's verb is its first operand. The
+   option may have a list of values, and the command one of first operands; other values and
+   operands are completed as files. */
 
 static void put_options(ak_buf *out, const ak_command *command, bool valued)
 {
@@ -123,8 +123,9 @@ static void put_provider(void *context, const char *name, const char *descriptio
     ak_buf_print(context, "%s: ", name);
 }
 
-/* Appends the first word of an item of a list in a help text, such as "auto (the default)", if it
-   is all of the item but a remark in parentheses. Of "sim:FILE" it is "sim:". */
+/* Appends the first word of a list item from a help text, such as "auto (the default)", if nothing
+   but a remark in parentheses follows. An "or " before it is skipped. For "sim:FILE", appends
+   "sim:". */
 static void put_item(ak_buf *out, const char *item, size_t length)
 {
     size_t word = 0;
@@ -221,7 +222,7 @@ static bool has_verbs(const ak_command *command)
 }
 
 /* Appends the words that the first operand of a command may be: its verbs, the commands, or the
-   built-in kernels. */
+   built-in kernels; nothing if it is none of these. */
 static void put_operands(ak_buf *out, const ak_command *command)
 {
     const char *form = command->operands;

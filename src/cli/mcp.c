@@ -17,7 +17,8 @@ static const char *const revisions[] = {NEWEST, TOOL_FAULT, STRUCTURED, BATCHES,
 #define META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER       "io.modelcontextprotocol/serverInfo"
-/* How long, in ms, a client may cache a list: no list changes while the server runs. */
+/* How long, in ms, a client may cache a list, which does not change while the server runs, or a
+   resource. */
 #define KEEP_MS 3600000
 
 static const char instructions[] =
@@ -146,8 +147,8 @@ static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_e
     return AK_RPC_BAD_PARAMS;
 }
 
-/* Makes the result of a tool. In revisions without structured content, the result has that content
-   as a second text. */
+/* Makes the result of a tool call, which failed if `err` has a failure. In revisions without
+   structured content, a call that succeeded has that content as a second text. */
 static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error *err)
 {
     bool failed = err->status != AK_OK, old = !since(mcp, STRUCTURED);
@@ -306,7 +307,7 @@ static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     return code;
 }
 
-/* Makes the error for a request of an unknown revision. It names the revision for such requests. */
+/* Makes the error for a request that names an unknown revision. It says which one is supported. */
 static json_t *revision_error(const json_t *id, const char *wanted)
 {
     json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");

@@ -1,5 +1,5 @@
 /*
- * mcp.h: what the files of the server of the Model Context Protocol share.
+ * mcp.h: what the source files of the Model Context Protocol server share.
  *
  *   mcp_rpc        lines and messages (JSON-RPC); no input or output of its own
  *   mcp_link       standard input and output, cancellation, deadlines
@@ -7,7 +7,7 @@
  *   mcp            the life of a session, and the table of methods
  *   mcp_tools      the table of tools: a tool is one function and one line there
  *   mcp_look, mcp_measure, mcp_archive    the tools
- *   mcp_words      messages in the words of a client
+ *   mcp_words      turns messages for the command line into messages for a client
  *   mcp_resources  files that a client may read
  *
  * The user who starts the server decides what is allowed: which kernels, device and archive, how
@@ -22,7 +22,7 @@
 /* A kernel that the client may use. */
 typedef struct ak_mcp_kernel {
     char *name;          /* name that the client uses */
-    const char *operand; /* operand of the command line that started the server */
+    const char *operand; /* operand of the command line, or `name` for a built-in kernel */
 } ak_mcp_kernel;
 
 typedef struct ak_mcp {
@@ -56,10 +56,10 @@ typedef struct ak_mcp_tool {
 extern const ak_mcp_tool ak_mcp_tools[];
 extern const size_t ak_mcp_tool_count;
 
-/* Adds a message of the command line with tools in the place of its commands, and their arguments
-   in that of its options: "the tool history" for "'autokernel history matmul'". */
+/* Appends a message written for the command line, with commands replaced by tools and options by
+   their arguments: "the tool history" for "'autokernel history matmul'". */
 void ak_mcp_words(ak_buf *out, const char *text);
-/* Does so in an error. */
+/* Replaces commands and options in the text of an error as ak_mcp_words does. */
 void ak_mcp_restate(ak_error *err);
 
 ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err);
@@ -94,19 +94,21 @@ ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *wh
 /* Turns the arguments of a call into ak_args: the kernel becomes the operand, and the arguments
    that name the task become options. *out borrows its texts from the call. */
 ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
-/* Returns a text among the arguments, or the fallback. */
+/* Returns the argument `key` if it is given and a text, else `fallback`. */
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
 /* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4". Free with ak_free. */
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
-/* Adds a list of sentences to the result as "warnings", and to the text. The caller still owns the
-   list. */
+/* Sets the result's "warnings" to a list of sentences, and adds them to the text. The caller keeps
+   its reference to the list. */
 ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err);
-/* Adds to the result "warnings": what ak_task_ignored, ak_task_unused and ak_default_sizes find. */
+/* Sets the result's "warnings" to what ak_task_ignored, ak_task_unused and ak_default_sizes find,
+   and adds it to the text. */
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, const ak_args *args,
                           ak_error *err);
-/* Adds a warning to those, and to the text, in the words of MCP. */
+/* Adds a warning to the result's "warnings", which must exist, and to the text, by ak_mcp_words. */
 ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err);
-/* Reads a configuration from an argument: an object, a text, "default" or the trial "#5". */
+/* Reads a configuration from an argument: an object, a text, "default", or a trial's id, "#5".
+   NULL is the default. */
 ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
                         const ak_task *task, ak_error *err);
 /* Write a trial as a JSON object, without the members that a client does not need, and as one line

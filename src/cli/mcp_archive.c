@@ -109,8 +109,8 @@ ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
                      err);
 }
 
-/* Returns the operand that gave the server the kernel of the call; NULL if the call names no
-   kernel. */
+/* Returns the operand by which the server knows the kernel that the call names; NULL if the call
+   names none. */
 static const char *operand_of(const ak_mcp_call *call)
 {
     const char *kernel = ak_mcp_text(call, "kernel", "");
@@ -204,7 +204,8 @@ ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
                      err);
 }
 
-/* Writes the file, and appends to `changed` what has changed since its trials were measured. */
+/* Writes the export to `path`, and appends to `changed` a sentence on each kernel that has changed
+   since the exported trials were measured. */
 static ak_status write_export(json_t *changed, const char *path, const char *format,
                               const ak_mcp_call *call, ak_error *err)
 {

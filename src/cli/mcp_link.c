@@ -89,7 +89,7 @@ void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, d
 
 /* ---- the reader ------------------------------------------------------------------------------ */
 
-/* Says why the request under way must end. `lock` is held. */
+/* Sets why the request under way must end; AK_MCP_GO: it need not. The caller holds `lock`. */
 static void stop(ak_mcp_link *link, ak_mcp_stop why)
 {
     __atomic_store_n(&link->stop, (int)why, __ATOMIC_RELAXED);
@@ -114,8 +114,8 @@ static void cancel_request(ak_mcp_link *link, const json_t *id)
     (void)pthread_mutex_unlock(&link->lock);
 }
 
-/* Takes the message over, because both threads must not count its references at the same time. It
-   is left if there is no room. */
+/* Queues the message and takes it over, because both threads must not count its references at the
+   same time. Returns false and leaves the message if there is no room. */
 static bool enqueue(ak_mcp_link *link, json_t **value)
 {
     (void)pthread_mutex_lock(&link->lock);

@@ -11,7 +11,7 @@
 
 #include "cli/mcp_rpc.h"
 
-/* Messages that may wait while a request is under way, and those that a batch may have: their
+/* Limit on the messages that wait while a request is under way, and on those in a batch, whose
    replies are kept until the last one is there. */
 #define AK_MCP_WAITING_MAX 64
 

@@ -61,7 +61,7 @@ static ak_status look(ak_task **out, ak_args *args, const ak_mcp_call *call, ak_
     return ak_task_open(out, &spec, err);
 }
 
-/* Removes the values that no valid configuration has. */
+/* Removes from the parameters in `object` the values that no valid configuration has. */
 static void keep_occurring(json_t *object, const ak_space *space)
 {
     const json_t *rows = json_object_get(object, "parameters");

@@ -43,7 +43,7 @@ static ak_status refuse(const ak_mcp *mcp, const char *why, ak_error *err)
                    mcp->evaluations_max == 1 ? "is" : "are");
 }
 
-/* Returns the current time, and sets the deadline to the end of the time budget. */
+/* Returns the current time and, if time is limited, sets the deadline to the end of the budget. */
 static int64_t start_clock(const ak_mcp *mcp)
 {
     int64_t now = ak_clock_ns();
@@ -149,7 +149,7 @@ static ak_status measure_all(measuring *m, ak_error *err)
     return status;
 }
 
-/* Adds the pressure of the machine beside the trials, and a warning if it was too high. */
+/* Adds the highest pressure during the trials, and a warning if it was too high. */
 static ak_status add_pressure(const measuring *m, ak_error *err)
 {
     char warning[BUSY_BYTES] = "";
@@ -200,7 +200,7 @@ out:
 
 /* ---- compare --------------------------------------------------------------------------------- */
 
-/* Adds each candidate to the text, and the warnings to the result. */
+/* Adds each candidate to the text, and the warnings to the text and to the result. */
 static ak_status describe_comparison(ak_mcp_call *call, const ak_comparison *comparison,
                                      ak_error *err)
 {
@@ -217,7 +217,7 @@ static ak_status describe_comparison(ak_mcp_call *call, const ak_comparison *com
                          ak_show_real(ms, c->median_ms), sign, what);
         } else {
             ak_buf_print(out, "%s %s ms, ", c->name, ak_show_real(ms, c->median_ms));
-            if (c->verdict != AK_SPEED_NONE) { /* there is none of a recording */
+            if (c->verdict != AK_SPEED_NONE) { /* none on a recording */
                 const char *why = ak_speed_doubt_text(c->doubt);
                 ak_buf_print(out, "%s%s%s, ", ak_speed_verdict_text(c->verdict),
                              *why == 0 ? "" : ": ", why);

@@ -11,8 +11,8 @@
 #define FILE_MAX (1u << 20)
 #define SCHEME   "autokernel://"
 
-/* Called for each resource, whose text is in `asset` or, if that is NULL, in the file `path`.
-   Returns false to stop. */
+/* Takes a resource, whose text is in `asset` or, if that is NULL, in the file `path`. Returns false
+   to stop. */
 typedef bool (*resource_visitor)(void *context, const char *uri, const ak_asset *asset,
                                  const char *path);
 

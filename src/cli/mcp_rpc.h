@@ -39,7 +39,7 @@ typedef struct ak_rpc_lines {
 typedef void (*ak_rpc_line_visitor)(void *context, const char *line, size_t length);
 void ak_rpc_feed(ak_rpc_lines *lines, const char *bytes, size_t count, ak_rpc_line_visitor visit,
                  void *context);
-/* Passes on the last line if it has no line break, and frees everything. */
+/* Passes on the last line if it has no line break, and frees what `lines` holds. */
 void ak_rpc_feed_end(ak_rpc_lines *lines, ak_rpc_line_visitor visit, void *context);
 
 /* A request, or a notification if `id` is NULL. The members are borrowed from the value that was
@@ -50,8 +50,8 @@ typedef struct ak_rpc_message {
     const json_t *params; /* an object or NULL */
 } ak_rpc_message;
 
-/* Parses a line. Returns AK_RPC_OK and the value in *out, which the caller releases, or the code of
-   the error to reply. */
+/* Parses a line (NULL: it was too long). Returns AK_RPC_OK and the value in *out, which the caller
+   releases, or the code of the error to reply. */
 ak_rpc_code ak_rpc_parse(json_t **out, const char *line, size_t length, ak_error *err);
 /* Reads one message. `out->id` is set if it can be read, even on failure. A response is read as a
    notification with an empty method, because the server sends no requests. */

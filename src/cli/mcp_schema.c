@@ -1,5 +1,5 @@
-/* mcp_schema.c: checks a value against a JSON Schema. Only the keywords that mcp_tools.c uses are
-   supported. */
+/* mcp_schema.c: checks a value against a JSON Schema. Only the keywords that the schemas of tools
+   have (mcp_tools.json) are supported. */
 
 #include "cli/mcp.h"
 #include "cli/options.h"

@@ -23,7 +23,8 @@ const size_t ak_mcp_tool_count = AK_COUNT(ak_mcp_tools);
 
 /* ---- its schemas ----------------------------------------------------------------------------- */
 
-/* Replaces every {"$ref": NAME} in a value by what `shared` has of that name. */
+/* Replaces every member {"$ref": NAME} of an object, or of the objects in it, by a copy of what
+   `shared` has under NAME. */
 static bool resolve(json_t *value, const json_t *shared)
 {
     bool good = true;
@@ -36,8 +37,8 @@ static bool resolve(json_t *value, const json_t *shared)
     return good;
 }
 
-/* Returns what mcp_tools.json says of a tool, and in "task" the arguments that name a task if it
-   takes them; NULL without memory. */
+/* Returns what mcp_tools.json says about a tool, with the arguments that name a task as "task" if
+   the tool takes them; NULL: no memory. */
 static json_t *about(const ak_mcp_tool *tool)
 {
     json_auto_t *file = NULL;
@@ -103,7 +104,7 @@ const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fa
     return text == NULL ? fallback : text;
 }
 
-/* If the server was started for one device, refuses every other. Also refuses recordings: a
+/* If the server was started for one device, refuses every other. Otherwise refuses recordings: a
    recording is a file, which only the user who starts the server may name. */
 static ak_status check_device(const ak_args *args, const char *device, ak_error *err)
 {

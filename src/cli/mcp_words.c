@@ -6,7 +6,7 @@
 
 #define SHELL " in a shell"
 
-/* Commands whose work a tool of another name does. */
+/* Commands, and the tools with other names that do their work. */
 static const struct {
     const char *command, *tool;
 } others[] = {
@@ -29,7 +29,7 @@ static const char *tool_for(const char *command)
                                      : NULL;
 }
 
-/* Copies the letters and hyphens at the beginning of a text. */
+/* Copies the letters and hyphens at the beginning of a text, at most 31, and returns how many. */
 static size_t take_word(char out[32], const char *text)
 {
     size_t length = 0;
@@ -41,8 +41,8 @@ static size_t take_word(char out[32], const char *text)
     return length;
 }
 
-/* Returns the index of the option at the beginning of a text among `arguments`, and its bytes in
- *length; AK_COUNT(arguments): no tool has it, or there is none. */
+/* Returns the index in `arguments` of the option at the beginning of a text; AK_COUNT(arguments):
+   no tool has it, or there is none. Its bytes without the dashes are `length`. */
 static size_t argument_at(size_t *length, const char *text)
 {
     char word[32];
@@ -63,8 +63,8 @@ static bool beyond_tools(const char *text, const char *end)
     return false;
 }
 
-/* Writes the command in quotes at the beginning of a text as a tool. Returns its bytes; 0: there is
-   no command. */
+/* Writes the quoted command at the beginning of a text as a tool or, if no tool does its work, as
+   it is with " in a shell" behind it. Returns the bytes read; 0: there is no command. */
 static size_t add_command(ak_buf *out, const char *text)
 {
     static const char program[] = "autokernel ";
@@ -84,8 +84,8 @@ static size_t add_command(ak_buf *out, const char *text)
     return (size_t)(end + 1 - text);
 }
 
-/* Writes the option at the beginning of a text as an argument. Returns its bytes; 0: there is no
-   option, or no tool has it. */
+/* Writes the option at the beginning of a text as an argument. Returns the bytes read; 0: there is
+   no option, or no tool has it. */
 static size_t add_option(ak_buf *out, const char *text)
 {
     size_t length;

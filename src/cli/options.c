@@ -1,5 +1,5 @@
-/* options.c: see options.h. Arguments are read in one pass and each option is checked as it is
-   read, so that the first mistake is the one reported. */
+/* options.c: see options.h. Without --help, arguments are read in one pass and each option is
+   checked as it is read, so that the first mistake is the one reported. */
 #include "cli/options.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 
 #include "cli/output.h"
 
-#define SHOWN_MAX 80 /* characters of a wrong word that a message repeats */
+#define SHOWN_MAX 80 /* limit on the bytes of a wrong word that a message repeats */
 
 const ak_option ak_options_all[AK_OPTION_COUNT] = {
 #define X(id, name, kind, low, high, value, setting, help)                                         \
@@ -109,8 +109,9 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     const ak_option *option = &ak_options_all[id];
     const bool list = id == AK_OPTION_SET || id == AK_OPTION_FIX;
     double number = 0;
-    /* If an option is given twice, the last value counts, as users expect. Of --set and --fix they
-       would expect both values to apply, so a second, different value is refused. */
+    /* --config and --like keep all their values. Of other options the last value counts, as users
+       expect, except that with --set and --fix they would expect both values to apply, so a second,
+       different value is refused. */
     AK_FAIL_IF(list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
                    strcmp(args->text[id], text) != 0,
                err, AK_INVALID,
@@ -161,7 +162,7 @@ ak_status ak_args_refuse(const ak_args *args, ak_option_set set, const char *why
     return AK_OK;
 }
 
-/* Writes "--llm or --llm-replay". */
+/* Writes the options of a set as text: "--llm or --llm-replay". */
 static void name_options(char *out, size_t bytes, ak_option_set set)
 {
     size_t length = 0;
@@ -213,7 +214,7 @@ ak_status ak_check_file(const char *path, const char *what, ak_error *err)
 }
 
 /* Checks the value of an option that names a file. Sizes and configurations name a file only after
-   '@', and recordings may be "none". A bare '@' is left to the command, which reports it. */
+   '@', and --like may be "none". A bare '@' is left to the command, which reports it. */
 static ak_status check_value(ak_option_id id, const char *value, const char *what, ak_error *err)
 {
     bool marked = id == AK_OPTION_SIZES || id == AK_OPTION_CONFIG;

@@ -6,8 +6,8 @@
 
 #include "cli/command.h"
 
-/* Reads the words after the command's name. On a mistake it fails with AK_INVALID and the line to
-   print. At --help it stops and succeeds, whatever words follow. */
+/* Reads the words after the command's name. On a mistake it fails, with the line to print. If they
+   include --help, it reads only that and succeeds, whatever the others are. */
 ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char **argv,
                         ak_error *err);
 /* Checks a value as if it had been given on the command line, and stores it. `origin` is the source
@@ -20,7 +20,8 @@ const char *ak_option_help(const ak_command *command, ak_option_id id);
    the next word is its value, else 1; 0 if `word` names no option of `set`. */
 int ak_option_words(const char *word, ak_option_set set);
 bool ak_args_has(const ak_args *args, ak_option_id id);
-/* True if the option is on the command line itself; settings do not count. */
+/* Returns whether the command line itself gives the option, a flag as true. Settings do not count.
+ */
 bool ak_args_typed(const ak_args *args, ak_option_id id);
 
 /* Fails with AK_INVALID if the command line has an option that needs another one, and neither the
@@ -37,8 +38,8 @@ ak_status ak_check_file(const char *path, const char *what, ak_error *err);
 /* Calls ak_check_file for every option that names a file to read (files.def). */
 ak_status ak_args_check_files(const ak_args *args, ak_error *err);
 
-/* Writes the end of a message about an unknown word: "did you mean X?", or where to find the right
-   words. */
+/* Writes the end of a message about an unknown word: "did you mean X?" if it seems to mean X from
+   `known`, which ends with NULL; else the text `otherwise`. */
 void ak_hint(char *out, size_t bytes, const char *word, const char *const *known,
              const char *otherwise);
 

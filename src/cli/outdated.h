@@ -7,11 +7,12 @@
 /* Where the sentences go. */
 typedef struct ak_outdated_to {
     const char *operand; /* the kernel is looked for here first; NULL: no operand names it */
-    bool warning;        /* they are warnings, on standard error, and not standard output */
-    json_t *list;        /* unless NULL, they are added here and not printed, in words for an MCP
-                            client, which has tools and no command line */
+    bool warning;        /* true: to standard error, as warnings; false: to standard output */
+    json_t *list;        /* unless NULL, sentences are added here and not printed, in words for an
+                            MCP client, which has tools and no command line */
 } ak_outdated_to;
-/* Prints them for the kernel of a command line. */
+/* Sends the sentences about a command line's kernel to standard output or, with `warning`, to
+   standard error. */
 ak_outdated_to ak_outdated_on(const ak_args *args, bool warning);
 
 /* Says a sentence for each kernel, and each environment, in which trials of the list measured an

@@ -12,7 +12,7 @@
 #include "base/plain.h"
 #include "cli/command.h"
 
-/* Largest JSON value that is printed in one piece; a kernel's whole space of parameters fits. */
+/* Limit on the bytes of a JSON value that is printed; a kernel's whole space of parameters fits. */
 #define JSON_PIECE_MAX (64u << 20)
 
 /* errno of the first failed write to standard output; stdio does not keep it. */

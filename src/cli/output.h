@@ -2,11 +2,11 @@
  * output.h: prints for people and programs.
  *
  * Results go to standard output, progress and complaints to standard error. Texts may come from
- * outside (archives, kernels, compilers), so every print replaces their control characters but line
- * breaks and tabs, and only ak_out_styled adds the sequences that set a style. So no such text can
- * steer a terminal, hide or look like output of ours. On a terminal no line is wider than the
- * screen: lines are folded between words, tables in their columns (table.h). A pipe or a file gets
- * whole lines. The variable COLUMNS overrides the width that the terminal reports.
+ * outside (archives, kernels, compilers), so every print to a terminal replaces their control
+ * characters but line breaks and tabs, and only ak_out_styled adds the sequences that set a style.
+ * So no such text can steer a terminal, hide or look like output of ours. On a terminal, lines are
+ * folded between words, except by ak_out_whole, and tables in their columns (table.h). A pipe or a
+ * file gets whole lines. The variable COLUMNS overrides the width that the terminal reports.
  */
 #ifndef AK_CLI_OUTPUT_H
 #define AK_CLI_OUTPUT_H
@@ -45,12 +45,12 @@ ak_status ak_out_document(ak_status status, char *text);
        AK_TRY(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err)); */
 ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *what,
                        ak_error *err);
-/* Returns the current width of the terminal that a stream is connected to; 0 if it is not a
-   terminal. */
+/* Returns the width of the terminal that a stream is connected to: that of COLUMNS, else what the
+   terminal reports now, else 80; 0 if it is not a terminal. */
 size_t ak_columns(FILE *stream);
-/* Returns the width that the variable COLUMNS sets; 0: none. */
+/* Returns the width that the variable COLUMNS sets; 0: none from 20 to 10000. */
 size_t ak_columns_wanted(void);
-/* Prints a JSON value and a line break. Returns false if memory is out. */
+/* Prints a JSON value and a line break. Returns false if `value` is NULL or memory is out. */
 bool ak_out_json(const json_t *value);
 /* Prints "next:" and a command to try, with what it does. */
 void ak_out_next(const char *command, const char *why);
@@ -66,7 +66,8 @@ void ak_complain(const char *text);
 void ak_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line on standard error, with "warning: " in front. */
 void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Complains about an error and returns the exit code: 2 for wrong or damaged input, else 1. */
+/* Complains about an error and returns the exit code: 2 for input that is wrong, missing, damaged
+   or over a limit, else 1. */
 int ak_complain_error(const ak_error *err);
 /* Ends a command with the line and the exit code of the error, if a call that fills `err` fails. */
 #define AK_OR_COMPLAIN(call)                                                                       \
@@ -85,17 +86,19 @@ int ak_out_end(int code);
 
 /* Numbers for people. Each function returns `out`. */
 #define AK_NUMBER_BYTES 48
-/* Writes four significant digits without an exponent: 1365, 12.34, 0.001234; "-" for 0. */
+/* Writes four significant digits, below 1e15 without an exponent: 1365, 12.34, 0.001234; "-" for 0.
+ */
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
-/* Writes the interval of a trial's time; "3 samples: no interval" if its samples are too few. */
+/* Writes the interval of a trial's time; "3 samples: no interval" if its samples are too few; "-"
+   if a recording gave the time. */
 const char *ak_show_trial_interval(char out[AK_NUMBER_BYTES], const ak_trial *trial);
 /* Writes " (LOW .. HIGH)", to follow a figure; "" if there is no interval. */
 const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high);
-/* Writes "1.23x"; "-" for 0. */
+/* Writes "1.23x"; "-" if the value is not positive and finite. */
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value);
-/* Writes the rate that `bound` selects, "0.2081 TFLOP/s" or "39.97 GB/s"; "-" if neither is known.
-   `bound` is "compute", "memory" or NULL. */
+/* Writes the rate that `bound` selects, "0.2081 TFLOP/s" or "39.97 GB/s", or the other if only that
+   is known; "-" if neither is. `bound` is "compute", "memory" or NULL, which means "compute". */
 const char *ak_show_rate(char out[AK_NUMBER_BYTES], double tflops, double gbs, const char *bound);
 const char *ak_show_percent(char out[AK_NUMBER_BYTES], double fraction);
 /* Writes 1234567 as "1,234,567", and values from 1e15 on as "1.23e+15". */

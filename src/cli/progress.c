@@ -119,8 +119,8 @@ static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     }
 }
 
-/* Records best_ms after this trial. When the array is full, every second value is dropped and
-   trend_step doubles. */
+/* Records best_ms if `done` is a multiple of trend_step. When the array is full, every second value
+   is dropped and trend_step doubles. */
 static void note_trend(ak_progress *p)
 {
     p->trend_step = p->trend_step == 0 ? 1 : p->trend_step;
@@ -137,8 +137,8 @@ static void note_trend(ak_progress *p)
     p->trend[p->trend_count++] = p->best_ms;
 }
 
-/* Appends a small chart of how the best speed grew, on a logarithmic scale from the first best to
-   the present one. */
+/* Appends a small chart of how the best speed grew, if it did and the terminal has UTF-8, on a
+   logarithmic scale from the first best to the present one. */
 static void add_trend(char text[LINE_MAX_BYTES], const ak_progress *p)
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

@@ -24,7 +24,7 @@ typedef struct ak_progress {
     double best_value; /* value of the best trial if the objective is not the time; else 0 */
     char unit[64];     /* unit of that objective, or its text; "" for the time */
     double best_ms, best_tflops, default_ms, seconds_budget;
-    double bytes; /* bytes of memory traffic of one run of the kernel */
+    double bytes; /* that one run of the kernel moves to and from memory */
     bool memory_bound;
     int64_t begin_ns;           /* when the search began */
     char reason[240];           /* why the first trial that failed did */
@@ -35,9 +35,11 @@ typedef struct ak_progress {
 } ak_progress;
 
 /* Opens *out. --quiet hides progress; --json hides it unless it goes to a terminal. Fails if the
-   file for --events cannot be opened, or has other contents than events, which would be lost. */
+   file for --events cannot be opened or, without --force, if it would lose other contents than
+   events. */
 ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err);
-/* Shows one event. It is an ak_event_sink whose context is the ak_progress. */
+/* Shows one event and writes it to the --events file. It is an ak_event_sink whose context is the
+   ak_progress. */
 void ak_progress_event(void *progress, const char *event, const char *json);
 /* The context of ak_progress_waiting, a callback for ak_tester_on_wait. The callback says that the
    run waits for the reference's first results or, if `tester` has them, for the configuration
@@ -45,7 +47,7 @@ void ak_progress_event(void *progress, const char *event, const char *json);
 typedef struct ak_progress_wait {
     ak_progress *progress;
     const ak_tester *tester;
-    const char *name, *reference; /* what computes right results; may be NULL */
+    const char *name, *reference; /* reference: what computes right results; NULL: nothing */
     bool said, said_reference;
 } ak_progress_wait;
 void ak_progress_waiting(void *wait, double seconds);

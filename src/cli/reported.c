@@ -7,7 +7,8 @@
 static const char *const formats[] = {"text", "md", "csv", "json", "html", NULL};
 enum { ENDINGS = AK_COUNT(formats) - 1 };
 
-/* Returns the format that a file's name ends in, such as report.html, or "text". */
+/* Returns the format that a file name's ending names, "html" for report.html; "text" if it names
+   none or `path` is NULL. */
 static const char *format_of_name(const char *path)
 {
     const char *end = path == NULL ? NULL : strrchr(path, '.');

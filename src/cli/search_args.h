@@ -11,7 +11,7 @@ typedef struct ak_like_files {
     bool none; /* --like none: neither recordings nor the archive are used */
 } ak_like_files;
 
-/* Warns of what was left out of the file of a recording. */
+/* Warns if something in a recording's file was left out. */
 void ak_warn_left_out(const char *path, const ak_recording *recording);
 ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err);
 void ak_like_files_close(ak_like_files *files); /* also needed after a failed open */
@@ -22,8 +22,8 @@ void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *c
 
 /* ---- what study and simulate share (keep_study.c) -------------------------------------------- */
 
-/* Returns whether the operand is a file with a recording, not one with a kernel in the T1 format.
- */
+/* Returns whether the operand is a file, and so taken as a recording, and no kernel in the T1
+   format. */
 bool ak_study_of_file(const ak_args *args);
 /* Adds the command line to `result` as "command", and `result` to the archive; `kind` is "study" or
    "simulate". A failure is only a warning, because the result is printed in any case. */

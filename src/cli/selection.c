@@ -10,7 +10,7 @@
 #include "base/shell.h"
 #include "cli/options.h"
 
-/* Finds the name under which the archive has a kernel, and whether it has trials of it. */
+/* Finds the archive's name for the kernel that `operand` names, and whether it has trials of it. */
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {
@@ -35,7 +35,7 @@ static ak_status quoted(char **out, const char *word, ak_error *err)
 }
 
 /* Replaces size and options in the filter by their canonical forms, which the archive has, by
-   opening a task. */
+   opening a task. Without a KERNEL there is no task, and they are kept as typed. */
 static ak_status canonical(ak_selection *out, const ak_args *args, bool archived, ak_error *err)
 {
     const char *size = args->text[AK_OPTION_SIZE], *set = args->text[AK_OPTION_SET];

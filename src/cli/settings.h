@@ -31,7 +31,8 @@ ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_s
                             ak_error *err);
 /* Returns [{"name", "value", "from"}] for every setting; "from" is "default" if it is not set. */
 json_t *ak_settings_json(const ak_settings *settings);
-/* Returns the names of AUTOKERNEL_ variables that nothing reads, most of them misspelled. */
+/* Returns the names of AUTOKERNEL_ variables that nothing reads, most of them misspelled; names of
+   64 bytes or more are left out. */
 json_t *ak_settings_unknown(void);
 
 /* Writes the setting's variable that `name`, which begins with AUTOKERNEL_, resembles most. Returns

@@ -4,7 +4,7 @@
 #include "base/device_name.h"
 #include "cli/options.h"
 
-/* Finds the part of an implementation, or adds it. */
+/* Finds the part for the implementation that `length` bytes of `name` name, or adds one. */
 static ak_status part_of(ak_several_part **out, ak_several *several, const char *name,
                          size_t length, ak_error *err)
 {

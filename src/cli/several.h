@@ -26,7 +26,8 @@ typedef struct ak_several {
    failure. */
 ak_status ak_several_split(ak_several *out, const ak_args *args, ak_error *err);
 void ak_several_free(ak_several *several);
-/* Opens the task of a later part, with the size, dtype, options and device of `first`. */
+/* Opens the task of a later part, with the size, dtype, options and device of `first`, whose texts
+   the part's arguments then borrow. */
 ak_status ak_several_task(ak_task **out, const ak_several_part *part, const ak_task *first,
                           ak_error *err);
 

@@ -4,7 +4,7 @@
  *     ak_table table;
  *     ak_table_begin(&table, "kernel", ">ms", "_configuration", NULL);
  *         '>' aligns a column to the right; on a terminal, the cells of a column with '_' are
- *         printed below their rows, indented
+ *         printed below their rows, indented; headers must live until the table is printed
  *     ak_table_cell(&table, "%s", name);                   row by row
  *     ak_table_cell(&table, "%.3f", ms);
  *     ak_table_print(&table);                              prints and frees the table
@@ -29,7 +29,7 @@ typedef struct ak_table {
 
 void ak_table_begin(ak_table *table, const char *header, ...) __attribute__((sentinel));
 void ak_table_cell(ak_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a cell in the same way, or "-" if what it would show is not known. */
+/* Adds a cell as ak_table_cell does, or "-" if what it would show is not known. */
 void ak_table_cell_if(ak_table *table, bool known, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Prints the table, or nothing if it has no row, and frees it. */

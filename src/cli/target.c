@@ -18,7 +18,7 @@ static void read_head(char head[HEAD_BYTES + 1], const char *path)
     }
 }
 
-/* Returns whether a file may be an archive: its trials cannot be made again by a slip. */
+/* Returns whether a file is an SQLite file and so may be an archive, whose trials took long. */
 static bool is_archive(const char *path)
 {
     static const char begin[] = "SQLite format 3";
@@ -27,8 +27,9 @@ static bool is_archive(const char *path)
     return strcmp(head, begin) == 0;
 }
 
-/* Returns true if writing to the path destroys nothing that a user could miss: with --force unless
-   it is an archive, and for standard output, a pipe, or a file that does not exist or is empty. */
+/* Returns whether writing to the path destroys nothing that a user could miss: with --force unless
+   it is an archive, and for standard output, what is no regular file, or a file that does not exist
+   or is empty. */
 static bool is_free(const char *path, const ak_args *args)
 {
     struct stat info;
@@ -62,7 +63,7 @@ static bool has_content(const char *path, const ak_content *content)
 #define CSV_BYTES_MAX (256u << 20)
 #define KERNEL_BYTES  128
 
-/* Writes the name of the kernel that a JSON document is an export of; "" if it is not an export. */
+/* Writes the kernel whose export a JSON document is. Leaves `out`, "" at first, if it is none. */
 static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
 {
     const json_t *first = json_array_get(document, 0);
@@ -80,7 +81,7 @@ static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
     }
 }
 
-/* Writes the name of the kernel that a file is an export of; "" if export did not write it. */
+/* Writes the name of the kernel whose export a file is; "" if export did not write it. */
 static void kernel_of_file(char out[KERNEL_BYTES], const char *path)
 {
     json_auto_t *document = NULL;
@@ -150,8 +151,8 @@ ak_status ak_target_of_task(const char *path, const char *text, const ak_args *a
     return AK_OK;
 }
 
-/* Returns whether a file begins as the C source does that is to replace it, up to the colon behind
-   its name, and says that it is of autokernel. */
+/* Returns whether a file is an earlier export of the C source that is to replace it: both begin
+   alike, up to the colon behind the name, and the file names autokernel. */
 static bool is_c_export(const char *path, const ak_content *content)
 {
     char head[HEAD_BYTES + 1];
@@ -162,7 +163,7 @@ static bool is_c_export(const char *path, const ak_content *content)
            strncmp(head, content->data, begin) == 0 && strstr(head, " autokernel") != NULL;
 }
 
-/* Returns whether a file belongs to the bundle in a folder, which is whole and of this kernel. */
+/* Returns whether a folder holds a whole bundle of this kernel to which the file belongs. */
 static bool is_of_bundle(const char *folder, const char *name, const char *kernel)
 {
     AK_AT_END(ak_text_free_at) char *text = NULL;

@@ -1,26 +1,27 @@
 /* target.h: keeps a command from replacing a file that autokernel has not written. Each function
    returns AK_OK for the files named at it. Any other file that exists is refused, unless --force is
-   given. A path "-" is standard output, and an empty file may always be replaced. */
+   given and it is no archive. A path "-" is standard output; an empty file may be replaced. */
 #ifndef AK_CLI_TARGET_H
 #define AK_CLI_TARGET_H
 
 #include "cli/command.h"
 
-/* What is to be written. */
+/* The bytes that a file is to get; borrowed. */
 typedef struct ak_content {
     const void *data;
     size_t length;
 } ak_content;
 
-/* Accepts a file unless it is an export, as `text` is, of another task: the one name that an export
-   has by default stands for one task. */
+/* Accepts a file unless it is an export of another task than `text`, the export to be written: all
+   tasks have the same default name for their exports, so the file of another one could be lost. */
 ak_status ak_target_of_task(const char *path, const char *text, const ak_args *args, ak_error *err);
 /* Accepts a file that export wrote for the same kernel, and a folder that is no kernel's. A file of
    another kernel may be in use elsewhere. */
 ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,
                               ak_error *err);
-/* Accepts what export wrote for the same kernel as a file of a bundle or of C sources, and a file
-   that has this content. */
+/* Accepts a file in `folder` that belongs to a bundle of the same kernel, is an earlier export of
+   the C source in `content`, or has this content. If `folder` is NULL, `name` is the path of a file
+   on its own, which is accepted as by ak_target_of_export. */
 ak_status ak_target_in_bundle(const char *folder, const char *name, const ak_content *content,
                               const char *kernel, const ak_args *args, ak_error *err);
 /* Accepts reports, in all formats. */

@@ -4,7 +4,7 @@
  *   task_args.c     turns options into a task and its configurations
  *   selection.c     turns options into a selection of the archive's trials
  *   next_command.c  suggests the next command
- *   interrupts.c    catches Ctrl-C and SIGTERM
+ *   interrupts.c    catches Ctrl-C, SIGTERM and SIGHUP
  */
 #ifndef AK_CLI_TASK_ARGS_H
 #define AK_CLI_TASK_ARGS_H
@@ -15,7 +15,7 @@
 /* Copies the options about a task into *spec; texts are borrowed. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
 /* Opens the task that the options describe. If --config names a best_config.json or a trial, its
-   device, implementation, size, dtype and options are used where the command line gives none. */
+   device, implementation, size, dtype and options are used where no other option gives them. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If several implementations can run the task, replaces *task by the one measured fastest: in the
@@ -26,8 +26,8 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* Writes, if --size, or an element of --sizes, names some sizes of the task and leaves out others,
-   which is most often an oversight, a warning of it. */
+/* Writes a warning if --size, which may also be set to an element of --sizes, names some sizes of
+   the task and leaves out others, which is most often an oversight. */
 void ak_default_sizes(ak_buf *out, const ak_task *task, const ak_args *args);
 /* Warns of the items of --sizes that name some sizes and leave out others. Items that are wrong are
    left to whoever opens them. */
@@ -72,9 +72,9 @@ json_t *ak_space_json(const ak_task *task);
 json_t *ak_implementations_json(const ak_problem *problem);
 
 /* Suggests the command `verb`, perhaps with flags ("check --sanitize"), on the same task. The
-   kernel is repeated as it was given, and so are the typed options that the other command takes. If
-   a best_config.json or a trial gave parts of the task, these are repeated too. With `with_size`,
-   the size is always repeated. */
+   kernel is repeated as it was given, except for `export` on a recording, which takes its name; so
+   are the options typed to choose the task, if the other command takes them. If a best_config.json
+   or a trial gave parts of the task, these are repeated too, and with `with_size` the size. */
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
                      bool with_size);
 /* Suggests importing the file with the results that the archive could not take. Returns false, and
@@ -93,8 +93,8 @@ void ak_next_on_shown(const char *words, const char *name, const char *why, cons
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
    or that of a setting, counts as empty if it does not. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
-/* If the archive has trials of the task of `taken` from several environments (machines, compilers,
-   sources), prints from which one `taken` is. */
+/* If the archive has ok trials from several environments (machines, compilers, sources) for the
+   task of `taken`, prints from which one `taken` is. */
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
 
 /* The archive, and the filter that the options and the optional operand KERNEL describe. */

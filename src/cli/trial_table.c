@@ -97,7 +97,8 @@ ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_tr
     return ak_buf_status(out, err);
 }
 
-/* Gives the object of a trial with, from an archive, what the finish found of it. */
+/* Gives a trial as JSON, with the member `finish` unless `archive` is NULL. Free with
+   ak_text_free. */
 static ak_status trial_text(char **out, const ak_trial *trial, ak_archive *archive, ak_error *err)
 {
     char *text = NULL;

@@ -4,16 +4,17 @@
 
 #include "cli/table.h"
 
-/* The different reasons (ak_efficiency_doubt) among the cells of one table. Begins as {0}. */
+/* The different reasons (ak_efficiency_doubt) why roofline cells of one table are above 100 %.
+   Begins as {0}. */
 typedef struct ak_roofline_notes {
     const char *doubts[3];
     size_t count;
 } ak_roofline_notes;
 
-/* Adds a cell: "88.4 %", or "-" for 0. */
+/* Adds a cell, "88.4 %", or "-" for 0, and a note on why the efficiency is above 1, if it is. */
 void ak_roofline_cell(ak_table *table, ak_roofline_notes *notes, double efficiency,
                       bool memory_bound);
-/* Adds the cell of a trial. */
+/* Adds the same cell for a trial. */
 void ak_roofline_trial_cell(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial);
 /* Prints a line for each reason; to be called after ak_table_print. */
 void ak_roofline_say(const ak_roofline_notes *notes);
@@ -30,14 +31,14 @@ void ak_best_begin(ak_table *table);
 void ak_best_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *trial);
 
 /* Prints the trials as a JSON array with one trial on each line. If `archive` is not NULL, each has
-   `finish`, what the run in whose finish it won says of it (ak_archive_evidence). */
+   a member `finish`: what its run says of it if it is the run's best (ak_archive_evidence). */
 ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *archive,
                                ak_error *err);
-/* Gives what the run of a trial says of it (ak_archive_evidence). */
+/* Gives the same `finish` of one trial; JSON null if there is none. */
 ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *trial,
                             ak_error *err);
-/* Adds "SIZE TYPE: its speed is not decided against ..." if the finish that a trial won left that
-   open. */
+/* Appends "KERNEL SIZE TYPE OPTIONS: its speed is not decided against ...", without a line break,
+   if the finish that the trial won left that open; else nothing. */
 ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_trial *trial,
                                    ak_error *err);
 

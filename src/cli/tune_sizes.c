@@ -156,8 +156,8 @@ static void print_tradeoff(const ak_sizes_result *r)
     ak_table_print(&table);
 }
 
-/* Prints how much slower the dispatch table is than tuning each size, over the sizes for which that
-   was decided. */
+/* Prints how much slower, or worse by the objective, the dispatch table is than tuning each size,
+   over the sizes for which that was decided. */
 static void print_loss(const ak_sizes_result *r)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];

@@ -35,7 +35,7 @@ typedef struct wide {
     const ak_args *args;
     const char *program;
     const char **argv; /* room for the longest command line */
-    char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* of one size; "": no limit */
+    char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* for one size; "": no limit */
     struct place {
         ak_proc proc; /* pid 0: free */
         size_t size;
@@ -45,7 +45,7 @@ typedef struct wide {
     size_t places, done;
     size_t *queue; /* sizes that wait, from `next` to `queued` */
     size_t next, queued;
-    int *begun; /* how often each size was started */
+    int *begun; /* for each size, how often it was started */
 } wide;
 
 /* Makes the command line for a size. */
@@ -99,7 +99,8 @@ static ak_status start(wide *w, size_t place, ak_error *err)
 }
 
 /* If the worker of a place did not start or was lost, and there are other places, lets this place
-   rest and queues its size again. Returns false if the size is not tried again. */
+   rest and, up to BEGINNINGS_MAX attempts, queues its size again. Returns false if the size is not
+   tried again. */
 static bool again(wide *w, struct place *p, bool unreached)
 {
     p->failures = unreached ? p->failures + 1 : 0;
@@ -189,8 +190,8 @@ static void interrupt(wide *w)
     }
 }
 
-/* Divides the budgets: evaluations and dollars by the number of sizes, time by the number of sizes
-   that each place tunes. */
+/* Divides the budgets: evaluations and dollars by the number of sizes, SEARCH_SHARE of the time by
+   the number of sizes that each place tunes. */
 static void share(wide *w)
 {
     double dollars = w->args->number[AK_OPTION_LLM_BUDGET];

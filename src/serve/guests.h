@@ -1,5 +1,5 @@
 /*
- * guests.h: keeps the open connections of the dashboard and decides which one a new one replaces.
+ * guests.h: keeps the dashboard's open connections and decides which one a newcomer replaces.
  *
  * Anyone who can connect may hold connections open with no request or half of one, or open event
  * streams by the dozen. So a new connection always gets a place. If all are taken, it replaces the
@@ -25,11 +25,12 @@ typedef struct ak_guest {
 
 typedef struct ak_guests {
     ak_guest *first;
-    size_t count; /* number that are not dismissed */
+    size_t count; /* connections that are not dismissed */
     uint64_t clock;
 } ak_guests;
 
-/* Adds a connection; NULL: no memory. *leaver is the connection to dismiss for it, or NULL. */
+/* Adds a connection and returns it; NULL: no memory. *leaver is the connection that the caller must
+   dismiss in exchange; NULL: none. */
 ak_guest *ak_guests_enter(ak_guest **leaver, ak_guests *guests, int fd);
 /* Notes a whole request; `streams` says whether its reply is an event stream. */
 void ak_guests_asked(ak_guests *guests, ak_guest *guest, bool streams);
@@ -37,7 +38,7 @@ void ak_guests_asked(ak_guests *guests, ak_guest *guest, bool streams);
 void ak_guests_dismiss(ak_guests *guests, ak_guest *guest);
 /* Removes and frees a connection that has ended. */
 void ak_guests_leave(ak_guests *guests, ak_guest *guest);
-/* Returns true if the other end has closed the connection. */
+/* Returns whether the connection has failed or the other end has closed it. */
 bool ak_guest_is_gone(const ak_guest *guest);
 
 #endif

@@ -50,12 +50,13 @@ struct server {
     ak_guests guests;
     ak_streams streams;
     int64_t page_killed; /* ak_watch_killed's version when `page` was made */
-    char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* data of the run asked for last */
+    char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* the run page built last */
 };
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Queues `response` and takes ownership of it. If it is NULL, the library closes the connection. */
+/* Queues `response` and takes ownership of it. Returns AK_MHD_NO, on which the library closes the
+   connection, if `response` is NULL or cannot be queued. */
 static int queue(server *s, struct MHD_Connection *connection, unsigned status, const char *type,
                  struct MHD_Response *response)
 {
@@ -148,7 +149,8 @@ static int show_asset(server *s, struct MHD_Connection *connection, const char *
                      asset->length, (void *)(uintptr_t)asset->data, AK_MHD_PERSISTENT));
 }
 
-/* Makes the data of a run's page, unless the data made last are of this run and still current. */
+/* Builds the data for a run's page, or keeps those built last if they are for the same run and
+   nothing in the archive has changed since. */
 static ak_status make_run(server *s, const char *id, ak_error *err)
 {
     AK_AT_END(ak_report_model_clear) ak_report_model model = {0};
@@ -259,8 +261,8 @@ static int show_events(server *s, struct MHD_Connection *connection)
                  ak_streams_add(&s->streams, connection, guest, last != NULL ? last : since));
 }
 
-/* Called by the library when a connection begins or ends. If all places are taken, a new connection
-   gets the place of another, whose socket is shut down so that the library ends it. */
+/* Notes that a connection begins or ends; the library calls it. If all places are taken, a new
+   connection gets the place of another, whose socket is shut down so that the library ends it. */
 static void notice(void *context, struct MHD_Connection *connection, void **guest, int what)
 {
     server *s = context;
@@ -426,8 +428,8 @@ static void close_server(server *s)
     AK_FREE_ALL(s->page_id, s->page);
 }
 
-/* Serves until it is cancelled. A poll that fails, for example because the archive is locked, is
-   repeated at the next interval. */
+/* Serves until *cancel is set (`cancel` may be NULL) or the library fails. A poll that fails, for
+   example because the archive is locked, is repeated at the next interval. */
 static ak_status run(server *s, const volatile int *cancel, ak_error *err)
 {
     int64_t polled_ns = ak_clock_ns(), pulsed_ns = polled_ns;

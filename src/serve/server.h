@@ -3,16 +3,16 @@
  *
  * One thread does everything: it waits for requests and, twice a second, checks whether other
  * processes have written into the archive. It sends what changed to the browsers that wait on
- * /events. Addresses are not paths of files: the server answers only those that server.c lists.
+ * /events. No address is a file path: the server answers only the addresses that server.c lists.
  *
  *     /, /run/ID, /study/N  a page; its scripts ask for its data
  *     /assets/NAME          scripts and style, from the executable
  *     /api/runs             the runs and the studies, as JSON
- *     /api/run/ID           the data of the page of a run (report/page.h)
- *     /api/study/N          the data of the page of a study
- *     /events               server-sent events: "runs" and "studies" list those that changed, and
- *                           their id is a place (watch.h), which a browser that reconnects sends as
- *                           Last-Event-ID; "fleets" and "killed" are the whole present state
+ *     /api/run/ID           the data that the page /run/ID shows (report/page.h), as JSON
+ *     /api/study/N          the data that the page /study/N shows, as JSON
+ *     /events               server-sent events: "runs" and "studies" list what changed, and their
+ *                           event id is a place (watch.h), which a browser that reconnects sends as
+ *                           Last-Event-ID; "fleets" and "killed" hold the whole present state
  */
 #ifndef AK_SERVE_SERVER_H
 #define AK_SERVE_SERVER_H

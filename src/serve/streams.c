@@ -50,8 +50,9 @@ static void tell_list(ak_stream *one, const char *event, const json_t *list, con
     }
 }
 
-/* Queues the studies and the runs that changed since `since`. If both changed, only the last event
-   has the new place, so a browser that loses the connection between the two gets both again. */
+/* Queues the studies and the runs that changed since the place `since` (NULL: all of them), and the
+   states that the browser lacks. If both studies and runs changed, only the second event has the
+   new place, so a browser that loses the connection between the two gets both again. */
 static void tell(ak_stream *one, const char *since)
 {
     char place[AK_WATCH_PLACE_BYTES];

@@ -25,7 +25,7 @@
 typedef struct seen {
     json_t *shown; /* members of the run's JSON that do not change while it runs */
     char *id, *ended;
-    char *process; /* note of a run under way (base/alive.h); NULL: not known */
+    char *process; /* identifies the run's process (base/alive.h); NULL: not known */
     int asks;      /* how often `process` was looked up */
     bool killed;   /* its process is gone, but the archive has no end of the run */
     int64_t number, trials, ok, last_trial;
@@ -175,9 +175,8 @@ static bool add_device(void *context, const ak_overview_device *device)
     return ak_json_append(s->devices, object);
 }
 
-/* Reads the devices of the runs under way that have new trials, but only of the latest
-   AK_WATCH_FLEETS_MAX runs. The devices of earlier runs with new trials are out of date and are
-   removed. */
+/* Reads the devices for the runs that have new trials among the latest AK_WATCH_FLEETS_MAX runs
+   under way. For earlier runs with new trials, removes the devices, which are out of date. */
 static ak_status look_at_devices(ak_watch *w, ak_error *err)
 {
     size_t under_way = 0;
@@ -306,11 +305,11 @@ static ak_status look(ak_watch *w, ak_error *err)
     AK_DO(visited(w, ak_archive_runs_since(w->archive, w->last_number, add_run, w, err)));
     for (size_t i = before; i < w->count; i++) {
         w->runs[i].trials = w->runs[i].has_result ? w->runs[i].trials : -1;
-        /* The order of the ends before the first look is unknown, so these runs get one number. */
+        /* The order in which runs ended before they were seen is unknown: all get one number. */
         bool ended_before = before == 0 && w->runs[i].ended != NULL;
         w->runs[i].ends = ended_before ? w->ends : w->runs[i].ends;
     }
-    if (before == 0) { /* first look: add_run has seen all runs */
+    if (before == 0) { /* no run was known, so add_run has just seen them all */
         AK_DO(ak_archive_last_trial(&w->last_trial, w->archive, err));
     } else {
         AK_DO(visited(w, ak_archive_trials_since(w->archive, w->last_trial, note_trials, w, err)));

@@ -23,15 +23,15 @@ typedef struct ak_watch ak_watch;
 ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err);
 void ak_watch_close(ak_watch *watch);
 AK_END_AT(ak_watch_close, ak_watch)
-/* *changed is true if runs, trials or studies were added, if a run ended or was killed, or if the
-   state of a fleet changed. */
+/* Reads what is new in the archive. *changed is true if runs, trials or studies were added, if a
+   run ended or was killed, or if the state of a fleet changed. */
 ak_status ak_watch_poll(bool *changed, ak_watch *watch, ak_error *err);
 ak_archive *ak_watch_archive(ak_watch *watch);
 
 /* Returns whether `text` is a place; false for NULL. */
 bool ak_watch_is_place(const char *text);
 void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
-/* Returns the runs that changed since the place `since` as an array of objects, oldest first
+/* Returns the runs that changed since the place `since` as a new array of objects, oldest first
    (docs/formats.md). If `since` is NULL or not a place, it returns all runs. NULL: no memory. */
 json_t *ak_watch_runs(const ak_watch *watch, const char *since);
 /* Does the same as ak_watch_runs for the results of studies and simulations. */
