@@ -97,7 +97,7 @@ const ak_backend_rules *ak_backend_rules_find(const char *backend)
     return ak_backend_find(&found, backend, NULL) == AK_OK ? found->rules : NULL;
 }
 
-/* The device that look_for searches; if `name` is NULL, the first one. */
+/* What look_for searches for: the device called `name`, or the first one if `name` is NULL. */
 typedef struct wanted_device {
     const char *name;
     char *out;

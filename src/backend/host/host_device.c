@@ -90,7 +90,8 @@ static void cpu_name(char *out, size_t bytes)
     }
 }
 
-/* Reads a file that describes cache `index` of the first CPU; "" if there is none. */
+/* Reads a file that describes cache `index` of the first CPU; gives "" if there is none. Returns
+   `out`. */
 static const char *read_cache(char out[SYS_TEXT_MAX + 1], int index, const char *name)
 {
     char path[128];

@@ -112,7 +112,7 @@ static ak_status print_shape(build *b, const ak_shape *shape, ak_error *err)
     return AK_OK;
 }
 
-/* Prints the filter of system calls that the program gives itself. */
+/* Prints the filter of system calls that the program gives itself; an empty one without seccomp. */
 static void print_filter(ak_buf *out)
 {
     uint64_t filter[AK_SANDBOX_FILTER_MAX];
@@ -260,7 +260,7 @@ static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
     return status;
 }
 
-/* Gives the sizes of the shape that ran last: "at M=7,N=33". */
+/* Gives the sizes of the shape that ran last, or of the first if none ran: "at M=7,N=33". */
 static void name_shape(char *out, size_t bytes, const build *b, const char *output)
 {
     size_t shape = 0;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "check/guard.h"
 
-/* ak_host_scramble changes at most about this many elements of an output. */
+/* ak_host_scramble changes at most this many elements of an output. */
 #define SCRAMBLED 16384
 
 static uint64_t ticks(void)
