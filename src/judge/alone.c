@@ -216,7 +216,7 @@ static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
     }
 }
 
-/* By how much a call alone may take longer, however long a call in a batch is. */
+/* Returns by how many ns a call alone may take longer, however long a call in a batch is. */
 static double slack_of(const ak_loaded *r)
 {
     return ALONE_NS + (r->threads > 1 ? ALONE_THREADS_NS : 0.0);
@@ -239,7 +239,7 @@ static ak_status begin_unseen(ak_stage **out, ak_loaded *r, ak_stage *seen, size
     return ak_loaded_watched(r, seen, 1, err);
 }
 
-/* Reads arguments once, as a call on unseen contents would. */
+/* Reads arguments once, as a call on unseen contents would; does nothing without a reader. */
 static ak_status read_unseen(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, ak_error *err)
 {
     ak_stage *stage;
@@ -312,8 +312,8 @@ typedef struct turns {
     bool renewed; /* the process has seen each set of inputs in one batch only */
 } turns;
 
-/* Looks closer at a candidate whose calls on unseen inputs seem slow. Memory may be: then a
-   suspicion that the calls confirm only without its time is dropped. */
+/* Looks closer at a candidate whose calls on unseen inputs seem slow. Drops the suspicion if it no
+   longer holds once the time that memory takes is allowed for. */
 static ak_status look_closer(ak_alone_finding *finding, ak_loaded *r, turns *t, ak_cold *cold,
                              ak_error *err)
 {
@@ -438,8 +438,8 @@ static void conclude_unjudged(ak_loaded *r)
                                  "batch; measure again when it is quieter");
 }
 
-/* Waits before calls that have decided nothing in `looks` looks since begin_ns are made again, if
-   they told nothing: other programs may end. Returns false if they are not made again. */
+/* Returns whether calls are made again that have decided nothing in `looks` looks since begin_ns.
+   If they told nothing, waits before that, because other programs may end. */
 static bool looks_again(int looks, bool many, int64_t begin_ns, bool told)
 {
     const int64_t pause_ns = ak_alone_pause(looks, many, ak_clock_ns() - begin_ns);

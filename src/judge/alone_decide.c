@@ -50,7 +50,7 @@ static double certainly(ak_alone_calls *c)
 
 /* Returns the longest time of the undisturbed calls, after their slowest quarter is left out. If
    too few calls were undisturbed, returns the median of all calls, most of which waited only for a
-   moment. */
+   moment; HUGE_VAL if there are no calls. */
 static double usual_most(ak_alone_calls *c)
 {
     if (c->quiet_count >= QUIET_CALLS) {

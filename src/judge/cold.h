@@ -22,8 +22,8 @@ typedef struct ak_cold {
     size_t bytes;        /* that a call reads; 0: all of the arguments */
 } ak_cold;
 
-/* Starts the process and measures its calls in batches on the set `seen`. Its calls read so many
-   bytes, lines at equal distances in all of the arguments; 0: all. */
+/* Starts the process and measures its calls in batches on the set `seen`. Its calls read `bytes`
+   bytes, in lines at equal distances over all of the arguments; 0: all bytes. */
 ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
                        size_t bytes, ak_error *err);
 /* Makes one call that begins as a call on the unseen contents of a stage does. Closes a reader that

@@ -59,8 +59,8 @@ static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *row
     return AK_OK;
 }
 
-/* Returns whether the reference can be held against a result: the inputs are numbers of the
-   declared range, but nobody has looked whether they have a result. */
+/* Returns whether results can be compared with this reference: false if it is not finite or does
+   not fit the dtype, because nobody has checked that these inputs have a result. */
 static bool is_judgeable(const ak_stage_rows *rows, size_t i, ak_dtype dtype)
 {
     const ak_compare_with with = {

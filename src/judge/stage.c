@@ -295,7 +295,7 @@ static ak_status upload(const ak_stage *stage, size_t offset, const void *data, 
     return memory->backend->upload(memory->device, offset, data, bytes, err);
 }
 
-/* Uploads a changed part of the copy. */
+/* Uploads a changed part of the copy; does nothing if the block is mapped. */
 static ak_status push(const ak_stage *stage, size_t offset, size_t bytes, ak_error *err)
 {
     ak_stage_memory *memory = stage->memory;
@@ -381,8 +381,8 @@ static void fill_rows(unsigned char *output, const ak_stage *stage, size_t i, un
     }
 }
 
-/* Fills an output with what it holds before the round (ak_guard_old). With `paint`, the gaps
-   between its rows are painted, too. */
+/* Fills an output with what it holds before the round (ak_guard_old). With `paint`, or if the block
+   is not mapped, the gaps between its rows are painted, too. */
 static ak_status fill_output(const ak_stage *stage, size_t i, unsigned round, bool paint,
                              ak_error *err)
 {

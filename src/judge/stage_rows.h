@@ -60,7 +60,7 @@ typedef struct ak_stage_draw {
 ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak_stage_draw *draw,
                              ak_rng *rng, ak_error *err);
 /* Returns whether the shapes of the arguments allow that only some values of size `k`, which is not
-   the first, are computed. Sets *elements to those that one value needs. */
+   the first, are computed. Sets *elements to the number of elements that one value needs. */
 bool ak_stage_has_columns(size_t *elements, const ak_stage *stage, size_t k);
 /* Returns whether the chosen rows, whose reference has been computed, are those of the reference of
    the whole stage. */
