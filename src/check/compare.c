@@ -195,7 +195,7 @@ void ak_compare_output(ak_compare_result *out, const void *output, const ak_comp
     out->ok = out->bad == 0;
 }
 
-/* Prints a number of a message: whole numbers with all their digits. */
+/* Prints a number for a message; whole numbers up to 2^53 get all their digits. */
 static void print_number(char *out, size_t bytes, double value, bool whole)
 {
     (void)ak_number_print(out, bytes, whole && fabs(value) <= 0x1p53 ? "%.0f" : "%.9g", value);

@@ -96,8 +96,8 @@ enum { F16_FRACTION = 10, F16_BIAS = 15, BF16_FRACTION = 7, BF16_BIAS = 127 };
 
 enum { E4M3_FRACTION = 3, E4M3_BIAS = 7, E4M3_LARGEST = 0x7E, BYTE_NAN = 0x7F };
 
-/* Numbers that are too large become the largest, as with cvt.satfinite. e5m2 is the upper half of
-   f16. */
+/* Rounds to an 8-bit float. Numbers that are too large become the largest, as with cvt.satfinite.
+   e5m2 is the upper half of f16. */
 static uint8_t narrow_byte(double value, ak_dtype dtype)
 {
     enum { E5M2_FRACTION = 2, E5M2_LARGEST = 0x7B };
@@ -422,7 +422,7 @@ static void fill_offsets(double *out, size_t first, size_t count, const ak_fill 
     }
 }
 
-/* Fills what nothing may read. */
+/* Fills an array that nothing may read, as ak_fill.unused says. */
 static void fill_unused(double *out, size_t count, ak_dtype dtype)
 {
     ak_dtype_range holds;
