@@ -283,7 +283,8 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const names *list,
     return status;
 }
 
-/* Lists several devices, named one by one or as all of a backend. */
+/* Lists several devices, each named by itself or all those of a backend named together
+   ("cuda:all"). */
 static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
                               ak_error *err)
 {

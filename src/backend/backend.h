@@ -105,7 +105,7 @@ typedef struct ak_load {
 } ak_load;
 
 /* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
-/* At most this many iterations may have arguments of their own. */
+/* At most this many iterations may have their own arguments. */
 #define AK_PLACES_MAX 32
 
 typedef struct ak_launch {
@@ -119,12 +119,12 @@ typedef struct ak_launch {
     bool unpredicted; /* on a CPU: the branch predictors are made to forget the kernel first */
     bool unseen;      /* on a CPU, with one iteration or a stride: the inputs stay hidden until the
                          runner is ready */
-    /* On a CPU: bytes from the arguments of one iteration to those of the next, which may be as
-       many as AK_PLACES_MAX; 0: all have the same. */
+    /* On a CPU: distance in bytes between the arguments of successive iterations, which may then be
+       at most AK_PLACES_MAX; 0: all iterations use the same arguments. */
     size_t stride;
     bool plain; /* on a CPU, for a reference: outputs are not changed before the call */
-    /* On a CPU where nothing is loaded: bytes that a call reads, lines at equal distances in all of
-       the arguments; 0: all. */
+    /* On a CPU where nothing is loaded: number of bytes that a call reads, in lines at equal
+       distances across all arguments; 0: all bytes. */
     size_t reads;
     bool aside; /* sets aside the outputs of a run on other contents, if the backend can */
     /* On a device: this is the last batch, so it is compared with runs on unseen contents if none
@@ -346,8 +346,8 @@ typedef struct ak_backend_ops {
     void (*close)(ak_device *device);
 } ak_backend_ops;
 
-/* A `source` for backends whose kernels see nothing of the harness: writes a #line directive with
-   `name`, then `text`. */
+/* Implements `source` for backends whose kernels see nothing of the harness: writes a #line
+   directive with `name`, then `text`. */
 ak_status ak_backend_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 /* Writes the file that the compiler gets for an implementation. */
 ak_status ak_backend_write_source(const char *path, const ak_backend_ops *backend,

@@ -95,7 +95,7 @@ static bool check_block(double *worst, const double *got, const double *want, si
     return bad[0] + bad[1] + bad[2] + bad[3] == 0;
 }
 
-/* Returns the ratio of error to tolerance of one element. It is infinite if only one of the two
+/* Returns the ratio of an element's error to its tolerance. It is infinite if only one of the two
    is NaN, or if one is infinite and they differ. */
 static double check_one(double got, double want, double relative, double absolute)
 {

@@ -6,14 +6,14 @@
  * inputs that it has seen. This file finds both. If calls on unseen inputs take much longer than
  * calls in a batch, but neither fault is certain, their times replace those of the batches.
  *
- * Both say little about a short kernel, so its calls in one more batch have inputs of their own
+ * Both say little about a short kernel, so each of its calls in one more batch has its own inputs
  * (confirm_on_many).
  *
  * A comparison is fair only if all of its times are of one kind. So times of calls on unseen inputs
  * must replace those of the batches only for what the candidate does, not for what memory and other
  * programs do. If other programs push the inputs out of the caches before a call begins, it takes
- * as long as memory needs, of which the batches of other candidates are free. Therefore a call on
- * unseen inputs may also take longer by as much as reading its arguments from the same beginning
+ * as long as memory needs, a delay that the other candidates' batches do not have. Therefore a call
+ * on unseen inputs may also take longer by as much as reading its arguments from the same beginning
  * takes longer than reading them in a batch. A process without a candidate reads them, by turns
  * with the candidate's calls (cold.h). Where the caches hold the arguments, the limit stays as it
  * is.
@@ -458,8 +458,8 @@ static size_t calls_on_many(const ak_evaluator *e)
     return most < (int64_t)e->many_count ? (size_t)most : e->many_count;
 }
 
-/* Makes a batch of calls, each on inputs of its own that the process has never seen, and judges
-   every output. */
+/* Runs a batch of calls, each on its own inputs, which the process has never seen, and judges every
+   output. */
 static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
 {
     ak_evaluator *e = r->e;
@@ -479,9 +479,10 @@ static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
 }
 
 /* Tests whether a short kernel does all of the calls of a batch: a call alone tells little about
-   it. A batch in which every call has inputs of its own, all of which are judged, confirms the time
+   it. A batch in which every call has its own inputs, and every output is judged, confirms the time
    of other batches within the factor of calls alone, and the time that a call alone may take longer
-   is only added once. If none does, also in new processes, its times count. */
+   is only added once. If AK_ALONE_LEAST such batches are too slow even without their waits, each in
+   a new process, their times count; if that stays open, the candidate is not judged. */
 static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
     const size_t calls = calls_on_many(r->e);

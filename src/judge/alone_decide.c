@@ -8,7 +8,7 @@
 
 /* If the times decide nothing, the calls are made again after a pause that doubles at first: at
    most LOOKS_MAX times in all, batches on many inputs MANY_LOOKS_MAX times, and not once LOOKS_NS
-   have passed. A look has many calls, of which one may be fast, but only one batch on many inputs.
+   have passed. A look has many calls, any of which may be fast, but only one batch on many inputs.
    Beside five busy programs on two processors three such batches of four told nothing. */
 #define LOOKS_MAX       6
 #define MANY_LOOKS_MAX  24

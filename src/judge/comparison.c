@@ -332,8 +332,8 @@ static void stretch_energy(double *joules, size_t rounds, double times, size_t b
     }
 }
 
-/* Replaces the times of all candidates and libraries by those of calls on unseen inputs: where one
-   candidate has only such times, those of the others' batches would be of another kind. */
+/* Replaces the times of all candidates and libraries by times of calls on unseen inputs: if one
+   candidate has only such times, the others' batch times are not comparable with them. */
 static ak_status take_unseen(ak_comparison_course *course, comparison *d,
                              const ak_comparison_plan *plan, ak_error *err)
 {

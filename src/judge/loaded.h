@@ -122,9 +122,9 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
    blamed for any damage. Damage is repaired, also if the candidate has failed already. */
 ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
 /* Wipes mapped memory, so that a candidate finds nothing there that another process has left, and
-   has everything put in place anew before its next use. A candidate can map all of the block, and
-   unseen inputs are unseen by its own process only: of two candidates by one author one could leave
-   its results for the other. */
+   has everything put in place anew before its next use. A candidate can map the whole block, and
+   unseen inputs are unseen only by its own process, so one candidate could leave its results for
+   another by the same author. */
 void ak_evaluator_wipe(ak_evaluator *e);
 /* If an input was changed, has all inputs restored before their next use, and returns true. Blames
    no candidate. */
@@ -150,12 +150,12 @@ ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
 /* split.c: finds out once, for e->split, how the problem can be divided. */
 ak_status ak_split_find(ak_evaluator *e, ak_error *err);
 /* Returns the edge-case shape with the most outputs, or edge_case_count if there is none. A shape
-   with a size of 1 is left out, because its right result can be trivial: the sums of rows of one
-   element are a copy of the input. */
+   with a size of 1 is left out, because its right result can be trivial: row sums are a copy of the
+   input if a row has one element. */
 size_t ak_evaluator_largest_edge_case(const ak_evaluator *e);
-/* loaded_rows.c: draws rows of the stage that take the reference some ten milliseconds, but `least`
-   at least; all of a small problem that has no separate rows. AK_UNAVAILABLE: neither is possible.
- */
+/* loaded_rows.c: draws as many rows of the stage as the reference computes in some ten
+   milliseconds, but at least `least`; takes the whole problem if it is small and has no separate
+   rows. AK_UNAVAILABLE: neither is possible, or right results come from files. */
 ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *stage, size_t least,
                        ak_error *err);
 /* Compares the rows, whose reference has been computed, with what the latest launch has written. */
@@ -181,7 +181,7 @@ ak_status ak_aside_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_
 /* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
    fastest sample (alone.c). If the machine is too busy to tell, the outcome is `timed_out` and
    e->unjudged is set: nothing is known of the candidate. If calls on unseen inputs take much longer
-   than those of the batches, r->unseen_ms has their times. */
+   than calls in batches, r->unseen_ms has their times. */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
 /* Returns whether the times of calls on unseen inputs count instead of the batches' times: if there
    are any and their median is longer. */

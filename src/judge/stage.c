@@ -330,8 +330,8 @@ ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err)
     return AK_OK;
 }
 
-/* Fills a row with plausible but wrong results: those of the other set of inputs or, if there is
-   none, results of these inputs from another position, each altered. */
+/* Fills a row with plausible but wrong results: results for the other set of inputs or, if there is
+   none, altered results for these inputs from another position. */
 static void put_results(unsigned char *to, const ak_stage *stage, size_t i, size_t row,
                         uint64_t key)
 {

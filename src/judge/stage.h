@@ -50,7 +50,7 @@ typedef struct ak_stage_memory {
 typedef struct ak_stage_split {
     bool known;    /* it was found out; else nothing can be divided */
     bool rows;     /* the values of the first size are separate problems */
-    size_t column; /* so are those of the size with this index; 0: of no other */
+    size_t column; /* so are the values of the size with this index; 0: of no other */
 } ak_stage_split;
 
 typedef struct ak_stage {
@@ -106,8 +106,7 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
    device cannot judge it. */
 ak_status ak_stage_prepare_referee(ak_stage *stage, ak_reference *reference, uint64_t stream,
                                    bool selftest, ak_stage_times *times, ak_error *err);
-/* Compares the device's reference with that of a stage that the host has prepared. Returns
-   AK_INVALID if they differ. */
+/* Compares the device's reference with the reference of a stage that the host has prepared. */
 ak_status ak_stage_witness(ak_stage *stage, ak_error *err);
 void ak_stage_free(ak_stage *stage);
 

@@ -134,8 +134,8 @@ int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t 
     float ms = 0;
     uint32_t part = 1, parts = 1;
     split_runs(&part, &parts, runs, (uint32_t)runnable->places.sets);
-    /* The batch of one run on each set has a graph of its own, so that the graph of other batches
-       is kept. */
+    /* A batch with one run on each set has its own graph, so that the graph for other batches is
+       kept. */
     ak_cuda_graph *graph = runs == runnable->places.sets ? &runnable->turn : &runnable->graph;
     int code = runs > 1 ? record(graph, runnable, part) : AK_CUDA_SUCCESS;
     code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;

@@ -176,7 +176,7 @@ typedef struct ak_cuda_library {
 void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing);
 /* Does the same as ak_cuda_conclude, but returns AK_OK, AK_NO_MEMORY or AK_CRASHED. */
 ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err);
-/* cuda_sampler.c; as `conditions` and `joules` of backend.h */
+/* cuda_sampler.c: these implement `conditions` and `joules` of backend.h. */
 void ak_cuda_conditions(ak_conditions *out, ak_device *device);
 ak_status ak_cuda_joules(double *out, ak_device *device, ak_error *err);
 /* Limit for work that the harness itself has put into the stream. */

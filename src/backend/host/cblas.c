@@ -61,9 +61,9 @@ static void cblas_run(ak_baseline *baseline, const ak_host_call *call)
 
 /* ---- OpenBLAS -------------------------------------------------------------------------------- */
 
-/* OpenBLAS chooses its kernels by the CPU's name, and not always the fastest ones: a CPU that is
-   newer than the library gets those of an older one. OPENBLAS_CORETYPE overrides the choice and is
-   read when the library is loaded, so each core type needs a process of its own. */
+/* OpenBLAS chooses its kernels by the CPU's name, and not always the fastest ones: on a CPU that is
+   newer than the library it uses the kernels for an older CPU. OPENBLAS_CORETYPE overrides the
+   choice and is read when the library is loaded, so each core type needs its own process. */
 static const char *const openblas_names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
 
 /* Writes number and core, from a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY

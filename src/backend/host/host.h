@@ -100,7 +100,7 @@ ak_status ak_host_targets_of(ak_host_targets *out, const char *source, const cha
                              ak_error *err);
 void ak_host_targets_clear(ak_host_targets *targets);
 
-/* host_requires.c */
+/* host_requires.c: implements `requires` of backend.h. */
 ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);
 

@@ -36,8 +36,9 @@
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
-/* A compiler that fails to report its version would fail for each configuration, too. One that gave
-   no answer is there: ak_host_environment refuses to go on without the answer. */
+/* Returns whether a compiler can be used. One that fails to report its version would fail for each
+   configuration, too. One that gave no answer counts as there: ak_host_environment refuses to go on
+   without the answer. */
 bool ak_host_available(void *context, const char *compiler)
 {
     char version[16];
@@ -175,7 +176,7 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
 /* What one compilation needs besides the compiler and the job's own options. */
 typedef struct parts {
     bool fortran, openmp;
-    /* Assembly is written as the source has it. Clang does so only for an external assembler;
+    /* Assembly is written as the source has it. Clang leaves it so only for an external assembler;
        otherwise it writes the contents of an included file in place of the directive. */
     bool verbatim;
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
@@ -191,7 +192,7 @@ bool ak_host_fortran_part(char **begin, char **end, char *source)
     return *end != NULL;
 }
 
-/* If the source has Fortran, cuts that out and writes both parts to files of their own. */
+/* If the source has Fortran, cuts that part out and writes both parts to separate files. */
 static ak_status split(parts *out, const ak_compile_job *job, ak_error *err)
 {
     AK_FREED char *text = NULL;
@@ -246,8 +247,8 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 #define LINK "-Wl,-z,relro,-z,now,--build-id=none"
 #endif
 
-/* Returns whether a compiler is clang or based on it: these have an assembler of their own. If it
-   does not say its version, its name decides. */
+/* Returns whether a compiler is clang or based on it: such compilers have a built-in assembler. If
+   it does not say its version, its name decides. */
 static bool is_clang(const char *compiler)
 {
     static const char *const names[] = {"clang", "LLVM", "oneAPI"};

@@ -262,8 +262,8 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     page->threads_max = device->threads;
     page->iterations = launch->iterations;
     /* A warm-up run brings caches and threads into the state of the middle of a batch. It is left
-       out if arguments are changed in place, and for a single run or runs with arguments of their
-       own; but a library whose inputs are unseen gets one, because only that wakes its threads. */
+       out if arguments are changed in place, and for a single run or runs on separate arguments;
+       but a library whose inputs are unseen gets one, because only that wakes its threads. */
     const bool once = launch->iterations == 1 || launch->stride > 0;
     page->warm = (!once || (launch->unseen && !runner->is_candidate)) && !in_place ? 1 : 0;
     page->refill = page->workspace_bytes <= REFILL_BYTES || launch->iterations == 1 ||

@@ -530,8 +530,8 @@ static void next_place(const ak_runner_page *page, void **arg)
 }
 
 /* What touch_part reads to bring the arguments into the caches, as in the middle of a batch: before
-   a single call that is compared with calls in a batch, or before calls with arguments of their
-   own. Where nothing is loaded, reading the arguments is the work of a call. */
+   a single call that is compared with calls in a batch, or before calls that each have their own
+   arguments. Where nothing is loaded, reading the arguments is the work of a call. */
 typedef struct touch {
     const unsigned char *memory;
     const ak_runner_page *asked;
@@ -567,8 +567,8 @@ static void touch_part(void *context, int thread, int n)
 }
 
 /* Runs the calls of a batch. Returns how many stained elements a candidate's calls have left
-   unwritten; the first call, which finds no results, does not count, nor do calls with arguments of
-   their own. */
+   unwritten; the first call, which finds no results, does not count, nor do calls that each have
+   their own arguments. */
 static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, uint32_t iterations,
                        uint64_t *state)
 {
@@ -606,8 +606,8 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, 
     return s.skipped;
 }
 
-/* Number of rounds of random branches, which overwrite the tables of the branch predictor. The
-   tables are indexed by the directions that earlier branches took. */
+/* Number of rounds of random branches, which overwrite the branch predictor's tables. The tables
+   are indexed by the directions that earlier branches took. */
 #define SCATTERED 100000
 static void scatter_branches(void *context, int thread, int n)
 {
@@ -617,7 +617,7 @@ static void scatter_branches(void *context, int thread, int n)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        /* The loop is unrolled, so that there are 64 branches, each with entries of its own. */
+        /* The loop is unrolled, so that there are 64 branches, each with its own entries. */
 #pragma GCC unroll 64
         for (int bit = 0; bit < 64; bit++) {
             if ((x >> bit & 1) != 0) {

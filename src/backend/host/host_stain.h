@@ -20,7 +20,7 @@
 
 /* The outputs that may be stained. */
 typedef struct ak_host_stainable {
-    /* Number of elements: those of the first row if rows do not adjoin; 0: not stained. */
+    /* Number of elements, in the first row only if rows do not adjoin; 0: not stained. */
     uint64_t count[AK_ARGUMENTS_MAX];
     uint32_t bytes[AK_ARGUMENTS_MAX];    /* of one element */
     uint32_t fraction[AK_ARGUMENTS_MAX]; /* ak_guard_fraction */

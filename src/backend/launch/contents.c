@@ -25,7 +25,7 @@ typedef struct batch {
     const ak_launch *launch;
     ak_outcome *out;
     bool first;
-    bool fresh; /* each run has contents of its own */
+    bool fresh; /* each run has contents that no run has seen */
     size_t used, judged, aside;
 } batch;
 
@@ -102,8 +102,8 @@ static int time_run(int64_t *ns, const batch *b, size_t set)
     return b->contents->ops->time(ns, b->contents->runnable, 1, set, b->launch->timeout_ns);
 }
 
-/* Fills `count` sets with other contents, of which `kinds` are different. The set that is set aside
-   is among the last, because of what the sets share. */
+/* Fills `count` sets with at most `kinds` different other contents. The set that is set aside is
+   among the last, because of what the sets share. */
 static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
 {
     int code = 0;
@@ -249,8 +249,8 @@ static int single_run(int64_t *ns, const batch *b)
     return code == 0 ? time_runs(ns, b, 1) : code;
 }
 
-/* Times runs of which each has contents that no run has seen, as many at once as there are sets.
-   The judged set gets the own ones for its last run, unless it is run alone. */
+/* Times runs that each have contents that no run has seen, in parts of one run per set. The judged
+   set gets the own contents for its last run, unless it is run alone. */
 static int fresh_runs(int64_t *ns, const batch *b, bool alone)
 {
     const ak_contents *c = b->contents;

@@ -23,9 +23,9 @@
  *     these are still being written, so that one which does not wait is wrong.
  *
  *   - If the launch asks for it, one set with other contents is set aside for the judge, with what
- *     a run has written there: one of the batch or one that no run had seen. So a candidate must
- *     also be right where the harness has no result, and cannot leave out what is not the own
- *     contents.
+ *     a run has written there: contents from the batch or contents that no run had seen. So a
+ * candidate must also be right where the harness has no result, and cannot leave out what is not
+ * the own contents.
  *
  * A backend says how its memory is copied and its runs are timed (ak_contents_ops); what is copied
  * and timed, and which set is judged, is decided here. The functions of a backend return 0 or its

@@ -24,8 +24,8 @@
 /* All sets together are at least this many times as large as the device's cache, if
    AK_OPENCL_SETS_MAX and a quarter of the memory allow. */
 #define ROTATE_CACHES 2
-/* They are at least this large in any case: small arguments then have 64 sets, and as many runs at
-   a time have contents of their own. */
+/* They are at least this large in any case: small arguments then have 64 sets, so that 64 runs in a
+   row each have their own contents. */
 #define ROTATE_BYTES ((size_t)4 << 20)
 #define SETS_MIN     2
 /* At most this many runs are queued between two waits, because their events are kept until then. */
@@ -103,7 +103,7 @@ static void plan_layout(ak_opencl_layout *out, const ak_launch *launch)
 {
     out->count = launch->task->problem->argument_count;
     for (size_t i = 0; i < out->count; i++) {
-        /* guard.h: two red zones lie between arrays, the second of which is the next array's */
+        /* guard.h: two red zones lie between arrays; the second one belongs to the next array */
         size_t end = i + 1 < out->count
                          ? launch->offset[i + 1] - AK_GUARD_BYTES
                          : launch->offset[i] + launch->shape->bytes[i] + AK_GUARD_BYTES;

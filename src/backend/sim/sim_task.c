@@ -16,7 +16,7 @@ typedef struct binding {
 
 /* Makes the space of the recorded configurations, with the implementation's values and defaults. If
    nothing states the default configuration, the seed decides it, as in a simulation (lab/replay.c),
-   with other random numbers than those of the strategies. */
+   with other random numbers than the strategies use. */
 static ak_status space_of(ak_space **out, json_t **definition, void *context,
                           const ak_implementation_spec *implementation, const ak_scope *constants,
                           ak_error *err)
