@@ -97,7 +97,7 @@ const ak_backend_rules *ak_backend_rules_find(const char *backend)
     return ak_backend_find(&found, backend, NULL) == AK_OK ? found->rules : NULL;
 }
 
-/* The device that look_for searches; if `name` is NULL, the first one. */
+/* What look_for searches for: the device called `name`, or the first one if `name` is NULL. */
 typedef struct wanted_device {
     const char *name;
     char *out;
@@ -283,7 +283,8 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const names *list,
     return status;
 }
 
-/* Lists several devices, named one by one or as all of a backend. */
+/* Lists several devices, each named by itself or all those of a backend named together
+   ("cuda:all"). */
 static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
                               ak_error *err)
 {

@@ -69,7 +69,7 @@ typedef struct ak_compile_result {
     char artifact_hash[AK_HASH_BYTES];        /* of the code; equal for equal code */
     char file_hash[AK_HASH_BYTES];            /* of the whole file; shows a later change of it */
 } ak_compile_result;
-/* Larger artifacts cannot be read. */
+/* Larger artifacts are refused, in bytes. */
 #define AK_ARTIFACT_MAX (256u << 20)
 void ak_compile_result_clear(ak_compile_result *result);
 
@@ -81,7 +81,7 @@ typedef struct ak_device ak_device;
 typedef struct ak_runnable ak_runnable;
 
 /* The baseline of this name moves as many bytes as the problem must and computes nothing. It is a
-   bound to compare results with, so its output is not judged and it wins no comparison. */
+   bound for other results, so its output is not judged and it wins no comparison. */
 #define AK_BASELINE_COPY "copy"
 
 /* Baselines whose names begin with this take seconds to start and take part only if the user asks
@@ -105,7 +105,7 @@ typedef struct ak_load {
 } ak_load;
 
 /* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
-/* At most this many iterations may have arguments of their own. */
+/* At most this many iterations may have their own arguments. */
 #define AK_PLACES_MAX 32
 
 typedef struct ak_launch {
@@ -117,18 +117,18 @@ typedef struct ak_launch {
     int threads;
     uint32_t iterations;
     bool unpredicted; /* on a CPU: the branch predictors are made to forget the kernel first */
-    bool unseen;      /* on a CPU, one iteration or a stride: the inputs appear once the runner is
-                         ready */
-    /* On a CPU: bytes from the arguments of one iteration to those of the next, which may be as
-       many as AK_PLACES_MAX; 0: all have the same. */
+    bool unseen;      /* on a CPU, with one iteration or a stride: the inputs stay hidden until the
+                         runner is ready */
+    /* On a CPU: distance in bytes between the arguments of successive iterations, which may then be
+       at most AK_PLACES_MAX; 0: all iterations use the same arguments. */
     size_t stride;
     bool warmed; /* on a CPU, one iteration: a call before it, whose results are then changed,
                     brings caches and predictors into the state of the middle of a batch */
     bool plain;  /* on a CPU, for a reference: outputs are not changed before the call */
-    /* On a CPU where nothing is loaded: bytes that a call reads, lines at equal distances in all of
-       the arguments; 0: all. */
+    /* On a CPU where nothing is loaded: number of bytes that a call reads, in lines at equal
+       distances across all arguments; 0: all bytes. */
     size_t reads;
-    bool aside; /* sets aside what other contents have given, if the backend can */
+    bool aside; /* sets aside the outputs of a run on other contents, if the backend can */
     /* On a device: this is the last batch, so it is compared with runs on unseen contents if none
        has been since the candidate was loaded. */
     bool last;
@@ -149,8 +149,8 @@ typedef struct ak_outcome {
     /* The block holds the result of a single run on its former contents, even if there were several
        iterations. */
     bool alone;
-    /* `fetch_aside` has the outputs of a run on contents that are not in the block: input i is that
-       of the block, changed as mixed[i] says. */
+    /* `fetch_aside` has the outputs of a run on contents that are not in the block: input i of that
+       run is input i of the block, changed as mixed[i] says. */
     bool aside;
     ak_mixed mixed[AK_ARGUMENTS_MAX];
 } ak_outcome;
@@ -348,8 +348,8 @@ typedef struct ak_backend_ops {
     void (*close)(ak_device *device);
 } ak_backend_ops;
 
-/* A `source` for backends whose kernels see nothing of the harness: writes a #line directive with
-   `name`, then `text`. */
+/* Implements `source` for backends whose kernels see nothing of the harness: writes a #line
+   directive with `name`, then `text`. */
 ak_status ak_backend_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 /* Writes the file that the compiler gets for an implementation. */
 ak_status ak_backend_write_source(const char *path, const ak_backend_ops *backend,
@@ -361,11 +361,13 @@ ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_e
 extern const ak_backend_ops *const ak_backends[];
 ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error *err);
 /* Finds a device and its backend. "auto" or NULL is the first device of the last backend in
-   backends.def that has one; "host" is the CPU; "cuda:0" names backend and number. */
+   backends.def that has one; "host" is the CPU; "cuda:0" names backend and number, and "cuda" alone
+   is the first device of that backend. */
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
 
-/* How many devices can share a run at most, and room for the name of one, such as "cuda:0". */
+/* The largest number of devices that can share a run, and room for the name of one, such as
+   "cuda:0". */
 #define AK_DEVICES_MAX       16
 #define AK_DEVICE_NAME_BYTES 64
 /* Room for a list of names, or for one with a path, such as "sim:FILE". */

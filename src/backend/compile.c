@@ -71,8 +71,9 @@ static void clean(char *text)
     }
 }
 
-/* Returns a copy of the first line that contains "error", else of the first line. "1 error
-   generated." does not count: clang writes it to another descriptor, perhaps before the error. */
+/* Returns a copy of the first line that contains "error" or "Error: ", else of the first line, cut
+   to 200 bytes; NULL: no memory. "1 error generated." does not count: clang writes it to another
+   descriptor, perhaps before the error. */
 static char *first_error(const char *log, const char *who)
 {
     const char *best = NULL;
@@ -148,8 +149,8 @@ static ak_status fail_folder(const char *folder, ak_error *err)
                    folder, strerror(errno));
 }
 
-/* Returns whether the compiler did not find a file that the source includes: it sees the source
-   alone. */
+/* Returns whether the compiler did not find a file that the source includes. It sees only the
+   source, not the kernel's folder. */
 static bool lacks_file(const char *reason)
 {
     static const char *const words[] = {": No such file or directory", "' file not found",
@@ -161,7 +162,7 @@ static bool lacks_file(const char *reason)
     return missing && strstr(reason, "cannot execute") == NULL; /* a part of the compiler */
 }
 
-/* Adds what to do to a reason whose words do not lead there. */
+/* Appends advice to a reason whose own words do not say what to do. */
 static ak_status advise(ak_compile_result *out, const char *log, ak_error *err)
 {
     const char *advice = NULL;
@@ -249,7 +250,7 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
     return AK_OK;
 }
 
-/* Returns the bytes of the sections with code. */
+/* Returns how many bytes the sections with code have. */
 static uint64_t section_bytes(const ak_elf *elf)
 {
     Elf64_Shdr section;
@@ -262,7 +263,7 @@ static uint64_t section_bytes(const ak_elf *elf)
     return sum;
 }
 
-/* Returns the bytes of the file that are loaded to where code may run. */
+/* Returns how many bytes of the file are loaded to where code may run. */
 static uint64_t segment_bytes(const ak_elf *elf, size_t length)
 {
     Elf64_Phdr segment;
@@ -275,9 +276,9 @@ static uint64_t segment_bytes(const ak_elf *elf, size_t length)
     return sum;
 }
 
-/* Returns the bytes of machine code in a 64-bit ELF file of this machine's byte order, at most
-   INT_MAX; 0 for any other file. In a shared object of the host it is what the loader makes
-   executable that counts: its author chooses the types of sections, in which code could hide. */
+/* Returns how many bytes of machine code a 64-bit ELF file in this machine's byte order has, at
+   most INT_MAX; 0 for any other file. In a shared object for the host all that the loader makes
+   executable counts: its author chooses the types of sections, in which code could hide. */
 static int code_bytes(const char *file, size_t length)
 {
     ak_elf elf;

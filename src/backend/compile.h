@@ -22,8 +22,8 @@
 ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *source,
                          const char *folder, ak_error *err);
 
-/* Makes a command of a compiler, its options and `tail`, whose `more` texts may be NULL, which are
-   left out. The caller frees it; NULL: no memory. */
+/* Makes an argument vector from the compiler, its options and the `more` texts in `tail`; leaves
+   out texts that are NULL. The caller frees the array, but not the texts; NULL: no memory. */
 const char **ak_compile_command(const char *compiler, const char *const *options, size_t count,
                                 const char *const *tail, size_t more);
 
@@ -33,11 +33,11 @@ const char **ak_compile_command(const char *compiler, const char *const *options
    it at a usual priority; any other one is stopped after five times the limit. */
 void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job);
 
-/* Sets status, reason and log by how the child ended. Takes the log from `run` and replaces its
-   control characters, which a terminal might obey. `who` names the compiler in reasons: "the
-   compiler", "NVRTC". A fault of the machine is not a property of a configuration and makes the
-   call fail: AK_TIMED_OUT if the compiler got no processor; AK_IO if files cannot be written or no
-   process can be started, with a line that says what to do. */
+/* Sets status, reason and log by how the child ended. On success takes the log from `run`, after
+   its control characters, which a terminal might obey, have been replaced. `who` names the compiler
+   in reasons: "the compiler", "NVRTC". A fault of the machine is not a property of a configuration
+   and makes the call fail: AK_TIMED_OUT if a compiler at idle priority got no processor; AK_IO if
+   files cannot be written or no process can be started, with a line that says what to do. */
 ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
                            const char *who, ak_error *err);
 
@@ -61,9 +61,9 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
 ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend,
                            const ak_compile_job *job, ak_error *err);
 
-/* Ends a compilation that returned `status`: gives its result, or frees it if it is a failure.
-   Returns AK_NO_MEMORY if a failed compilation has no reason, because there was no memory for its
-   text. */
+/* Ends a compilation that returned `status`: moves `result` to `out` if that is AK_OK, else frees
+   it. Returns AK_NO_MEMORY if a failed compilation has no reason, because there was no memory for
+   its text. */
 ak_status ak_compile_end(ak_compile_result *out, ak_compile_result *result, ak_status status,
                          ak_error *err);
 

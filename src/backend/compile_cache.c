@@ -94,14 +94,15 @@ static bool add_rule(ak_buf *out, const char *rule, const char *source)
     return good;
 }
 
-/* Of a word, the parts that are words of some text: bit n of element i stands for the n letters
-   from the ith on. */
+/* The parts of a wanted word that occur as words in some text: bit n of from[i] stands for the n
+   letters from letter i on. */
 typedef struct word_parts {
     const char *word; /* NULL ends a list */
     uint32_t from[WORD_MAX];
 } word_parts;
 
-/* Returns the end of a string at `at`, or NULL if it does not end before `end`. */
+/* Returns the end of the string literal that begins at `at`, or NULL if it does not end before
+   `end`. */
 static const char *string_end(const char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++) {
@@ -110,7 +111,8 @@ static const char *string_end(const char *at, const char *end)
     return at < end ? at + 1 : NULL;
 }
 
-/* Returns whether all quotes of a line are those of strings. */
+/* Returns whether every double quote in a line delimits a plain string: false if a character
+   constant, comment, raw string or trigraph could hide one. */
 static bool has_plain_quotes(const char *line, const char *end)
 {
     static const char *const other[] = {"'", "/*", "*/", "?\?", "R\""};
@@ -127,7 +129,7 @@ static bool has_plain_quotes(const char *line, const char *end)
     return plain;
 }
 
-/* Returns whether the text behind a line may begin within a string. */
+/* Returns whether the text after a line may begin within a string. */
 static bool may_continue(const char *line, const char *end)
 {
     while (end > line && ak_ascii_is_blank(end[-1])) {
@@ -138,8 +140,8 @@ static bool may_continue(const char *line, const char *end)
            memmem(line, (size_t)(end - line), "?\?/", 3) != NULL;
 }
 
-/* Notes of which parts of the wanted words `n` letters are one. A longer word that contains a
-   wanted one counts as that. */
+/* Notes which parts of the wanted words equal the `n` letters at `at`. A longer word that contains
+   a wanted word counts as that word. */
 static void note_word(word_parts *list, const char *at, size_t n)
 {
     for (; list->word != NULL; list++) {
@@ -151,7 +153,7 @@ static void note_word(word_parts *list, const char *at, size_t n)
     }
 }
 
-/* Notes the words of a line, but for those in strings if `skips`. */
+/* Notes the words of a line; with `skips`, except those in strings. */
 static void note_line(word_parts *list, const char *at, const char *end, bool skips)
 {
     while (at < end) {
@@ -164,7 +166,7 @@ static void note_line(word_parts *list, const char *at, const char *end, bool sk
     }
 }
 
-/* Notes the words of a text. Strings are left out where it is certain that they are some. */
+/* Notes the words of a text, except those in what is certainly a string. */
 static void note_text(word_parts *list, const char *text, size_t length)
 {
     bool certain = true;
@@ -178,7 +180,7 @@ static void note_text(word_parts *list, const char *text, size_t length)
     }
 }
 
-/* Returns whether the parts, put together, give the word. */
+/* Returns whether some of the parts, joined, give the whole word. */
 static bool makes_word(const word_parts *parts)
 {
     const size_t all = strlen(parts->word);
@@ -199,8 +201,8 @@ static bool note_file(word_parts *list, const char *path)
     return good;
 }
 
-/* Notes the words of the source, the options and the files of a rule. Returns false if a file
-   cannot be read. */
+/* Notes the words of the source, the options and the files that a rule names, except those in /usr.
+   Returns false if a file cannot be read. */
 static bool note_job(word_parts *list, const char *rule, const ak_compile_job *job)
 {
     char path[AK_PATH_MAX];

@@ -25,23 +25,23 @@ typedef struct ak_compile_cache {
 void ak_compile_cache_open(char out[AK_PATH_MAX], const char *backend);
 /* Gives the place of the artifact whose inputs were hashed. Frees the hasher. */
 void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher *hasher);
-/* Copies an artifact from its place to the path `artifact`; returns false if it is not there or out
-   of date. The caller frees the log. */
+/* Copies an artifact from its place to the path `artifact`; returns false if it is missing or out
+   of date, or cannot be copied. The caller frees the log, which is NULL if the result is false. */
 bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char *artifact);
 /* Copies an artifact to its place. The log may be NULL. `rule`: a file with the rule for make that
    the compiler wrote (-MD), which names the files that it has read; NULL if it has read nothing but
-   what was hashed. `source` is the one of these files that was hashed. Nothing is kept if there is
-   no rule in the file, or if a file that it names is gone. */
+   what was hashed. `source` is the one of these files that was hashed. Keeps nothing if the file
+   has no rule, if a file that the rule names is gone, or if artifact or log are too large. */
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source);
-/* Returns whether one of the words, at most four of at most 15 letters, is in the job's source or
-   options, or in a file outside of /usr that the rule names (NULL: these are not looked at), or can
-   be put together of words there, as the preprocessor does for ##. A list of words ends with NULL.
- */
+/* Returns whether one of `words` occurs in the job's source or options, or in a file outside of
+   /usr that the rule names (`rule` NULL: no such files are read), or can be put together from words
+   there, as the preprocessor does for ##. Also returns true if one of these files cannot be read.
+   `words` ends with NULL and has at most four words of at most 15 letters. */
 bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job,
                               const char *const *words);
-/* Returns whether the assembler's list of what it has read has a file that the rule lacks, or one
-   of the two cannot be read. */
+/* Returns whether `list`, the assembler's list of what it has read, names an existing file that
+   `rule` lacks, or one of the two files cannot be read. */
 bool ak_compile_reads_more(const char *list, const char *rule);
 
 #endif

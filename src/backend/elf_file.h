@@ -17,8 +17,8 @@ typedef struct ak_elf {
     Elf64_Ehdr head;
 } ak_elf;
 
-/* Opens a file in memory, which is borrowed. Returns false if it has no ELF header; the class and
-   the machine are not checked. */
+/* Opens a file in memory, which must outlive `out`. Returns false if it has no ELF header; the
+   class and the machine are not checked. */
 bool ak_elf_open(ak_elf *out, const void *bytes, size_t length);
 /* Returns whether `size` bytes at `offset` lie within `length`. */
 bool ak_elf_inside(uint64_t offset, uint64_t size, size_t length);
@@ -28,10 +28,11 @@ bool ak_elf_segment(Elf64_Phdr *out, const ak_elf *f, size_t i);
 /* Gives the header of section `i`; returns false if there is none, or if its header or contents lie
    beyond the file. */
 bool ak_elf_section(Elf64_Shdr *out, const ak_elf *f, size_t i);
-/* Returns a text of a string table, or "" if there is none at this offset. */
+/* Returns the text at this offset of a string table, or "" if there is none. */
 const char *ak_elf_text(const ak_elf *f, const Elf64_Shdr *strings, uint64_t offset);
 
-/* Visits the symbols of .symtab and .dynsym until `visit` returns true. Returns whether it did. */
+/* Calls `visit` for each symbol in .symtab and .dynsym until it returns true. Returns whether it
+   did. */
 typedef bool (*ak_elf_visitor)(void *context, const Elf64_Sym *symbol, const char *name);
 bool ak_elf_symbols(const ak_elf *f, ak_elf_visitor visit, void *context);
 

@@ -33,9 +33,9 @@ bool ak_inventory_write(const json_t *inventory);
 /* Gives the device of this name, borrowed, or fails as ak_inventory_missing does. */
 ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const char *device,
                               ak_error *err);
-/* Fails with a line that says what this machine has, or why it has no device. */
+/* Always fails, with a line that says what this machine has, or why it has no device. */
 ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_error *err);
-/* Adds each whole number in the inventory of a device as a fact. */
+/* Adds each whole number in a device's entry of the inventory as a fact. */
 ak_status ak_inventory_facts(ak_scope *out, ak_inventory *inventory, const char *device,
                              ak_error *err);
 

@@ -25,8 +25,8 @@
     "install a version of the compiler that knows it, or choose another device or "                \
     "\"Architecture\""
 
-/* A message that contains both `texts` is explained by "WHO LACKS: ADVICE". If `who` is NULL, the
-   name of the target takes its place. */
+/* A message that contains both `texts` is explained by "WHO LACKS: ADVICE"; the first row that
+   matches counts. If `who` is NULL, the name of the target takes its place. */
 static const struct {
     const char *texts[2], *who, *lacks, *advice;
 } table[] = {
@@ -61,7 +61,8 @@ static const struct {
      CHOOSE},
 };
 
-/* Reads the target from the options of the job: "sm_90", "-march=native", else "the target". */
+/* Reads the target from the job's options: "sm_90", "-march=native"; "the target" if none names
+   it. */
 static void name_target(char out[TARGET_MAX], const ak_compile_job *job)
 {
     static const char *const options[] = {

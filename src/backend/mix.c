@@ -13,7 +13,7 @@
 #define WORD_BYTES     32
 #define SUMS_MAX       64
 #define REGISTER_BYTES 8
-/* Cycles after which another FMA can add to the result of an FMA. */
+/* Cycles after which another FMA can add to an FMA's result. */
 #define LATENCY_CPU 4.0
 /* Instructions that a processor can begin in a cycle. */
 #define ISSUE_CPU 4.0
@@ -26,7 +26,7 @@ typedef struct instruction {
                             sets `target` */
     size_t label_length;
     size_t function;           /* number of functions that begin before it in the listing */
-    unsigned kinds;            /* a bit for each ak_mix_kind that it is of */
+    unsigned kinds;            /* bit k is set if it is of ak_mix_kind k */
     int bits;                  /* its width if it computes; 0: not known */
     char sum[REGISTER_BYTES];  /* register that it adds to; "" if none */
     char sets[REGISTER_BYTES]; /* register that it writes in another way; "" if none */
@@ -108,8 +108,8 @@ static const char *take_word(char out[WORD_BYTES], const char *text)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Adds the kind of access of an x86 memory operand: load, store or spill. In objdump's order the
-   last operand is the destination. */
+/* Adds the kind of an x86 instruction's access to memory: load, store or spill. In objdump's order
+   the last operand is the destination. A gather keeps its kind. */
 static void read_memory(instruction *out, const char *word, const char *operands, size_t length)
 {
     const char *open = memchr(operands, '(', length);
@@ -134,7 +134,8 @@ static bool names(const char *operands, size_t length, const char *text)
     return memmem(operands, length, text, strlen(text)) != NULL;
 }
 
-/* Returns the width in bits of an instruction that computes: 32 if it is scalar, 0 if not known. */
+/* Returns the width in bits of an instruction that computes: 32 for a scalar one of x86, 0 if not
+   known. */
 static int width_of(const char *word, const char *operands, size_t length)
 {
     size_t end = strlen(word);
@@ -148,8 +149,9 @@ static int width_of(const char *word, const char *operands, size_t length)
                                              : 0;
 }
 
-/* Takes the register that an instruction writes: the first operand or, in objdump's x86, the last.
-   The letter for the width of a vector register is dropped, because all widths share a register. */
+/* Takes the register that an instruction writes, on a CPU only a vector register: the first operand
+   or, in objdump's x86, the last. The letter for the width is dropped, because all widths share a
+   register. */
 static void take_register(char out[REGISTER_BYTES], const char *operands, size_t length, bool gpu)
 {
     const char *at = operands;
@@ -168,7 +170,8 @@ static void take_register(char out[REGISTER_BYTES], const char *operands, size_t
     }
 }
 
-/* Notes the register that an instruction writes: in `sum` if it adds to it, else in `sets`. */
+/* Notes the register that an instruction writes: in `sum` if the instruction adds to it, else in
+   `sets`. Stores write none. */
 static void read_registers(instruction *out, const char *operands, size_t length, bool gpu)
 {
     char name[REGISTER_BYTES] = "";
@@ -249,7 +252,7 @@ static void read_instruction(instruction *out, const char *text, bool gpu)
 /* ---- listing --------------------------------------------------------------------------------- */
 
 /* Reads the address of an instruction, which objdump writes before a colon, and nvdisasm and
-   cuobjdump as a comment. Returns the text behind it, or NULL if the line is something else. */
+   cuobjdump in a comment. Returns the text after it, or NULL if the line is something else. */
 static const char *read_address(uint64_t *out, const char *line, bool gpu)
 {
     const char *text = line + strspn(line, " \t");
@@ -263,7 +266,7 @@ static const char *read_address(uint64_t *out, const char *line, bool gpu)
     return !fits ? NULL : end + (gpu ? 2 : 1);
 }
 
-/* A label of a function, and the address of the instruction behind it. */
+/* A label within a function, and the address of the instruction after it. */
 typedef struct label {
     const char *name;
     size_t length, function;
@@ -329,7 +332,7 @@ static size_t loop_begin(const listing *l, size_t jump)
 }
 
 /* Returns whether the loop never sets the register `sum` anew, so that each addition to it waits
-   for that of the previous iteration. */
+   for the addition in the previous iteration. */
 static bool is_carried(const listing *l, size_t begin, size_t end, const char *sum)
 {
     bool carried = true;

@@ -38,7 +38,7 @@ typedef enum ak_mix_kind {
 typedef struct ak_mix {
     int count[AK_MIX_KINDS]; /* an instruction that loads and multiplies counts as both */
     int all;                 /* instructions */
-    int bits;                /* width of the widest FMA or other arithmetic; 0: not known */
+    int bits;                /* width of the widest arithmetic; 0: not known */
     int sums;                /* accumulators: registers that an iteration only adds to */
     bool gpu;
 } ak_mix;
@@ -49,7 +49,8 @@ bool ak_mix_read(ak_mix *out, const char *listing, bool gpu);
 /* Appends "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". */
 void ak_mix_print(ak_buf *out, const ak_mix *mix);
 /* Disassembles a compiled file and finds its hottest loop. The disassembler is confined as a
-   compiler is. Returns false if this machine has none, or there is no loop. */
+   compiler is. Returns false if there is no disassembler for the file, if it fails, or if there is
+   no loop. */
 bool ak_mix_of(ak_mix *out, const char *path);
 
 #endif

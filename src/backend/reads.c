@@ -74,7 +74,8 @@ static place place_in(const char *folder, const char *home)
     return rest[0] == '.' && strchr(rest, '/') == NULL ? HIDDEN : INSIDE;
 }
 
-/* HOME and the system's database of users may name two homes; the more private answer counts. */
+/* Returns where a folder lies. HOME and the system's database of users may name two homes; the more
+   private answer counts. */
 static place place_of(const char *folder)
 {
     char real[AK_PATH_MAX], text[4096];

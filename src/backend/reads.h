@@ -2,7 +2,7 @@
  * reads.h: lists what a confined process may read: what is installed, and besides that only what a
  * tool needs. A tool may lie in the user's home, whose other files a compiler must not read: the
  * home folder, folders above it and hidden folders in it (.ssh, .config, .local) are private, and
- * no list names them.
+ * only ak_reads_add lists them.
  *
  *     ak_reads_open(&reads);
  *     ak_reads_add_tool(&reads, compiler);
@@ -24,8 +24,8 @@ typedef struct ak_reads {
 /* Starts a list with what every compiler may read: what is installed, but no user's files and no
    other process's environment. */
 void ak_reads_open(ak_reads *out);
-/* Adds one path as it is; does nothing for NULL, for "", or for one that is listed. A path that
-   does not fit is left out. */
+/* Adds one path as it is, even a private one; does nothing for NULL, for "", or for one that is
+   listed. A path that does not fit is left out. */
 void ak_reads_add(ak_reads *reads, const char *path);
 /* Adds a folder unless it is private (see above) or its path is relative. */
 void ak_reads_add_folder(ak_reads *reads, const char *folder);
@@ -33,9 +33,9 @@ void ak_reads_add_folder(ak_reads *reads, const char *folder);
 void ak_reads_add_beside(ak_reads *reads, const char *file);
 /* Adds the folders that a variable of the environment lists. */
 void ak_reads_add_variable(ak_reads *reads, const char *name);
-/* Adds a prefix where software is installed (with bin, lib and so on). A prefix outside of the home
-   is added as a whole. Of one in the home, or of a hidden virtual environment there, only these
-   subfolders are added. Of any other private folder only what is a compiler's own is added
+/* Adds a prefix where software is installed (with bin, lib and so on). A prefix outside the home is
+   added as a whole. For a prefix within the home, or a hidden virtual environment there, only these
+   subfolders are added. For any other private folder only a compiler's own subfolders are added
    (lib/gcc, lib/clang and the like). */
 void ak_reads_add_installation(ak_reads *reads, const char *prefix);
 /* Adds a program that is found in PATH, and its installation: the prefix P of P/bin/gcc, the folder

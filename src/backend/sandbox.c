@@ -65,7 +65,7 @@ void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max)
 /* The rights that a rule for a file may grant; the kernel refuses one with rights of folders. */
 #define LL_OF_FILE (LL_EXECUTE | (UINT64_C(1) << 1) | LL_READ_FILE | (UINT64_C(1) << 14))
 
-/* The rights that are taken away, a bit for each. */
+/* The rights that Landlock takes away, one bit each. */
 typedef struct ll_ruleset {
     uint64_t access_fs;
     /* From version 4 on: to bind and to connect TCP ports. */
@@ -361,8 +361,8 @@ static const int reaching[] = {
 /* From this number on, x86-64 has the same system calls again (x32). */
 #define OTHER_NUMBERS 0x40000000u
 
-/* System calls that ak_sandbox_plan_open_alone also refuses: they start a process or give a
-   descriptor of one. */
+/* System calls that ak_sandbox_plan_open_alone also refuses: they start a process, or open a
+   descriptor for one. */
 static const int starting[] = {
 #ifdef __NR_fork
     __NR_fork,
@@ -383,10 +383,10 @@ static const int signalling[] = {
     __NR_rt_sigqueueinfo,
     __NR_rt_tgsigqueueinfo,
 };
-/* Commands of fcntl that choose the process which the kernel signals when a file is ready. */
+/* Commands for fcntl that choose which process the kernel signals when a file is ready. */
 static const int owning[] = {F_SETOWN, F_SETOWN_EX};
 
-/* What the runtime of a sanitizer calls beyond what computing needs. */
+/* What a sanitizer's runtime calls beyond what computing needs. */
 static const int sanitizing[] = {__NR_rt_sigaction, __NR_sigaltstack, __NR_prlimit64,
 #ifdef __NR_getrlimit
                                  __NR_getrlimit,

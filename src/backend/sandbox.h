@@ -20,24 +20,24 @@
 #include "base/status.h"
 
 /* Limits the bytes of address space and the seconds of processor time (0: no limit), and makes each
-   write to a file fail. */
+   write to a file fail. An instrumented build does not limit the address space. */
 void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max);
 
 /* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
    covered from version 1 on, TCP ports from 4, signals to others and abstract sockets from 6. */
 int ak_sandbox_landlock_abi(void);
-/* Restricts files to these NULL-terminated lists of paths; skips paths that do not exist. Returns
-   false if the restriction is not in force. */
+/* Restricts files to these NULL-terminated lists of paths, each of which may be NULL; skips paths
+   that do not exist. Returns false if the restriction is not in force. */
 bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 
 /* Restricts the system calls of all threads, present and future. Returns false if the restriction
    is not in force. */
 bool ak_sandbox_seal(void);
 
-/* Call this after ak_sandbox_seal, once a candidate is loaded. From then on the process can open no
+/* Seals the process further, after ak_sandbox_seal and once a candidate is loaded: it can open no
    file, make no memory executable and change no protection, and the candidate's own instructions,
-   between `begin` and `end`, can make no system call at all. Returns false if the
-   restriction is not in force. */
+   between `begin` and `end`, can make no system call at all. Returns false if the restriction is
+   not in force. */
 bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
 
 /*
@@ -58,9 +58,9 @@ typedef struct ak_sandbox_plan {
 } ak_sandbox_plan;
 void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
                           const char *const *writable);
-/* Prepares a stricter plan: besides, the child can start threads but no processes, ends with its
-   parent, and cannot signal other processes, whatever the kernel. It may still replace its program
-   by another one, which stays confined. */
+/* Prepares a stricter plan: in addition, the child can start threads but no processes, ends with
+   its parent, and cannot signal other processes, whatever the kernel. It may still replace its
+   program by another one, which stays confined. */
 void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readable,
                                 const char *const *writable);
 /* Gives the filter that a program with sanitizers adds to its own before it calls a candidate. It
@@ -74,8 +74,8 @@ void ak_sandbox_plan_close(ak_sandbox_plan *plan);
 /* Returns whether ak_sandbox_seal would work, without doing it. */
 bool ak_sandbox_seccomp(void);
 
-/* Describes in one line what candidates can do on a machine that lacks one of these layers; NULL if
-   it has both. */
+/* Returns one line that says what candidates can do on a machine that lacks one of these layers;
+   NULL if it has both. */
 const char *ak_sandbox_missing(bool landlock, bool seccomp);
 
 /* Closes every descriptor that is not in `keep`, which must be in ascending order. */

@@ -21,9 +21,10 @@ typedef struct ak_script {
 /* Returns the interpreter that the user wants: AUTOKERNEL_PYTHON, else "python3". */
 const char *ak_script_python(void);
 
-/* Returns what Python functions as references and baselines need: "interpreter", "version" and
-   "numpy", and as "missing" why they do not work; besides, the versions "triton" and "torch". Null
-   stands where something is not known or not installed. NULL: memory is out. */
+/* Returns an object that says what Python functions as references and baselines find:
+   "interpreter", "version" and "numpy", and as "missing" why they do not work; also the versions
+   "triton" and "torch". A member is null if it is not known or not installed. The caller owns the
+   object; NULL: no memory. */
 json_t *ak_script_doctor(void);
 
 /* The interpreter and what it reads besides what every program reads: its prefix, the prefix of the
@@ -52,13 +53,14 @@ typedef struct ak_script_spec {
     bool keep_files;      /* as in ak_proc_spec */
     bool may_start;       /* a confined process may start others */
 } ak_script_spec;
-/* Starts the user's interpreter with a script. With `reads`, confines it: it reads only these, to
-   which its own paths are added. After a failure nothing has to be ended. */
+/* Starts the user's interpreter with a script. If `reads` is not NULL, confines it to reading these
+   paths, to which this function adds the interpreter's own. After a failure nothing has to be
+   ended. */
 ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *reads,
                           ak_error *err);
-/* Sends a message, whose reference it takes over, and gives the reply if that reports success.
-   Returns AK_INVALID, with the script's own text, for a reply that reports an error; after any
-   other failure the process has been ended. */
+/* Sends a message, whose reference it takes over, and gives the reply if that reports success; the
+   caller owns the reply. Returns AK_INVALID, with the script's own text, for a reply that reports
+   an error; after any other failure the process has been ended. */
 ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_t timeout_ns,
                         ak_error *err);
 /* Ends the process; does nothing if it has ended. */

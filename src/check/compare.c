@@ -95,7 +95,7 @@ static bool check_block(double *worst, const double *got, const double *want, si
     return bad[0] + bad[1] + bad[2] + bad[3] == 0;
 }
 
-/* Returns the ratio of error to tolerance of one element. It is infinite if only one of the two
+/* Returns the ratio of an element's error to its tolerance. It is infinite if only one of the two
    is NaN, or if one is infinite and they differ. */
 static double check_one(double got, double want, double relative, double absolute)
 {
@@ -195,7 +195,7 @@ void ak_compare_output(ak_compare_result *out, const void *output, const ak_comp
     out->ok = out->bad == 0;
 }
 
-/* Prints a number of a message: whole numbers with all their digits. */
+/* Prints a number for a message; whole numbers up to 2^53 get all their digits. */
 static void print_number(char *out, size_t bytes, double value, bool whole)
 {
     (void)ak_number_print(out, bytes, whole && fabs(value) <= 0x1p53 ? "%.0f" : "%.9g", value);

@@ -48,13 +48,13 @@ typedef struct ak_compare_argument {
     const size_t *extent; /* the outermost first */
 } ak_compare_argument;
 
-/* Writes the name of an element, such as "C[3,17]"; of one outside of the argument, or in a list,
-   such as "C[17]". Returns `out`. */
+/* Writes the name of an element, such as "C[3,17]", or with its index alone, "C[17]", if it lies
+   outside of the argument or `rank` is 0. Returns `out`. */
 #define AK_ELEMENT_BYTES (AK_RANK_MAX * 21 + 128)
 const char *ak_compare_element(char out[AK_ELEMENT_BYTES], const ak_compare_argument *argument,
                                int64_t index);
 
-/* Returns the root mean square of the finite elements. */
+/* Returns the root mean square of the finite elements; 0 if there are none. */
 double ak_compare_rms(const double *values, size_t count);
 /* Compares an output with the reference. */
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with);
@@ -81,14 +81,14 @@ typedef struct ak_compare_inputs {
     size_t count;
 } ak_compare_inputs;
 
-/* Returns AK_INVALID if the tolerance would let a wrong kernel pass. Zeros, the mean, NaN, results
-   that are 1 % too large, a copy of an input of the same length, what the output itself holds
-   before a launch, and the reference shifted by one must all fail; the reference itself, rounded to
-   the dtype, must pass. Only what another output held before may be the right result: a kernel that
-   moves it there does something. The message says which one
-   is at fault. Call it at the size that is tuned: where the right result is constant (a softmax of
-   one column), every tolerance accepts the mean. A single element has neither a mean nor a
-   neighbour, so the mean and the shifted reference are left out for it. */
+/* Returns AK_INVALID if the tolerance would let a wrong kernel pass. Zeros, the mean, NaN in
+   floats, results that are 1 % too large (unless they round to the reference), a copy of an input
+   of the same length, what the output itself holds before a launch, and the reference shifted by
+   one must all fail; the reference itself, rounded to the dtype, must pass. Only what another
+   output held before may be the right result: a kernel that moves it there does something. The
+   message says which one is at fault. Call it at the size that is tuned: where the right result is
+   constant (a softmax of one column), every tolerance accepts the mean. A single element has
+   neither a mean nor a neighbour, so the mean and the shifted reference are left out for it. */
 ak_status ak_compare_selftest(const char *problem, const ak_compare_argument *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err);
@@ -100,14 +100,14 @@ const char *ak_compare_copy_text(char *out, const char *input, bool own);
    is too close to them. */
 #define AK_SELFTEST_ELEMENTS 64
 
-/* What a wrong output turns out to be: it fails, it is the right output when rounded to the dtype,
-   or the tolerance accepts it. */
+/* What trying a wrong output shows: it fails, it is the right output when rounded to the dtype, or
+   the tolerance accepts it. */
 typedef enum ak_compare_tried {
     AK_TRIED_REFUSED,
     AK_TRIED_RIGHT,
     AK_TRIED_ACCEPTED
 } ak_compare_tried;
-/* Tries an output of less than AK_SELFTEST_ELEMENTS elements. */
+/* Tries an output of fewer than AK_SELFTEST_ELEMENTS elements. */
 ak_compare_tried ak_compare_try(const ak_compare_with *with, const double *values);
 
 #endif

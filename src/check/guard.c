@@ -272,7 +272,7 @@ bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
 /* ---- poison ---------------------------------------------------------------------------------- */
 
 /* Returns the poison of a dtype in its lowest bytes, and gives the bits that differ between rounds.
-   Whole numbers of 2 to 8 bytes have the poison of a float of their width. */
+   Whole numbers of 2 to 8 bytes have the same poison as a float of their width. */
 static uint64_t poison_of(uint64_t *round_bits, ak_dtype dtype)
 {
     const size_t bytes = ak_dtype_bytes(dtype);

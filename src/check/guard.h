@@ -33,7 +33,7 @@
 #include "problem/problem.h"
 
 /* Bytes of the zone on either side of an array; between two arrays there are twice as many. A zone
-   is as large as some rows of a small matrix, or one row of 4096 elements of f32. A write that is
+   is as large as some rows of a small matrix, or one row of 4096 f32 elements. A write that is
    farther off hits another argument, which is checked too. The size is a multiple of a page. */
 #define AK_GUARD_BYTES 16384
 /* A block that begins this many bytes after a page has its arrays at 64 modulo 128, so that they
@@ -79,7 +79,7 @@ void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_
 size_t ak_guard_damaged(bool *after, const void *memory, const ak_guard_arrays *arrays,
                         const ak_guard_pattern *pattern);
 
-/* The bytes of a zone, or of all gaps of an array, as little-endian words of 8 bytes. Word i is
+/* The bytes in a zone, or in all gaps of an array, as little-endian 8-byte words. Word i is
    (ak_guard_word(key, i) & keep) | set. */
 typedef struct ak_guard_stream {
     uint64_t key, keep, set;

@@ -45,8 +45,8 @@ static double from_bits(uint64_t bits)
 #define DOUBLE_ROUND 0x1p52
 
 /* Rounds a magnitude that is no NaN to a float with `fraction` bits of fraction, directly from
-   double: a step through float would round twice. `bias` is that of the small format's exponent,
-   and `largest` the encoding that larger numbers get. */
+   double: a step through float would round twice. `bias` is the exponent bias of the small format,
+   and `largest` the encoding for larger numbers. */
 static uint64_t narrow_magnitude(uint64_t magnitude, int fraction, int bias, uint64_t largest)
 {
     uint64_t smallest_normal = (uint64_t)(1023 - bias + 1) << 52;
@@ -96,8 +96,8 @@ enum { F16_FRACTION = 10, F16_BIAS = 15, BF16_FRACTION = 7, BF16_BIAS = 127 };
 
 enum { E4M3_FRACTION = 3, E4M3_BIAS = 7, E4M3_LARGEST = 0x7E, BYTE_NAN = 0x7F };
 
-/* Numbers that are too large become the largest, as with cvt.satfinite. e5m2 is the upper half of
-   f16. */
+/* Rounds to an 8-bit float. Numbers that are too large become the largest, as with cvt.satfinite.
+   e5m2 is the upper half of f16. */
 static uint8_t narrow_byte(double value, ak_dtype dtype)
 {
     enum { E5M2_FRACTION = 2, E5M2_LARGEST = 0x7B };
@@ -422,7 +422,7 @@ static void fill_offsets(double *out, size_t first, size_t count, const ak_fill 
     }
 }
 
-/* Fills what nothing may read. */
+/* Fills an array that nothing may read, as ak_fill.unused says. */
 static void fill_unused(double *out, size_t count, ak_dtype dtype)
 {
     ak_dtype_range holds;
@@ -433,7 +433,7 @@ static void fill_unused(double *out, size_t count, ak_dtype dtype)
 }
 
 /* Moves numbers drawn with the usual habit towards the ends or the middle of their range. Different
-   numbers stay different, because rows of equal numbers are a case of their own. */
+   numbers stay different, because rows of equal numbers are a separate case. */
 static void change_habit(double *values, size_t count, const ak_fill *fill)
 {
     const bool normal = fill->kind == AK_FILL_NORMAL;

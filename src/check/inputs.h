@@ -33,8 +33,8 @@ typedef struct ak_fill {
     /* Nothing may read the array. It holds NaN, and whole numbers at the ends of their range by
        turns, so that a result into which an element went is not right. */
     bool unused;
-    size_t row;      /* elements of a row, for AK_HABIT_FEW */
-    size_t period;   /* the same */
+    size_t row;    /* elements of a row, for AK_HABIT_FEW */
+    size_t period; /* the same */
 } ak_fill;
 
 /* Fills an array of `count` elements. Each block of 4096 elements has its own generator, seeded
@@ -46,13 +46,14 @@ void ak_inputs_fill(double *out, size_t count, const ak_fill *fill, ak_dtype dty
 #define AK_INPUTS_BLOCK 4096
 void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill *fill,
                          ak_dtype dtype, uint64_t seed, uint64_t stream);
-/* Convert between doubles and the dtype's bytes. Encoding rounds to nearest, ties to even. */
+/* Convert between doubles and the dtype's bytes. Encoding rounds to nearest, ties to even. 8-bit
+   floats and whole numbers saturate; NaN becomes 0 in whole numbers. */
 void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dtype);
 void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dtype);
 
-/* Writes the bytes of an input as candidates see them: its rows in the dtype of the argument,
-   shape->pitch[i] elements apart. `bytes` has shape->bytes[i] bytes; those between rows are left as
-   they are. */
+/* Writes an input that is drawn by its fill, laid out as candidates see it: its rows in the dtype
+   of the argument, shape->pitch[i] elements apart. An input from a file is filled as a constant
+   one. `bytes` has shape->bytes[i] bytes; those between rows are left as they are. */
 ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
                                 size_t i, ak_error *err);
 

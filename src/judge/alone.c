@@ -6,14 +6,14 @@
  * inputs that it has seen. This file finds both. If calls on unseen inputs take much longer than
  * calls in a batch, but neither fault is certain, their times replace those of the batches.
  *
- * Both say little about a short kernel, so its calls in one more batch have inputs of their own
+ * Both say little about a short kernel, so each of its calls in one more batch has its own inputs
  * (confirm_on_many).
  *
  * A comparison is fair only if all of its times are of one kind. So times of calls on unseen inputs
  * must replace those of the batches only for what the candidate does, not for what memory and other
  * programs do. If other programs push the inputs out of the caches before a call begins, it takes
- * as long as memory needs, of which the batches of other candidates are free. Therefore a call on
- * unseen inputs may also take longer by as much as reading its arguments from the same beginning
+ * as long as memory needs, a delay that the other candidates' batches do not have. Therefore a call
+ * on unseen inputs may also take longer by as much as reading its arguments from the same beginning
  * takes longer than reading them in a batch. A process without a candidate reads them, by turns
  * with the candidate's calls (cold.h). Where the caches hold the arguments, the limit stays as it
  * is.
@@ -226,7 +226,7 @@ static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
     }
 }
 
-/* By how much a call alone may take longer, however long a call in a batch is. */
+/* Returns by how many ns a call alone may take longer, however long a call in a batch is. */
 static double slack_of(const ak_loaded *r)
 {
     return ALONE_NS + (r->threads > 1 ? ALONE_THREADS_NS : 0.0);
@@ -249,7 +249,7 @@ static ak_status begin_unseen(ak_stage **out, ak_loaded *r, ak_stage *seen, size
     return ak_loaded_watched(r, seen, 1, err);
 }
 
-/* Reads arguments once, as a call on unseen contents would. */
+/* Reads arguments once, as a call on unseen contents would; does nothing without a reader. */
 static ak_status read_unseen(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, ak_error *err)
 {
     ak_stage *stage;
@@ -322,8 +322,8 @@ typedef struct turns {
     bool renewed; /* the process has seen each set of inputs in one batch only */
 } turns;
 
-/* Looks closer at a candidate whose calls on unseen inputs seem slow. Memory may be: then a
-   suspicion that the calls confirm only without its time is dropped. */
+/* Looks closer at a candidate whose calls on unseen inputs seem slow. Drops the suspicion if it no
+   longer holds once the time that memory takes is allowed for. */
 static ak_status look_closer(ak_alone_finding *finding, ak_loaded *r, turns *t, ak_cold *cold,
                              ak_error *err)
 {
@@ -475,8 +475,8 @@ static void conclude_unjudged(ak_loaded *r)
                                  "batch; measure again when it is quieter");
 }
 
-/* Waits before calls that have decided nothing in `looks` looks since begin_ns are made again, if
-   they told nothing: other programs may end. Returns false if they are not made again. */
+/* Returns whether calls are made again that have decided nothing in `looks` looks since begin_ns.
+   If they told nothing, waits before that, because other programs may end. */
 static bool looks_again(int looks, bool many, int64_t begin_ns, bool told)
 {
     const int64_t pause_ns = ak_alone_pause(looks, many, ak_clock_ns() - begin_ns);
@@ -495,8 +495,8 @@ static size_t calls_on_many(const ak_evaluator *e)
     return most < (int64_t)e->many_count ? (size_t)most : e->many_count;
 }
 
-/* Makes a batch of calls, each on inputs of its own that the process has never seen, and judges
-   every output. */
+/* Runs a batch of calls, each on its own inputs, which the process has never seen, and judges every
+   output. */
 static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
 {
     ak_evaluator *e = r->e;
@@ -516,9 +516,10 @@ static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
 }
 
 /* Tests whether a short kernel does all of the calls of a batch: a call alone tells little about
-   it. A batch in which every call has inputs of its own, all of which are judged, confirms the time
+   it. A batch in which every call has its own inputs, and every output is judged, confirms the time
    of other batches within the factor of calls alone, and the time that a call alone may take longer
-   is only added once. If none does, also in new processes, its times count. */
+   is only added once. If AK_ALONE_LEAST such batches are too slow even without their waits, each in
+   a new process, their times count; if that stays open, the candidate is not judged. */
 static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
     const size_t calls = calls_on_many(r->e);

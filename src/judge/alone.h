@@ -72,14 +72,15 @@ ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fr
    the batch, SLOWER if most certainly take longer, else UNKNOWN. */
 ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits);
 
-/* Returns by how much a call on unseen inputs may take longer because its data come from memory: by
-   how much calls that only read the arguments took longer than usual_ns, which such a call takes in
-   a batch, with what a call alone takes longer where memory costs nothing. Sorts the times. */
+/* Returns by how many ns a call on unseen inputs may take longer because its data come from memory:
+   what calls that only read the arguments certainly took beyond usual_ns, or 0. usual_ns is the
+   time of such a call in a batch, plus what a call alone takes longer where memory costs nothing.
+   Sorts the times. */
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
 
-/* Returns whether a kernel touches so few of the bytes of its arguments that a call alone finds
-   little of them in the caches, however they were read before: the rows of a cache that it appends
-   to. `touched` is what the problem declares; 0: nothing. */
+/* Returns whether a kernel touches so few of its arguments' bytes that a call alone finds little of
+   them in the caches, however they were read before: the rows of a cache that it appends to.
+   `touched` is what the problem declares; 0: nothing. */
 bool ak_alone_touches_little(double touched, double bytes);
 /* Decides about such a kernel whose calls alone took found->alone_ns, too long. In a batch its data
    lie in the caches, and alone in memory. If readings of as many bytes, spread over the arguments,
@@ -89,9 +90,9 @@ bool ak_alone_touches_little(double touched, double bytes);
 ak_alone_finding ak_alone_decide_little(const ak_alone_evidence *found, ak_alone_calls *reads,
                                         double usual_ns, const ak_alone_limits *limits);
 
-/* Returns after which pause calls that have decided nothing in `looks` looks, which took spent_ns,
-   are made again; 0: they are not, and the candidate is left unjudged. With `many`, a look is one
-   batch on many inputs. */
+/* Returns the pause in ns before calls are made again that have decided nothing in `looks` looks,
+   which took spent_ns; 0: they are not made again, and the candidate is left unjudged. With `many`,
+   a look is one batch on many inputs. */
 int64_t ak_alone_pause(int looks, bool many, int64_t spent_ns);
 
 #endif

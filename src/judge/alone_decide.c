@@ -8,7 +8,7 @@
 
 /* If the times decide nothing, the calls are made again after a pause that doubles at first: at
    most LOOKS_MAX times in all, batches on many inputs MANY_LOOKS_MAX times, and not once LOOKS_NS
-   have passed. A look has many calls, of which one may be fast, but only one batch on many inputs.
+   have passed. A look has many calls, any of which may be fast, but only one batch on many inputs.
    Beside five busy programs on two processors three such batches of four told nothing. */
 #define LOOKS_MAX       6
 #define MANY_LOOKS_MAX  24
@@ -50,7 +50,7 @@ static double certainly(ak_alone_calls *c)
 
 /* Returns the longest time of the undisturbed calls, after their slowest quarter is left out. If
    too few calls were undisturbed, returns the median of all calls, most of which waited only for a
-   moment. */
+   moment; HUGE_VAL if there are no calls. */
 static double usual_most(ak_alone_calls *c)
 {
     if (c->quiet_count >= QUIET_CALLS) {

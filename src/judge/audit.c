@@ -35,7 +35,7 @@ static bool is_small(const trying *t, size_t argument)
            own->shape.elements[argument] < AK_SELFTEST_ELEMENTS;
 }
 
-/* Makes the wrong output of this kind; false: there is none. */
+/* Makes the wrong output of this kind; returns false if there is none. */
 static bool make_wrong(trying *t, const double *right, size_t kind)
 {
     const size_t bytes = ak_dtype_bytes(ak_stage_dtype(t->stage, t->argument));

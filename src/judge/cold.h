@@ -6,8 +6,8 @@
  * them. Then the call takes longer than in a batch, although the kernel leaves nothing out there.
  *
  * A process in which nothing is loaded tells: its calls only read the arguments, with as many
- * threads as the candidate and from the same beginning, by turns with those of the candidate. It
- * has no reason to be slow, so its calls can acquit a candidate, which the candidate's own calls on
+ * threads as the candidate and from the same beginning, by turns with the candidate's calls. It has
+ * no reason to be slow, so its calls can acquit a candidate, which the candidate's own calls on
  * seen inputs cannot.
  */
 #ifndef AK_JUDGE_COLD_H
@@ -22,8 +22,8 @@ typedef struct ak_cold {
     size_t bytes;        /* that a call reads; 0: all of the arguments */
 } ak_cold;
 
-/* Starts the process and measures its calls in batches on the set `seen`. Its calls read so many
-   bytes, lines at equal distances in all of the arguments; 0: all. */
+/* Starts the process and measures its calls in batches on the set `seen`. Its calls read `bytes`
+   bytes, in lines at equal distances across all arguments; 0: all bytes. */
 ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
                        size_t bytes, ak_error *err);
 /* Makes one call that begins as a call on the unseen contents of a stage does. Closes a reader that

@@ -288,7 +288,7 @@ static ak_status confirm(comparison *d, size_t i, ak_error *err)
     return ak_loaded_end_turn(r, true, err);
 }
 
-/* Returns how many candidates have only their times of calls on unseen inputs. */
+/* Returns for how many candidates only the times of calls on unseen inputs count. */
 static size_t unconfirmed(const comparison *d)
 {
     size_t count = 0;
@@ -298,7 +298,7 @@ static size_t unconfirmed(const comparison *d)
     return count;
 }
 
-/* Every candidate makes one call on the same contents, which no process has seen. A call on seen
+/* Has every candidate make one call on the same contents, which no process has seen. A call on seen
    contents wakes the processor before each. */
 static ak_status unseen_round(comparison *d, ak_error *err)
 {
@@ -323,7 +323,8 @@ static ak_status unseen_round(comparison *d, ak_error *err)
     return AK_OK;
 }
 
-/* The energy of a call grows like its time. */
+/* Multiplies the energies of the batches by `times`, for each of `rounds` rounds: the energy of a
+   call grows like its time. */
 static void stretch_energy(double *joules, size_t rounds, double times, size_t batches)
 {
     for (size_t k = rounds; joules != NULL && k-- > 0;) {
@@ -331,8 +332,8 @@ static void stretch_energy(double *joules, size_t rounds, double times, size_t b
     }
 }
 
-/* Replaces the times of all candidates and libraries by those of calls on unseen inputs: where one
-   candidate has only such times, those of the others' batches would be of another kind. */
+/* Replaces the times of all candidates and libraries by times of calls on unseen inputs: if one
+   candidate has only such times, the others' batch times are not comparable with them. */
 static ak_status take_unseen(ak_comparison_course *course, comparison *d,
                              const ak_comparison_plan *plan, ak_error *err)
 {

@@ -40,8 +40,8 @@
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* Returns the number of input sets. If the block is not mapped there is one, because copying inputs
-   to the device takes longer than running on them. */
+/* Returns the number of input sets. There is one if the task is large, or if the block is not
+   mapped, because copying inputs to the device takes longer than running on them. */
 static size_t sets_of(const ak_evaluator *e)
 {
     bool cheap = e->backend->map != NULL && e->task->shape.flops <= SECOND_SET_FLOPS &&
@@ -100,7 +100,8 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
 }
 
 /* Plans the arguments for a batch on many inputs, from *end on: as many as MANY_BYTES hold, so that
-   a call finds them in the caches where one of an ordinary batch does, or none if these are few. */
+   a call finds them in the caches if a call in an ordinary batch does. Plans none if only a few
+   fit, on a device, or if there are no unseen inputs. */
 static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
 {
     const ak_shape *shape = &e->task->shape;
@@ -123,8 +124,8 @@ static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
-/* Returns where the arrays at other sizes than the task's own begin, after the place of their
-   stages. On a CPU that is at 64 modulo 128, and so is their workspace (host_ops.c), because 64
+/* Returns by how many bytes the arrays at other sizes than the task's own are shifted within their
+   place. On a CPU they begin at 64 modulo 128, and so does their workspace (host_ops.c), because 64
    bytes are all the alignment that a host's caller promises. A GPU's own allocator gives 256. */
 static size_t shift_apart(const ak_evaluator *e)
 {
@@ -387,8 +388,8 @@ static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *er
 }
 
 /* Removes disturbed samples: a wait for a processor is the scheduler's doing and says nothing about
-   how long a batch takes. Returns false, with nothing removed, if that would remove more than half
-   or leave fewer than CLEAN_MIN. */
+   how long a batch takes. Returns false, with nothing removed, if some are disturbed and removing
+   them would remove more than half or leave fewer than CLEAN_MIN. */
 static bool leave_out(ak_timer *timer, const bool *disturbed)
 {
     enum { CLEAN_MIN = 3 };

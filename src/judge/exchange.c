@@ -48,7 +48,8 @@ static bool can_ask(const ak_task *task)
     return strcmp(kind, "c") == 0 || strcmp(kind, "python") == 0;
 }
 
-/* Returns the least number of elements of an output if a shape is small enough, else 0. */
+/* Returns the number of elements in a shape's smallest output; 0 if the shape is not small
+   enough. */
 static size_t outputs_of(const ak_stage *stage)
 {
     size_t elements = 0, least = SIZE_MAX;
@@ -97,7 +98,7 @@ static ak_status prepare(exchange *x, const int64_t *size, ak_error *err)
     return AK_OK;
 }
 
-/* Draws all inputs once more. */
+/* Draws all inputs once more, with the given habit, unless that has been done. */
 static ak_status draw_other(exchange *x, size_t habit, ak_error *err)
 {
     ak_stage *other = &x->other[habit];
@@ -109,7 +110,7 @@ static ak_status draw_other(exchange *x, size_t habit, ak_error *err)
     return ak_stage_make_inputs(other, x->e->reference, NULL, STREAMS + 1 + habit, err);
 }
 
-/* Returns whether the result of the exchange differs by more than rounding. */
+/* Returns whether an output after the exchange differs from the reference by more than rounding. */
 static bool differs(const exchange *x, size_t output)
 {
     const ak_stage *stage = &x->stage;
@@ -137,7 +138,7 @@ static bool passes(const exchange *x, size_t output)
 }
 
 /* Has the reference compute with other numbers in one input. Sets *hidden to whether that changes
-   an output, and none by more than twice the tolerance. */
+   an output that is not too small to accuse, and no output by more than twice the tolerance. */
 static ak_status try_one(bool *hidden, exchange *x, size_t input, size_t habit, ak_error *err)
 {
     const ak_stage *stage = &x->stage;

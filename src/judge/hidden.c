@@ -254,11 +254,11 @@ static bool is_good(size_t *faults, const int64_t *size, const listed *l,
     return *faults <= least;
 }
 
-/* Takes a shape that the configuration may run at and, among those, one with the fewest listed
-   sizes: a candidate that is right at one listed width only would pass at any shape of that width.
-   Of the first DRAWS equally good shapes it takes the largest: a candidate that skips the work for
-   large shapes only would pass at a small one, and shapes near a large task are not affordable. If
-   the shape is to be far, it takes the first, which may have any size. */
+/* Takes a shape that the configuration may run at, if there is one, and among those one with the
+   fewest listed sizes: a candidate that is right at one listed width only would pass at any shape
+   of that width. Of the first DRAWS equally good shapes it takes the largest: a candidate that
+   skips the work for large shapes only would pass at a small one, and shapes near a large task are
+   not affordable. If the shape is to be far, it takes the first, which may have any size. */
 static bool draw(int64_t *size, const listed *l, const ak_hidden_wish *wish, int attempts,
                  ak_rng *rng)
 {
@@ -300,7 +300,7 @@ bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wi
 
 /* ---- what is checked ------------------------------------------------------------------------- */
 
-/* Returns whether the configuration may run at a listed shape other than the task's own. */
+/* Sets *out to whether the configuration may run at a listed shape other than the task's own. */
 static ak_status runs_elsewhere(bool *out, const listed *l, const ak_config *config, ak_error *err)
 {
     *out = false;

@@ -1,6 +1,6 @@
 /* hidden_check.c: checks candidates at hidden shapes (hidden.h). Up to three are drawn when the
-   device is opened. A candidate whose conditions exclude the far one of these gets a far shape of
-   its own. */
+   device is opened. For a candidate whose conditions exclude the far shape among these, another far
+   shape is drawn. */
 #include "judge/loaded.h"
 
 #include "base/clock.h"

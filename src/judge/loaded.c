@@ -59,7 +59,7 @@ static void mend_all(ak_evaluator *e)
     }
 }
 
-/* Returns the task that a candidate is an implementation of. */
+/* Returns the task with the candidate's implementation. */
 static const ak_task *task_of(const ak_loaded *r)
 {
     return r->candidate->task != NULL ? r->candidate->task : r->e->task;
@@ -450,8 +450,8 @@ bool ak_outcome_waited(const ak_outcome *outcome)
            (double)outcome->waited_ns > AK_VERDICT_DISTURBED * (double)outcome->ns;
 }
 
-/* Exchanges the two sets of inputs, so that what a candidate remembers by address is wrong from now
-   on. Checks the red zones first. */
+/* If there are two sets of inputs, exchanges them, so that what a candidate remembers by address is
+   wrong from now on. Checks the red zones first. */
 static ak_status change_contents(ak_loaded *r, ak_error *err)
 {
     ak_evaluator *e = r->e;

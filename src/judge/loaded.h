@@ -123,15 +123,15 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
    blamed for any damage. Damage is repaired, also if the candidate has failed already. */
 ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
 /* Wipes mapped memory, so that a candidate finds nothing there that another process has left, and
-   has everything put in place anew before its next use. A candidate can map all of the block, and
-   unseen inputs are unseen by its own process only: of two candidates by one author one could leave
-   its results for the other. */
+   has everything put in place anew before its next use. A candidate can map the whole block, and
+   unseen inputs are unseen only by its own process, so one candidate could leave its results for
+   another by the same author. */
 void ak_evaluator_wipe(ak_evaluator *e);
 /* If an input was changed, has all inputs restored before their next use, and returns true. Blames
    no candidate. */
 bool ak_evaluator_mend_inputs(ak_evaluator *e);
-/* Compares the outputs of the latest batch with the reference. With `quick`, outputs that equal
-   accepted ones need no comparison. */
+/* Compares the outputs of the latest batch with the reference; libraries get twice the tolerance,
+   and the copy is not judged. With `quick`, outputs that equal accepted ones need no comparison. */
 ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err);
 /* Runs and judges `rounds` times at a shape, whose inputs come from the random stream `stream`. */
 ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int rounds,
@@ -139,23 +139,24 @@ ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int
 /* Checks a library at the task's size. If it has several ways to do the work, checks them in turn
    until one is right: a wrong way must not take part, and must not exclude a right one. */
 ak_status ak_loaded_check_library(ak_loaded *r, ak_error *err);
-/* Checks a candidate at one edge-case shape and at the task's own, as every trial does. */
+/* Checks a candidate at one edge-case shape, unless it supports none, and at the task's own, as
+   every trial does. */
 ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err);
 /* Sets *out to whether the candidate supports this shape. */
 ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage, ak_error *err);
-/* Exchanges the contents of the two sets of inputs now and then, so that what a candidate remembers
-   by address is wrong from then on. Contents that take longer to move than a batch takes are
-   exchanged only with `certain`: before the first batch and before the calls alone. */
+/* If there are two sets of inputs, exchanges their contents now and then, so that what a candidate
+   remembers by address is wrong from then on. Contents that take longer to move than a batch takes
+   are exchanged only with `certain`: before the first batch and before the calls alone. */
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
 /* split.c: finds out once, for e->split, how the problem can be divided. */
 ak_status ak_split_find(ak_evaluator *e, ak_error *err);
 /* Returns the edge-case shape with the most outputs, or edge_case_count if there is none. A shape
-   with a size of 1 is left out, because its right result can be trivial: the sums of rows of one
-   element are a copy of the input. */
+   with a size of 1 is left out, because its right result can be trivial: row sums are a copy of the
+   input if a row has one element. */
 size_t ak_evaluator_largest_edge_case(const ak_evaluator *e);
-/* loaded_rows.c: draws rows of the stage that take the reference some ten milliseconds, but `least`
-   at least; all of a small problem that has no separate rows. AK_UNAVAILABLE: neither is possible.
- */
+/* loaded_rows.c: draws as many rows of the stage as the reference computes in some ten
+   milliseconds, but at least `least`; takes the whole problem if it is small and has no separate
+   rows. AK_UNAVAILABLE: neither is possible, or right results come from files. */
 ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *stage, size_t least,
                        ak_error *err);
 /* Compares the rows, whose reference has been computed, with what the latest launch has written. */
@@ -164,7 +165,7 @@ ak_status ak_rows_judge(ak_loaded *r, const ak_stage_rows *rows, ak_error *err);
    on them. */
 ak_status ak_few_plan(ak_evaluator *e, ak_error *err);
 ak_status ak_few_check(ak_loaded *r, ak_error *err);
-/* audit.c: for a task one of whose outputs has less than AK_SELFTEST_ELEMENTS elements, returns
+/* audit.c: for a task one of whose outputs has fewer than AK_SELFTEST_ELEMENTS elements, returns
    AK_INVALID if the tolerance of an output would accept a wrong result: zeros, a copy of an input,
    results that are 1 % too large and, of a larger output, what ak_compare_selftest tries. */
 ak_status ak_audit(ak_evaluator *e, ak_error *err);
@@ -172,7 +173,7 @@ ak_status ak_audit(ak_evaluator *e, ak_error *err);
    its inputs, although the result depends on it. */
 ak_status ak_exchange_inputs(ak_evaluator *e, ak_error *err);
 /* aside.c: `wanted` says whether the next batch sets aside what it has written for contents that
-   the harness has no result of, and draws that now and then; `judge` judges it after the batch, if
+   the harness has no result for, which is drawn now and then; `judge` judges it after the batch, if
    the reference can be had. ak_loaded_batch calls both. `batch` runs one batch more, which is
    certainly judged so: whoever has run all batches cannot know that this one follows. */
 bool ak_aside_wanted(ak_loaded *r, const ak_stage *stage);
@@ -181,10 +182,10 @@ ak_status ak_aside_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_
 /* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
    fastest sample (alone.c). If the machine is too busy to tell, the outcome is `timed_out` and
    e->unjudged is set: nothing is known of the candidate. If calls on unseen inputs take much longer
-   than those of the batches, r->unseen_ms has their times. */
+   than calls in batches, r->unseen_ms has their times. */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
-/* Returns whether the times of calls on unseen inputs count, and not these of batches: if there are
-   any and their median is longer. */
+/* Returns whether the times of calls on unseen inputs count instead of the batches' times: if there
+   are any and their median is longer. */
 bool ak_loaded_unseen_counts(const ak_loaded *r, const double *samples_ms, size_t batches);
 /* If the times of calls on unseen inputs count, sets *out to a note that says so, which the caller
    frees with ak_free. */
@@ -214,8 +215,8 @@ bool ak_evaluator_constants_vary(const ak_task *task);
 /* Returns how long a batch, or several, are to last: `usual_ns`, or less if a test asks for that
    (evaluate.c). */
 int64_t ak_evaluator_batch_ns(int64_t usual_ns);
-/* Visits all stages: the task's own shape, fresh ones, edge cases, hidden ones and the fitting
-   one. */
+/* Visits all stages: those at the task's own shape (own, fresh, many and few), edge cases, hidden
+   ones and the fitting one. */
 void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage));
 /* Draws the inputs of a batch at random, so that a candidate cannot know which ones come next. */
 ak_stage *ak_evaluator_draw(ak_evaluator *e);

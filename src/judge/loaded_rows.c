@@ -35,8 +35,8 @@ ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *sta
     return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
 }
 
-/* Fetches a row of an output of the latest launch, `first` being its first element, without the
-   gaps between the rows of the array. */
+/* Fetches a row of an output of the latest launch, without the gaps between the array's rows;
+   `first` is the index of the row's first element. */
 static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *rows, size_t i,
                        size_t first, ak_error *err)
 {
@@ -59,8 +59,8 @@ static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *row
     return AK_OK;
 }
 
-/* Returns whether the reference can be held against a result: the inputs are numbers of the
-   declared range, but nobody has looked whether they have a result. */
+/* Returns whether results can be compared with this reference: false if it is not finite or does
+   not fit the dtype, because nobody has checked that these inputs have a result. */
 static bool is_judgeable(const ak_stage_rows *rows, size_t i, ak_dtype dtype)
 {
     const ak_compare_with with = {
@@ -92,7 +92,7 @@ static ak_status fetch_chosen(unsigned char *to, unsigned char *whole, ak_loaded
 }
 
 /* Compares the chosen rows of an output. The absolute part of the tolerance belongs to the root
-   mean square of all rows, which is about that of the stage's own reference. */
+   mean square of all rows, which is about the same in the stage's own reference. */
 static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i, ak_error *err)
 {
     const ak_stage *stage = rows->stage;

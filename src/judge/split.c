@@ -25,7 +25,8 @@ static ak_status known_stage(ak_stage **out, ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
-/* A reference that fails for so few rows says no. */
+/* Sets *out to whether the reference gives for some rows what it gives for them among all rows;
+   false if it fails for so few rows. */
 static ak_status try_split(bool *out, ak_evaluator *e, const ak_stage *stage,
                            const ak_stage_split *split, ak_error *err)
 {

@@ -295,7 +295,7 @@ static ak_status upload(const ak_stage *stage, size_t offset, const void *data, 
     return memory->backend->upload(memory->device, offset, data, bytes, err);
 }
 
-/* Uploads a changed part of the copy. */
+/* Uploads a changed part of the copy; does nothing if the block is mapped. */
 static ak_status push(const ak_stage *stage, size_t offset, size_t bytes, ak_error *err)
 {
     ak_stage_memory *memory = stage->memory;
@@ -330,8 +330,8 @@ ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err)
     return AK_OK;
 }
 
-/* Fills a row with plausible but wrong results: those of the other set of inputs or, if there is
-   none, results of these inputs from another position, each altered. */
+/* Fills a row with plausible but wrong results: results for the other set of inputs or, if there is
+   none, altered results for these inputs from another position. */
 static void put_results(unsigned char *to, const ak_stage *stage, size_t i, size_t row,
                         uint64_t key)
 {
@@ -381,8 +381,8 @@ static void fill_rows(unsigned char *output, const ak_stage *stage, size_t i, un
     }
 }
 
-/* Fills an output with what it holds before the round (ak_guard_old). With `paint`, the gaps
-   between its rows are painted, too. */
+/* Fills an output with what it holds before the round (ak_guard_old). With `paint`, or if the block
+   is not mapped, the gaps between its rows are painted, too. */
 static ak_status fill_output(const ak_stage *stage, size_t i, unsigned round, bool paint,
                              ak_error *err)
 {

@@ -50,7 +50,7 @@ typedef struct ak_stage_memory {
 typedef struct ak_stage_split {
     bool known;    /* it was found out; else nothing can be divided */
     bool rows;     /* the values of the first size are separate problems */
-    size_t column; /* so are those of the size with this index; 0: of no other */
+    size_t column; /* so are the values of the size with this index; 0: of no other */
 } ak_stage_split;
 
 typedef struct ak_stage {
@@ -97,16 +97,16 @@ typedef struct ak_stage_times {
 /* Computes the stage's sizes and offsets only. */
 ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task *task,
                         const int64_t *size, int place, size_t base, ak_error *err);
-/* Makes inputs and reference. `stream` makes the inputs differ from those of other stages. With
-   `selftest`, also checks that the tolerance tells right from wrong here. */
+/* Makes inputs and reference, unless the stage is ready. `stream` makes the inputs differ from
+   those of other stages. With `selftest`, also checks that the tolerance tells right from wrong
+   here. */
 ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t stream, bool selftest,
                            ak_error *err);
 /* Prepares a stage that the device judges. Returns AK_UNAVAILABLE, with nothing changed, if the
    device cannot judge it. */
 ak_status ak_stage_prepare_referee(ak_stage *stage, ak_reference *reference, uint64_t stream,
                                    bool selftest, ak_stage_times *times, ak_error *err);
-/* Compares the device's reference with that of a stage that the host has prepared. Returns
-   AK_INVALID if they differ. */
+/* Compares the device's reference with the reference of a stage that the host has prepared. */
 ak_status ak_stage_witness(ak_stage *stage, ak_error *err);
 void ak_stage_free(ak_stage *stage);
 
@@ -178,7 +178,7 @@ void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);
 void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
 /* Returns whether the red zones in memory->bytes are unchanged; reports it if not. */
 bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);
-/* Downloads the red zones to memory->bytes. */
+/* Downloads the red zones to memory->bytes; does nothing if the block is mapped. */
 ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err);
 void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument);
 void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument);

@@ -106,7 +106,7 @@ static size_t changed_input(const ak_stage *stage)
     return ak_stage_arguments(stage);
 }
 
-/* Returns whether the stage's arguments lie in mapped memory now. */
+/* Returns whether the host judges the stage and its arguments lie in mapped memory now. */
 static bool is_mapped(const ak_stage *stage)
 {
     const ak_stage_memory *memory = stage->memory;

@@ -93,8 +93,8 @@ static ak_status check_representable(const ak_stage *stage, double *const *array
     return AK_OK;
 }
 
-/* Gives what a kernel finds in the arguments that it reads. Of arguments that it also writes,
-   `arrays` has the reference by now, so their contents are decoded into arrays of their own. */
+/* Gives what a kernel finds in the arguments that it reads. For arguments that it also writes,
+   `arrays` already holds the reference, so their contents are decoded into separate arrays. */
 static ak_status list_inputs(ak_compare_inputs *out, double **before, const ak_stage *stage,
                              double *const *arrays, ak_error *err)
 {

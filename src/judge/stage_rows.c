@@ -9,8 +9,8 @@
    elements than this of all arguments. */
 #define LONG_PART     8
 #define LONG_ELEMENTS ((size_t)1 << 20)
-/* Of that many rows, if there are, and so many columns at least; no more than need LONG_ELEMENTS.
- */
+/* Then SHORT_ROWS rows, if there are as many, and at least COLUMNS_LEAST columns are computed, but
+   no more columns than need LONG_ELEMENTS elements. */
 #define SHORT_ROWS    32
 #define COLUMNS_LEAST ((size_t)64)
 /* Two references in double may differ by this, relative to the sum of the element and the root mean
@@ -40,8 +40,9 @@ static bool part_of(ak_stage_part *out, const ak_stage *stage, size_t k, const a
            (*out == AK_PART_ROW || one->row[argument] == 1);
 }
 
-/* Finds how the values of size `k` use all arguments, and the shape of a single one. Returns false
-   if they are not separate problems, whose outputs are each an `output` of all of them. */
+/* Finds how the values of size `k` use all arguments, and the shape for a single value. Returns
+   false if the values are not separate problems, or if the outputs of a value are not an `output`
+   part of all outputs. */
 static bool separates(ak_stage_pick *out, ak_shape *one, const ak_stage *stage, size_t k,
                       ak_stage_part output)
 {
@@ -154,7 +155,7 @@ void ak_stage_rows_whole(ak_stage_rows *out, const ak_stage *stage)
     out->rows.index = out->row;
 }
 
-/* Decodes `count` elements of an input from element `first` on, which may lie behind the last. */
+/* Decodes `count` elements of an input from element `first` on, counted modulo their number. */
 static void decode_turned(double *out, const ak_stage_rows *s, size_t first, size_t count)
 {
     const size_t i = s->argument, all = s->stage->shape.elements[i], from = first % all;

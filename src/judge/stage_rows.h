@@ -3,13 +3,13 @@
  * fraction of the time that all of them would take.
  *
  * This needs a problem that consists of separate problems, one for each value of its first size:
- * each argument has that size as its first extent, or as the second of two, or not at all. Of
- * another problem the only "row" is all of it. If rows are long, and if the problem also separates
- * by another size, which is the last extent of its outputs, only some columns of the rows are
- * computed: one row of a large product needs a whole matrix, a few columns of it do not.
+ * each argument has that size as its first extent, or as the second of two, or not at all. Any
+ * other problem is a single "row". If rows are long, and if the problem also separates by another
+ * size, which is the last extent of its outputs, only some columns of the rows are computed: one
+ * row of a large product needs a whole matrix, a few columns of it do not.
  *
- * The shapes only allow this. Whether rows are problems of their own, as those of a product are and
- * those of a stencil are not, the reference itself says (split.c).
+ * The shapes only allow this. Whether rows are separate problems, as they are in a product and are
+ * not in a stencil, is found out with the reference itself (split.c).
  */
 #ifndef AK_JUDGE_STAGE_ROWS_H
 #define AK_JUDGE_STAGE_ROWS_H
@@ -37,7 +37,7 @@ typedef struct ak_stage_pick {
 
 typedef struct ak_stage_rows {
     const ak_stage *stage;
-    ak_shape shape; /* that of the chosen rows and columns */
+    ak_shape shape; /* the problem's shape with only the chosen rows and columns */
     ak_stage_pick rows, columns;
     size_t row[AK_STAGE_ROWS_MAX], column[AK_STAGE_COLUMNS_MAX];
     /* Values of the chosen rows; owned. Of outputs: what the reference gives. */
@@ -60,10 +60,10 @@ typedef struct ak_stage_draw {
 ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak_stage_draw *draw,
                              ak_rng *rng, ak_error *err);
 /* Returns whether the shapes of the arguments allow that only some values of size `k`, which is not
-   the first, are computed. Sets *elements to those that one value needs. */
+   the first, are computed. Sets *elements to the number of elements that one value needs. */
 bool ak_stage_has_columns(size_t *elements, const ak_stage *stage, size_t k);
-/* Returns whether the chosen rows, whose reference has been computed, are those of the reference of
-   the whole stage. */
+/* Returns whether the chosen rows, whose reference has been computed, agree with the same rows in
+   the whole stage's reference. */
 bool ak_stage_rows_agree(const ak_stage_rows *rows);
 /* Takes the whole problem as its only row. */
 void ak_stage_rows_whole(ak_stage_rows *out, const ak_stage *stage);

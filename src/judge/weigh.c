@@ -6,7 +6,7 @@
  * WEIGH_STEPS steps. The energy that the device takes while this file waits for the second moment,
  * at most one step of idling, is counted with the batch.
  *
- * The energy is that of the whole device (of all processor packages for the host), its idle power
+ * The energy is what the whole device takes (for the host, all processor packages), its idle power
  * included: what else runs there meanwhile is weighed, too.
  *
  * The batches of a trial that are weighed follow all of its checks and last longer than those that
@@ -67,8 +67,8 @@ ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err)
 }
 
 /* Runs a batch and gives the energy of one of its calls, if the outcome is ok. If the calls are too
-   fast, the device has had that power for fastest_ms in each. Judges the results of the last batch;
-   of a problem that works in place only a single call can be judged. */
+   fast, the energy counts as if each call had drawn the same power for fastest_ms. Judges the
+   results of the last batch; of a problem that works in place only a single call can be judged. */
 static ak_status weigh_batch(double *joules, ak_loaded *r, double fastest_ms, uint32_t iterations,
                              bool last, ak_error *err)
 {

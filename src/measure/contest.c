@@ -55,8 +55,8 @@ static bool is_beaten(const ak_contender *list, size_t count, const bool *out, s
     return false;
 }
 
-/* Returns the best of those that are not `out`. Opponents that contradict each other may leave
-   nobody unbeaten; then the lowest cost counts. */
+/* Returns the best of those that are not `out`; `count` if there is none. Opponents that contradict
+   each other may leave nobody unbeaten; then the lowest cost counts. */
 static size_t best_of(const ak_contender *list, size_t count, const bool *out)
 {
     size_t best = count;

@@ -26,7 +26,7 @@ typedef struct ak_contender {
     ak_speed over_reference;
 } ak_contender;
 
-/* Writes the indices of the candidates that were measured, at most AK_CONTEST_MAX, the best first:
+/* Writes the indices of the measured candidates among the first AK_CONTEST_MAX, the best first:
    each is the best of those not yet listed. Returns how many there are. */
 size_t ak_contest_order(size_t *order, const ak_contender *list, size_t count);
 

@@ -9,15 +9,15 @@
 #include "measure/roofline.h"
 #include "problem/task.h"
 
-/* Computes the placement. `bytes` are the compulsory traffic; `cache` says that the bandwidth of
-   `ceilings` is that of a cache which holds all data. If `ms` is 0, nothing was measured and
-   only the limits are known. */
+/* Computes the placement. `bytes` are the compulsory traffic; `cache` says that the bandwidth in
+   `ceilings` belongs to a cache which holds all data. If `ms` is 0, nothing was measured and only
+   the limits are known. */
 void ak_place(ak_placement *out, const ak_ceilings *ceilings, double flops, double bytes, double ms,
               bool cache);
-/* Returns the ceilings that apply to the task. The bandwidth is that of the fastest
-   level of private caches that holds all arguments, else that of the memory. A slower level may
-   still serve part of a larger working set; `highest` therefore grants the next faster level, which
-   no correct kernel can exceed. */
+/* Returns the ceilings that apply to the task. The bandwidth is taken from the fastest level of
+   private caches that holds all arguments, else from the memory. A slower level may still serve
+   part of a larger working set; `highest` therefore grants the next faster level, which no correct
+   kernel can exceed. */
 ak_ceilings ak_task_ceilings(const ak_task *task, const ak_ceilings *device, bool highest);
 /* Computes the placement of a task with the ceilings that apply to it. */
 void ak_place_task(ak_placement *out, const ak_task *task, const ak_ceilings *device, double ms);

@@ -23,7 +23,8 @@ void ak_pressure_take(ak_pressure_mark *out);
 /* Returns the pressure between two marks, 0..1; negative: unknown. */
 double ak_pressure_between(const ak_pressure_mark *from, const ak_pressure_mark *to);
 #define AK_PRESSURE_LOOK_NS INT64_C(50000000)
-/* Returns the pressure of the machine while this thread sleeps for AK_PRESSURE_LOOK_NS. */
+/* Returns the pressure of the machine while this thread sleeps for AK_PRESSURE_LOOK_NS; negative:
+   unknown. */
 double ak_pressure_look(void);
 /* Returns the number after "total=" in the line "some" of a text in the form of /proc/pressure/cpu;
    negative: there is none. */

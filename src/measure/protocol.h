@@ -39,7 +39,8 @@ extern const ak_protocol ak_protocols[AK_PROTOCOL_COUNT];
 /* Finds a protocol by name; NULL means interleaved. Returns AK_INVALID with all names if there
    is none. */
 ak_status ak_protocol_find(const ak_protocol **out, const char *name, ak_error *err);
-/* Returns the least time in seconds that `rounds` batches of each of `count` candidates take. */
+/* Returns the least time in seconds that `rounds` batches of each of `count` candidates take,
+   without the runs that warm up. */
 double ak_protocol_seconds(const ak_protocol *protocol, size_t count, size_t rounds);
 
 #endif

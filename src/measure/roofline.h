@@ -28,8 +28,8 @@ typedef struct ak_roofline {
     bool memory_bound;
 } ak_roofline;
 
-/* Returns the bandwidth that limits kernels: the better one of copy and triad, because kernels
-   read and write; `read` only if neither is known. */
+/* Returns the bandwidth that limits kernels: the better one of copy and triad, because kernels read
+   and write; `read` if neither is known; 0 if it is unknown too. */
 double ak_roofline_bandwidth(const ak_ceilings *ceilings);
 /* Computes the roofline of a task. If `flops` is 0 (a copy), the efficiency is a ratio of
    bandwidths. An unknown ceiling does not limit; if none is known, the efficiency is 0. If `ms` is

@@ -15,9 +15,9 @@ typedef struct ak_stats {
 } ak_stats;
 
 /* Computes the statistics of samples, which are not changed. With fewer than AK_STATS_INTERVAL_MIN
-   samples, of which the range covers the median with less than 95 %, the interval is min..max. All
-   members but `count` are NaN if there is no sample, if one is NaN, or if there is no memory, which
-   only more than AK_STATS_INLINE samples need. */
+   samples, whose range covers the median with a probability below 95 %, the interval is min..max.
+   All members but `count` are NaN if there is no sample, if one is NaN, or if there is no memory,
+   which only more than AK_STATS_INLINE samples need. */
 #define AK_STATS_INLINE       512
 #define AK_STATS_INTERVAL_MIN 6 /* from 6 samples on 2 * 2^-n is below 5 % */
 void ak_stats_of(ak_stats *out, const double *samples, size_t count);

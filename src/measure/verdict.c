@@ -39,7 +39,8 @@ const char *ak_speed_doubt_sentence(ak_speed_doubt doubt)
     return doubts[(size_t)doubt < AK_COUNT(doubts) ? doubt : AK_DOUBT_NONE].sentence;
 }
 
-/* Returns the 97.5 % quantile of Student's t (Fisher and Yates, Statistical Tables, table III). */
+/* Returns the 97.5 % quantile of Student's t (Fisher and Yates, Statistical Tables, table III);
+   beyond 30 degrees of freedom that for 30, which is slightly larger. */
 static double student(size_t freedom)
 {
     static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,

@@ -39,20 +39,20 @@
 /* Computes the ratio of two candidates' times; numerator[i] and denominator[i] belong to the same
    round. `group` rounds make a group; the last group may be shorter. Rounds for which `disturbed`
    is true are left out if all groups, or at least four and half of them, have undisturbed rounds;
-   `disturbed` may be NULL. Returns false if too few groups have undisturbed rounds; then disturbed
-   rounds count as well. If fewer than two groups have times, all members of *out but `count` are
-   NaN. */
+   `disturbed` may be NULL. Returns false if too few groups have undisturbed rounds, in which case
+   disturbed rounds count as well, or if there is no memory. If fewer than two groups have times,
+   all members of *out but `count` are NaN. */
 bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *denominator,
                       const bool *disturbed, size_t count, size_t group);
 
-/* Decides by the interval of the ratio of two candidates, above 1 if the judged one is faster, and
-   by the ratio of the control to itself; `control` is NULL if there was no control. Every verdict
-   comes from here. A difference that is beyond the control's ratio, but not beyond its interval, is
-   undecided: identical code may differ by as much. If the rounds were not `clean` (ak_verdict_ratio
-   returned false), the result is a tie or undecided: a scheduler can favour one of two processes
-   with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). A ratio that was the
-   same in all rounds, as of bytes of code, is decided all the same. Gives the reason if the verdict
-   is undecided. */
+/* Decides by the interval of the ratio between two candidates, above 1 if the judged one is faster,
+   and by the ratio of the control to itself; `control` is NULL if there was no control. Every
+   verdict comes from here. A difference that is beyond the control's ratio, but not beyond its
+   interval, is undecided: identical code may differ by as much. If the rounds were not `clean`
+   (ak_verdict_ratio returned false), the result is a tie or undecided: a scheduler can favour one
+   of two processes with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). A
+   ratio that was the same in all rounds, such as one of code sizes, is decided all the same. Gives
+   the reason if the verdict is undecided. */
 ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean);
 /* Returns true if an interval is narrow enough (AK_VERDICT_WIDEST) to decide anything. */

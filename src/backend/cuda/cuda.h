@@ -38,8 +38,8 @@ ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err);
 double ak_cuda_flops_per_clock(const ak_scope *facts, ak_dtype dtype);
 /* Returns whether the option `precision` of a problem allows tensor cores to multiply f32. */
 bool ak_cuda_is_tf32(const ak_scope *constants, ak_dtype dtype);
-/* Returns how many bf16 products each product of f32 is made of by the option `precision`: 3 or 6;
-   0: f32 is not split. */
+/* Returns how many bf16 products replace one product in f32 under the problem's option `precision`:
+   3 or 6; 0: f32 is not split. */
 int ak_cuda_split_products(const ak_scope *constants, ak_dtype dtype);
 
 /* cuda_sampler.c: samples clocks, power and temperature through NVML. Without NVML, or if it does

@@ -13,7 +13,7 @@
  * AUTOKERNEL_LIBNVML name the files of these libraries. A library whose variable is not set is
  * searched in the loader's path; in CUDA_HOME and CUDA_PATH; in /usr/local/cuda; and, except the
  * driver and NVML, in the wheels of pip below VIRTUAL_ENV, beside the python3 in PATH, in the home
- * folder and in the system's Python.
+ * folder and in the system's Python; the driver and NVML in /usr/lib/wsl/lib instead.
  *
  * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13, and cudnn.h 9;
  * tests/unit/test_cuda_api.c compares them with the headers if these are installed.
@@ -190,7 +190,8 @@ ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err);
 /* Returns whether there is any sign of a driver. Loads nothing, so it is cheap. */
 bool ak_cuda_expected(void);
 
-/* Writes an error as "CUDA_ERROR_OUT_OF_MEMORY: out of memory". */
+/* Writes an error as "CUDA_ERROR_OUT_OF_MEMORY: out of memory", or as "CUDA error 2" if the driver
+   has no name or text for it. */
 void ak_cuda_error_text(char *out, size_t bytes, const ak_cuda_driver *cuda, int code);
 
 #endif

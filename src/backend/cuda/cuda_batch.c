@@ -60,7 +60,7 @@ static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t r
     return overlap;
 }
 
-/* Records runs on the sets 0, 1, ... in turn, as a graph. */
+/* Records `runs` runs on the sets 0, 1, ... in turn, as a graph; keeps a graph of as many runs. */
 static int record(ak_cuda_graph *out, ak_runnable *runnable, uint32_t runs)
 {
     ak_device *device = runnable->device;
@@ -106,7 +106,7 @@ static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t 
 
 /* Waits for a batch in the stream and samples the clocks about half way through, when the device
    has been working for a while. How long a batch takes is known from the previous batch; the first
-   one is not sampled. */
+   batch and short single runs are not sampled. */
 static int wait_and_sample(ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
 {
     ak_device *device = runnable->device;
@@ -134,8 +134,8 @@ int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t 
     float ms = 0;
     uint32_t part = 1, parts = 1;
     split_runs(&part, &parts, runs, (uint32_t)runnable->places.sets);
-    /* The batch of one run on each set has a graph of its own, so that the graph of other batches
-       is kept. */
+    /* A batch with one run on each set has its own graph, so that the graph for other batches is
+       kept. */
     ak_cuda_graph *graph = runs == runnable->places.sets ? &runnable->turn : &runnable->graph;
     int code = runs > 1 ? record(graph, runnable, part) : AK_CUDA_SUCCESS;
     code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;

@@ -107,7 +107,7 @@ static double rate_of(double work, const ak_device *device)
     return code == 0 && ms > 0 ? work / ((double)ms * 1e-3) : 0.0;
 }
 
-/* Returns the bytes read and written per second; the best of several copies. */
+/* Returns the bytes read and written per second by the best of several copies; 0 without memory. */
 static double copy_rate(ak_device *device)
 {
     const ak_cuda_driver *cuda = device->cuda;

@@ -67,8 +67,8 @@ static int rotate(const ak_runnable *runnable, const ak_cuda_address places[2], 
     return code == 0 ? copy(runnable, places[0] + rest + gap, places[1], turn - gap) : code;
 }
 
-/* The kernel never stands directly before a candidate in the stream, because a set is filled
-   first. */
+/* Makes an argument's other contents. The kernel that mixes never stands directly before a
+   candidate in the stream, because a set is filled first. */
 static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
 {
     enum { THREADS = 256, BLOCKS_PER_SM = 16 };
@@ -91,9 +91,9 @@ static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
     return device->cuda->launch(&config, device->mixing.functions[which], arguments, NULL);
 }
 
-/* Each copy is as large as possible: all that lies between two outputs that stay. All sets share
-   the variables of the module (`Constants`), which keep the contents that were filled in last: the
-   own ones, if a run is judged next. */
+/* Fills a set. Each copy is as large as possible: all that lies between two outputs that stay. All
+   sets share the module's variables (`Constants`), which keep the contents that were filled in
+   last: the own ones, if a run is judged next. */
 static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool outputs)
 {
     const ak_cuda_places *places = &runnable->places;
@@ -121,8 +121,9 @@ typedef struct late_pieces {
     uint64_t offset[AK_ARGUMENTS_MAX], bytes[AK_ARGUMENTS_MAX];
 } late_pieces;
 
-/* The delay is longer than the host takes to launch the run. No event stands between the two
-   kernels, because a run may begin early only directly behind a kernel. */
+/* Runs on a set whose inputs a kernel writes after a delay that is longer than the host takes to
+   launch the run. No event stands between the two kernels, because a run may begin early only
+   directly behind a kernel. */
 static int late(ak_runnable *runnable, size_t set, int64_t timeout_ns)
 {
     enum { THREADS = 256, BLOCKS = 8, DELAY_NS = 50000 };

@@ -82,7 +82,8 @@ static void look_at_all_code(loads *out, const ak_elf *c)
     }
 }
 
-/* Returns whether the linker writes the address of lasting memory to a place that code can read. */
+/* Returns whether the linker writes the address of lasting memory to a place that code can read, or
+   whether the table is not well-formed. */
 static bool sets_address(const ak_elf *c, const Elf64_Shdr *table, const loads *loaded)
 {
     Elf64_Shdr target, symbols;

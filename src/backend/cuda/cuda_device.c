@@ -351,7 +351,8 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
                     : device->copies + (set - 1) * places->stride + (offset - places->first);
 }
 
-/* Finds where the arguments are and how many copies are needed and fit, and allocates these. */
+/* Finds where the arguments are and, for the task's own shape only, how many copies are needed and
+   fit, and allocates these. */
 static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *launch)
 {
     size_t first = SIZE_MAX, end = 0, free_bytes = 0, total = 0;

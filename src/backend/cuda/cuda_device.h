@@ -86,8 +86,8 @@ typedef struct ak_cuda_places {
     size_t offset[AK_ARGUMENTS_MAX];
     size_t count;
     bool has_spares; /* the spare places of launch/contents.h follow the sets */
-    /* Index, among the spare places, of where the set that is judged is kept: that of the own
-       contents or, if runs change these in place, one more. */
+    /* Index of the spare place that keeps the set to be judged: the place of the own contents or,
+       if runs change these in place, one more. */
     size_t kept;
 } ak_cuda_places;
 ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
@@ -137,7 +137,8 @@ struct ak_runnable {
     ak_shape shape;      /* the shape that this is prepared for */
     ak_cuda_places places;
     double run_ns;             /* time of one run in the latest batch; 0: none yet */
-    ak_cuda_graph graph, turn; /* of the latest batch, and of one run on each set */
+    ak_cuda_graph graph, turn; /* for the latest batch of any other length; for one run on each
+                                  set */
     ak_overlap overlap;        /* of the graph that was last recorded */
     ak_contents contents;
     bool has_constants; /* a kernel reads arguments as variables of its module */
@@ -173,9 +174,9 @@ typedef struct ak_cuda_library {
 /* Writes the outcome of a CUDA call that returned `code`. After an error that makes the context
    unusable, the device is lost. */
 void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing);
-/* Does the same as ak_cuda_conclude, but reports an error: AK_NO_MEMORY or AK_CRASHED. */
+/* Does the same as ak_cuda_conclude, but returns AK_OK, AK_NO_MEMORY or AK_CRASHED. */
 ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err);
-/* cuda_sampler.c; as `conditions` and `joules` of backend.h */
+/* cuda_sampler.c: these implement `conditions` and `joules` of backend.h. */
 void ak_cuda_conditions(ak_conditions *out, ak_device *device);
 ak_status ak_cuda_joules(double *out, ak_device *device, ak_error *err);
 /* Limit for work that the harness itself has put into the stream. */
@@ -195,8 +196,8 @@ int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t 
                       int64_t timeout_ns);
 /* Copies set 0 to the others and times runs on them. */
 int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
-/* Does what ak_cuda_time does, then copies one of the sets that were used, drawn at random, to set
-   0, which the harness judges. */
+/* Does what ak_cuda_time does. If the work computes, then copies one of the sets that were used,
+   drawn at random, to set 0, which the harness judges. */
 int ak_cuda_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
 /* Destroys the recorded graphs. */
 void ak_cuda_batch_forget(ak_runnable *runnable);
@@ -204,8 +205,8 @@ void ak_cuda_batch_forget(ak_runnable *runnable);
 /* cuda_contents.c: the steps of a batch of a candidate (launch/contents.h). Set 0 gets what is
    judged. */
 extern const ak_contents_ops ak_cuda_contents_ops;
-/* Compiles the kernel that mixes contents, once. Without NVRTC there is none, and contents change
-   places by whole rows. */
+/* Compiles the kernels that mix contents and write inputs late, once. Without NVRTC there are none,
+   and contents change places by whole rows. */
 void ak_cuda_contents_open(ak_device *device);
 ak_status ak_cuda_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
                               size_t bytes, ak_error *err); /* as in backend.h */

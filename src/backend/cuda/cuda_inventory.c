@@ -50,8 +50,8 @@ static bool add_attributes(json_t *object, const ak_cuda_driver *cuda, int devic
     return good && ak_json_set(object, "memory_clock_mhz", json_integer(value / 1000));
 }
 
-/* Adds the UUID and the limits. The limits are an object of their own, so that expressions do not
-   see them as facts, because they may change at any time. */
+/* Adds the UUID and the limits. The limits form a separate object, so that expressions do not see
+   them as facts, because they may change at any time. */
 static bool add_limits(json_t *object, const ak_cuda_driver *cuda, int handle)
 {
     unsigned char bytes[16];

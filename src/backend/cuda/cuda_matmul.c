@@ -107,7 +107,7 @@ enum { ROLES = AK_COUNT(roles) };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
-/* The requests to the library, in this order. The first one is that of a program that wants a
+/* The requests to the library, in this order. The first one is what a program asks that wants a
    single algorithm. The last one admits only algorithms that add the partial sums of a split along
    K in f32. To the other requests the library may also answer with algorithms that add these sums
    in C or in C's type, which rounds them. */
@@ -607,7 +607,8 @@ static size_t look(candidate *list, size_t count, ak_runnable *runnable, way mod
     return good;
 }
 
-/* Times the first few candidates in turn and sorts them by median. */
+/* Times the candidates in the finals in turn and sorts them by median; does nothing for fewer than
+   two. */
 static void finals(choice *c, ak_runnable *runnable)
 {
     for (size_t r = 0; r < FINAL_ROUNDS && c->in_finals > 1; r++) {
@@ -656,7 +657,8 @@ static void collect(choice *c, ak_runnable *runnable)
     }
 }
 
-/* Lists the ways in which the task can be done, the better one first. */
+/* Lists the ways in which a role can compute the task, the better one first, and returns how
+   many. */
 static size_t ways_of(way out[2], const terms *t, size_t role)
 {
     size_t count = 0;

@@ -161,7 +161,8 @@ static uint32_t blocks_for(const ak_cuda_referee_code *code, size_t elements)
     return blocks < code->blocks ? (uint32_t)blocks : code->blocks;
 }
 
-/* Runs a kernel. `elements` is the size of the largest array that it works on. */
+/* Runs a kernel. `elements` is how many elements, words or bytes of the largest array it works
+   on. */
 static ak_status run(const ak_referee *referee, kernel which, void **arguments, size_t elements,
                      ak_error *err)
 {

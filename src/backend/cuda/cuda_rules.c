@@ -75,7 +75,7 @@ static bool allows_option(const char *option)
            strcmp(option, "-D") != 0 && strcmp(option, "-U") != 0;
 }
 
-/* A Triton kernel's compiler decides how it is launched, except the grid and the arguments. */
+/* Checks `Launch`. For a Triton kernel, Triton decides all but the grid and the arguments. */
 static ak_status check_launch(const ak_implementation_spec *implementation,
                               const ak_problem *problem, ak_error *err)
 {

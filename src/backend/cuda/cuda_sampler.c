@@ -1,5 +1,5 @@
 /*
- * cuda_sampler.c: samples what NVML reports of a device while it works.
+ * cuda_sampler.c: samples what NVML reports about a device while it works.
  *
  * A sample takes some microseconds of the host, at most a few milliseconds with old drivers. The
  * batch that it describes is in the stream already and is timed by the device, so sampling changes

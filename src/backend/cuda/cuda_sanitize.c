@@ -267,7 +267,7 @@ static void one_line(char *out, size_t bytes, const char *text)
     ak_plain_first_line(out, bytes, text + strspn(text, "= "));
 }
 
-/* Returns the line after the one at `text`. */
+/* Returns the line after the one at `text`; "" if that is the last. */
 static const char *next_line(const char *text)
 {
     text += strcspn(text, "\n");

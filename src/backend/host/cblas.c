@@ -20,9 +20,8 @@ struct ak_baseline {
     ak_product product;
 };
 
-/* Opens the first shared library of `names`, which are NULL-terminated, that is installed, and
-   finds cblas_sgemm in it. `package` is the Debian package to install if there is none. *library
-   stays open. */
+/* Opens the first installed library in the NULL-terminated list `names`, and finds cblas_sgemm in
+   it. `package` is the Debian package to install if there is none. *library stays open. */
 static ak_status open_cblas(ak_baseline *baseline, void **library, const char *const *names,
                             const char *package, const ak_baseline_setup *setup, ak_error *err)
 {
@@ -62,13 +61,13 @@ static void cblas_run(ak_baseline *baseline, const ak_host_call *call)
 
 /* ---- OpenBLAS -------------------------------------------------------------------------------- */
 
-/* OpenBLAS chooses its kernels by the CPU's name, and not always the fastest ones: a CPU that is
-   newer than the library gets those of an older one. OPENBLAS_CORETYPE overrides the choice and is
-   read when the library is loaded, so each core type needs a process of its own. */
+/* OpenBLAS chooses its kernels by the CPU's name, and not always the fastest ones: on a CPU that is
+   newer than the library it uses the kernels for an older CPU. OPENBLAS_CORETYPE overrides the
+   choice and is read when the library is loaded, so each core type needs its own process. */
 static const char *const openblas_names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
 
-/* Writes the version from a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY
-   Cooperlake MAX_THREADS=64". */
+/* Writes number and core, from a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY
+   Cooperlake MAX_THREADS=64" and the library's name for the core. */
 static void describe_openblas(char *version, size_t bytes, void *library)
 {
     char *(*get_config)(void), *(*get_core)(void);

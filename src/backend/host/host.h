@@ -22,7 +22,8 @@ ak_status ak_host_describe(json_t *object, ak_error *err);
 
 /* host_device.c */
 int ak_host_cpus(void); /* CPUs that this process may use */
-/* Returns the size of the data cache of level 1, 2 or 3; a modest size if the cache is unknown. */
+/* Returns the size in bytes of the first CPU's data or unified cache at level 1, 2 or 3; a modest
+   size if it is unknown. */
 int64_t ak_host_cache_bytes(int level);
 /* Asks for the tile registers of AMX, for this process and its children by fork, and returns
    whether they may multiply bf16. A process may use them only if it has asked the system
@@ -56,11 +57,12 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
 /* Gives the compiler for a space that names none: the first of cc, gcc and clang that is
    installed. */
 ak_status ak_host_compiler(const char **out, ak_error *err);
-/* Gives the first line of `compiler --version`; "" if it cannot be run. Returns false if it could
-   be run and gave no answer, so that nothing is known of it. A process asks each compiler once, and
-   again when its file has changed or it gave no answer. Any thread may call this. */
+/* Gives the first line of `compiler --version`; "" if it is not installed, fails or does not
+   answer. Returns false only if it did not answer (time ran out, a signal ended it, or it could not
+   be started). The answers of the last four compilers are kept until their files change. Any thread
+   may call this. */
 bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler);
-/* Does the same for what must not be guessed; fails if there was no answer. */
+/* Does the same, but fails with AK_UNAVAILABLE if there was no answer. */
 ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak_error *err);
 
 /* host_own.c: the baselines that a problem brings ("baselines" of problem.json). own.c runs them.
@@ -86,7 +88,8 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *
                              const char *source, const char *folder, ak_error *err);
 /* What a source lets the compiler use beyond its options. */
 typedef struct ak_host_targets {
-    ak_options options; /* of its target attributes and pragmas: -mavx2, -march=haswell */
+    ak_options options; /* that its target attributes and pragmas stand for: -mavx2,
+                           -march=haswell */
     bool unknown;       /* the source has something else, such as assembly, that may use any
                            instruction */
     bool tiles;         /* the source uses the tile registers of AMX */
@@ -97,7 +100,7 @@ ak_status ak_host_targets_of(ak_host_targets *out, const char *source, const cha
                              ak_error *err);
 void ak_host_targets_clear(ak_host_targets *targets);
 
-/* host_requires.c */
+/* host_requires.c: implements `requires` of backend.h. */
 ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);
 

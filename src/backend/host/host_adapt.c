@@ -24,8 +24,8 @@ static const char *c_type(ak_dtype dtype)
     return ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == 2 ? "void" : ak_dtype_c_type(dtype);
 }
 
-/* Declares ELEMENT. The macro of the dtype comes with the task's options; without it the first
-   dtype counts. */
+/* Declares ELEMENT if the problem has several dtypes. The task's compiler options define the macro
+   for its dtype; without one the first dtype counts. */
 static void print_element(ak_buf *out, const ak_problem *problem)
 {
     for (size_t i = 1; i < problem->dtype_count; i++) {
@@ -58,8 +58,8 @@ static ak_status print_buffer(ak_buf *out, const char *name, const ak_host_entry
                    entry->where, name, entry->problem->name);
 }
 
-/* Prints a size or an option that is a number. Returns false if there is none of that name. A real
-   number must not become a whole one without a word. */
+/* Prints a size or an option that is a number. Returns false if none has that name or, with
+   `whole`, if the option is a real number, which would be rounded silently. */
 static bool print_name(ak_buf *out, const char *name, size_t length, bool whole,
                        const ak_problem *problem)
 {
@@ -108,7 +108,8 @@ static ak_status print_value(ak_buf *out, ak_dtype dtype, const char *text,
                            entry->where, text, whole ? "whole " : "");
 }
 
-/* Sets an option that is a number to its default, its least or its largest value. */
+/* Sets an option that is a number to its default, least or largest value (`which` 0, 1, 2), or to
+   its default if it has no such limit. */
 static ak_status set_option(ak_scope *scope, const ak_choice_spec *choice, int which, ak_error *err)
 {
     const double values[] = {choice->fallback, choice->low, choice->high};

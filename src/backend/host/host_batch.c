@@ -78,7 +78,8 @@ static bool is_read(const ak_launch *launch, size_t argument)
     return launch->task->problem->arguments[argument].access != AK_ACCESS_OUT;
 }
 
-/* Returns how many iterations have arguments of their own. */
+/* Returns how many sets of arguments a launch has: one for each iteration if it has a stride, else
+   1. */
 static size_t places_of(const ak_launch *launch)
 {
     return launch->stride > 0 ? launch->iterations : 1;
@@ -100,8 +101,8 @@ static bool make_room(ak_device *device, const ak_launch *launch)
     return bytes <= device->held_bytes;
 }
 
-/* Replaces some elements of an input, which lies at `offset`, by other elements of it, all drawn at
-   random. */
+/* Replaces random elements in the input at `offset` by other random elements of that input; only in
+   its first row if its rows do not adjoin. */
 static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i, size_t offset,
                           ak_rng *rng)
 {
@@ -117,10 +118,10 @@ static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i
     }
 }
 
-/* Replaces some elements of each input until the clock starts; inputs that are to be unseen are
-   also cleared until the child is ready. Code that a candidate has smuggled in to run before the
-   clock starts then computes wrong results; an honest candidate does not run before. Returns false
-   if there is no memory. */
+/* Replaces some elements of each input that is only read, until the clock starts. With `unseen`
+   does so for all arguments that are read, and clears them until the child is ready. Code that a
+   candidate has smuggled in to run before the clock starts then computes wrong results; an honest
+   candidate does not run before. Returns false if there is no memory. */
 static bool withhold(ak_runnable *runner, const ak_launch *launch)
 {
     const size_t arguments = launch->task->problem->argument_count;
@@ -257,8 +258,9 @@ static bool stop(ak_outcome *out, ak_runnable *runner, bool alert, ak_host_limit
     return ak_host_child_await_byte(out, AK_RUNNER_NOTHING, runner, limit); /* says why not */
 }
 
-/* Returns for how long the child may have computed after it had reported the end: what stopping it
-   took beyond the usual, less what its threads and this one have waited for a processor. */
+/* Returns for how many nanoseconds the child may have computed after it had reported the end: what
+   stopping it took beyond the usual, less what its threads and this one have waited for a
+   processor. */
 static int64_t worked_on(const ak_runnable *runner, bool single, int64_t waited_ns)
 {
     const int64_t usual = runner->device->stop_ns[single] + (waited_ns > 0 ? waited_ns : 0);
@@ -477,15 +479,16 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Sorts times of empty batches and returns their median. */
+/* Sorts the times of CALIBRATIONS empty batches and returns their median. */
 static int64_t median_of(int64_t *ns)
 {
     qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
     return ns[CALIBRATIONS / 2];
 }
 
-/* Measures what an empty batch and its stop take, in a child that has nothing loaded and so no
-   reason to cheat. `single`: as for a single call. */
+/* Measures the median time of an empty batch, in a child that has nothing loaded and so no reason
+   to cheat, and from it and STOP_NS sets how long a stop may take. `single`: as for a single
+   call. */
 static ak_status empty_batches(int64_t *out, int64_t *stop_ns, ak_runnable *runner, bool single,
                                ak_error *err)
 {

@@ -39,7 +39,7 @@
 #define PEAK_CHAINS 12
 /* Four products of tiles take as long as so many rounds of multiply-adds. */
 #define TILE_ROUNDS 20
-/* Operations of four products of tiles of 16-bit numbers, and of bytes. */
+/* Operations in four tile products, for 16-bit numbers and for bytes. */
 #define TILE_FLOPS (4.0 * 2 * 16 * 16 * 32)
 #define TILE_OPS   (2 * TILE_FLOPS)
 /* Limits for each of three arrays, which are twice as large as the last-level cache. */

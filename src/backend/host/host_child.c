@@ -205,8 +205,8 @@ int64_t ak_host_child_waits(const ak_runnable *runner)
     return sum;
 }
 
-/* Returns the extra time for a child that is out of time but had to wait for a processor. Over all
-   batches it gets at most GRANT_MAX times its limit. */
+/* Returns the extra time for a child that is out of time but had to wait for a processor; 0: none.
+   Over all batches it gets at most GRANT_MAX times its limit. */
 static int64_t more_time(ak_runnable *runner, int64_t limit_ns)
 {
     int64_t waits = ak_host_child_waits(runner), most = GRANT_MAX * limit_ns - runner->granted_ns;

@@ -56,11 +56,11 @@ struct ak_runnable {
     ak_device *device;
     ak_proc proc;
     ak_runner_page *page;
-    bool is_candidate; /* or only reads the arguments, in the same conditions */
+    bool is_candidate;    /* also true for what only reads the arguments, in the same conditions */
     int metered, crowded; /* batches whose processor time was looked at, and those that took more of
                              it than their threads can have had */
-    /* Of the latest batch: processor time before it, the time of its calls, and the most processor
-       time that its threads can have had. */
+    /* For the latest batch: processor time before it (-1: not known), the time of its calls, and
+       the most processor time that its threads can have had. */
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;
     int64_t stop_ns;    /* from the end of the latest batch until all threads had stopped */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
@@ -104,20 +104,22 @@ ak_host_limit ak_host_limit_of(int64_t ns);
 bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, ak_host_limit limit);
 /* Waits like ak_host_child_await; any byte other than `want` is a failure. */
 bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, ak_host_limit limit);
-/* Takes status and reason from the reply in the page, unless the status is OK. The page may hold
-   anything, so both are checked. */
+/* Takes status and reason from the reply in the page; leaves `out` as it is if the status is OK.
+   The page may hold anything, so both are checked. */
 void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page);
 /* Returns how long a thread has been ready to run without a processor, in nanoseconds: the second
    number in its file schedstat (Documentation/scheduler/sched-stats.rst). Negative if that is not
    known. */
 int64_t ak_host_waits(const char *schedstat);
-/* Returns the sum of this time over the child's threads; negative if one is not known. */
+/* Returns the sum of these waits over the child's threads; negative if one is not known. */
 int64_t ak_host_child_waits(const ak_runnable *runner);
 
-/* host_batch.c: runs the batch that runner->page asks for. Before a single call of a candidate,
-   some elements of the inputs of `launch` are withheld until the clock starts. */
+/* host_batch.c: runs the batch that runner->page asks for. If the launch has one iteration or a
+   stride, some elements of the inputs are withheld until the clock starts, from candidates and
+   wherever inputs are to be unseen. */
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch);
-/* Measures what every batch takes besides its calls: device->roundtrip_ns and forget_ns. */
+/* Measures what every batch takes besides its calls: device->roundtrip_ns, stop_ns and
+   forget_ns. */
 ak_status ak_host_batch_calibrate(ak_device *device, ak_error *err);
 
 #endif

@@ -36,8 +36,9 @@
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
-/* A compiler that fails to report its version would fail for each configuration, too. One that gave
-   no answer is there: ak_host_environment refuses to go on without the answer. */
+/* Returns whether a compiler can be used. One that fails to report its version would fail for each
+   configuration, too. One that gave no answer counts as there: ak_host_environment refuses to go on
+   without the answer. */
 bool ak_host_available(void *context, const char *compiler)
 {
     char version[16];
@@ -59,8 +60,9 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
                    "folder to PATH");
 }
 
-/* Returns false if the compiler gave no answer: time ran out, a signal ended it, or this machine
-   had no process or file left for it. */
+/* Writes the first line of --version; leaves `out` as it is if the compiler fails. Returns false if
+   it gave no answer: time ran out, a signal ended it, or this machine had no process or file left
+   for it. */
 static bool ask_version(char *out, size_t bytes, const char *compiler)
 {
     const char *const argv[] = {compiler, "--version", NULL};
@@ -174,13 +176,13 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
 /* What one compilation needs besides the compiler and the job's own options. */
 typedef struct parts {
     bool fortran, openmp;
-    /* Assembly is written as the source has it. Clang does so for another assembler only, and else
-       puts what its own one would include into its place. */
+    /* Assembly is written as the source has it. Clang leaves it so only for an external assembler;
+       otherwise it writes the contents of an included file in place of the directive. */
     bool verbatim;
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
     char rule[AK_PATH_MAX + 8];  /* file in which the compiler says what it has read, as a rule for
                                     make */
-    char list[AK_PATH_MAX + 24]; /* option to the assembler to list what it has read; "" */
+    char list[AK_PATH_MAX + 24]; /* has the assembler list what it reads; "": no list */
 } parts;
 
 bool ak_host_fortran_part(char **begin, char **end, char *source)
@@ -190,7 +192,7 @@ bool ak_host_fortran_part(char **begin, char **end, char *source)
     return *end != NULL;
 }
 
-/* Cuts Fortran out of the source and writes both parts to files of their own. */
+/* If the source has Fortran, cuts that part out and writes both parts to separate files. */
 static ak_status split(parts *out, const ak_compile_job *job, ak_error *err)
 {
     AK_FREED char *text = NULL;
@@ -221,7 +223,7 @@ static ak_status leave_out_libgomp(parts *out, const ak_compile_job *job, ak_err
     return ak_fs_is_file(path) ? AK_OK : ak_fs_write(path, spec, sizeof spec - 1, err);
 }
 
-/* Returns whether this machine cannot compile Fortran, with the reason in `out`. */
+/* Returns whether this compiler or machine cannot compile Fortran, with the reason in `out`. */
 static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 {
     char path[AK_PATH_MAX];
@@ -245,8 +247,8 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 #define LINK "-Wl,-z,relro,-z,now,--build-id=none"
 #endif
 
-/* Returns whether a compiler is clang or made of it: these have an assembler of their own. If it
-   does not say its version, its name decides. */
+/* Returns whether a compiler is clang or based on it: such compilers have a built-in assembler. If
+   it does not say its version, its name decides. */
 static bool is_clang(const char *compiler)
 {
     static const char *const names[] = {"clang", "LLVM", "oneAPI"};
@@ -265,8 +267,8 @@ static bool is_clang(const char *compiler)
 
 #define LIST "-Wa,--MD,"
 
-/* Has the assembler list what it reads, unless it is clang's, or the path of the list has a comma,
-   which the option cannot have. */
+/* Has the assembler list what it reads, unless it is clang's, the source has Fortran, or the path
+   of the list has a comma, which the option cannot have. */
 static void list_files(parts *out, const char *compiler, const ak_compile_job *job)
 {
     if (!out->fortran && !is_clang(compiler) && strchr(job->artifact, ',') == NULL) {
@@ -314,9 +316,9 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return ak_compile_judge(result, &run, job, "the compiler", err);
 }
 
-/* Has the compiler write the assembly of the candidate. Fortran cannot contain assembly, so only
-   the C part of a source is compiled. *text is NULL if it does not compile, with the reason in
-   `result`; else the caller frees it. */
+/* Has the compiler write the candidate's assembly. Fortran cannot contain assembly, so only the C
+   part of a source is compiled. *text is NULL if it does not compile, with the reason in `result`;
+   else the caller frees it. */
 static ak_status assembly_of(char **text, ak_compile_result *result, const char *compiler,
                              const parts *p, const ak_compile_job *job, ak_error *err)
 {
@@ -359,8 +361,9 @@ static ak_status look_at_assembly(ak_compile_result *result, const char *compile
     return AK_OK;
 }
 
-/* Rejects a candidate that has the assembler read a file: no rule names that file, so nothing would
-   notice when it changes. Sets *known to whether the rule names all files that matter. */
+/* Rejects a source, also a reference's, that has the assembler read a file: no rule names that
+   file, so nothing would notice when it changes. Sets *known to whether the rule names all files
+   that matter. */
 static ak_status look_at_files(bool *known, ak_compile_result *result, const char *compiler,
                                const parts *p, const ak_compile_job *job, ak_error *err)
 {

@@ -90,7 +90,8 @@ static void cpu_name(char *out, size_t bytes)
     }
 }
 
-/* Reads a file that describes cache `index` of the first CPU; "" if there is none. */
+/* Reads a file that describes cache `index` of the first CPU; gives "" if there is none. Returns
+   `out`. */
 static const char *read_cache(char out[SYS_TEXT_MAX + 1], int index, const char *name)
 {
     char path[128];
@@ -205,8 +206,9 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
     return AK_OK;
 }
 
-/* An artifact needs only libraries of the C library and of its compiler, whose versions are given.
-   Vendor libraries take no part in a trial; a comparison names their versions. */
+/* Describes what results depend on. An artifact needs only the C library's and its compiler's
+   libraries, whose versions are given. Vendor libraries take no part in a trial; a comparison names
+   their versions. */
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
 {
     char name[128], version[COMPILERS][128];

@@ -249,7 +249,8 @@ static bool is_usual_library(const char *name)
     return false;
 }
 
-/* Keeps the value of a usual entry. Returns true, with the reason in `why`, for any other entry. */
+/* Keeps the value of an entry that linkers write for a kernel. Returns true, with the reason in
+   `why`, for an entry with another tag or value, a second one of its tag, or an unusual library. */
 static bool entry_refused(char *why, size_t bytes, dynamic *d, const Elf64_Dyn *entry,
                           const Elf64_Shdr *names)
 {

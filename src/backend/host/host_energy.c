@@ -46,7 +46,7 @@ static ak_status read_number(double *out, const char *folder, const char *packag
                           path);
 }
 
-/* Adds the energy that one package has used since the last call. */
+/* Adds the joules that one package has used since the last call; nothing at the first call. */
 static ak_status add_package(ak_host_energy *energy, const char *folder, const char *package,
                              size_t at, ak_error *err)
 {

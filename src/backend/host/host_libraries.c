@@ -19,7 +19,8 @@ typedef struct visited {
     void *context;
 } visited;
 
-/* Loads one variant and visits it. */
+/* Loads one variant and visits it, unless its version has been visited. A named variant that cannot
+   be loaded is left out. */
 static ak_status visit_baseline(visited *v, const char *variant, ak_error *err)
 {
     ak_device *device = v->device;

@@ -177,7 +177,8 @@ EXPORT void GOMP_atomic_end(void)
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* Opens the share that this thread meets next, which the first thread sets up. */
+/* Returns the share that this thread meets next, which the first thread to meet it sets up. Waits
+   while other threads still use its place. */
 static share *meet(const share *asked)
 {
     if (my_team == 1) {

@@ -15,12 +15,12 @@
 
 #include "backend/host/host_pool.h"
 
-/* Sets the pool of the next parallel regions, and how many threads they have at most: 1 to the size
-   of the pool. */
+/* Sets the pool for the next parallel regions, and how many threads they have at most, which must
+   not be more than the pool has; less than 1 counts as 1. */
 void ak_openmp_use(ak_host_pool *pool, int threads);
-/* Set the state of the OpenMP functions back to what it was before the first call. ak_openmp_forget
-   does so for this thread. ak_openmp_forget_team does so for what all threads share, while no
-   parallel region runs. */
+/* Reset what the OpenMP functions keep to its state before the first call. ak_openmp_forget does so
+   for this thread. ak_openmp_forget_team does so for what all threads share, while no parallel
+   region runs. */
 void ak_openmp_forget(void);
 void ak_openmp_forget_team(void);
 /* Returns whether the runner has a function of this name. */

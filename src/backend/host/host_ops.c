@@ -262,8 +262,9 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     page->threads_max = device->threads;
     page->iterations = launch->iterations;
     /* A warm-up run brings caches and threads into the state of the middle of a batch. It is left
-       out for a single run unless it is asked for, if each run has its own arguments, and in place.
-       Before unseen inputs appear only it can wake the threads of a library. */
+       out if arguments are changed in place, and for a single run or runs on separate arguments,
+       unless it is asked for; but a library whose inputs are unseen gets one, because only that
+       wakes its threads. */
     const bool once = launch->iterations == 1 || launch->stride > 0;
     page->warm =
         !in_place && (!once || launch->warmed || (launch->unseen && !runner->is_candidate));

@@ -42,8 +42,8 @@ ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
     return ak_fs_join(out, folder, library, err);
 }
 
-/* Prints the source, and the ak_kernel that calls it. A library's function is only declared: the
-   runner loads the library first. */
+/* Prints the source and, if the baseline lists arguments, the ak_kernel that passes them. A
+   library's function is only declared: the runner loads the library first. */
 static ak_status print_source(ak_buf *out, const ak_problem *problem, const ak_own_baseline *own,
                               ak_error *err)
 {

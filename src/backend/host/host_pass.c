@@ -222,7 +222,8 @@ static rows_fn choose(void)
     return rows_plain;
 }
 
-/* Returns the value of an option in "bias=add,activation=relu"; *length is 0 if it is not there. */
+/* Returns the value of an option in "bias=add,activation=relu"; "" with *length 0 if it is not
+   there. */
 static const char *value_of(size_t *length, const char *choices, const char *name)
 {
     size_t n = strlen(name);

@@ -13,8 +13,8 @@
 
 typedef struct ak_host_pool ak_host_pool;
 
-/* Starts a pool. `threads` includes the caller; an idle worker spins for spin_ns before it
-   sleeps. */
+/* Starts a pool. `threads` includes the caller. An idle worker spins for spin_ns before it sleeps,
+   or sleeps at once if there are more threads than processors. */
 ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak_error *err);
 void ak_host_pool_close(ak_host_pool *pool);
 int ak_host_pool_threads(const ak_host_pool *pool);
@@ -22,8 +22,8 @@ int ak_host_pool_threads(const ak_host_pool *pool);
    scheduler may wake two of them on one core, and a measurement runs at half speed. */
 void ak_host_pool_pin(ak_host_pool *pool);
 
-/* Sets how many threads `parallel` uses at most from now on: 1 to the size of the pool, which is
-   the limit at first. */
+/* Sets how many threads `parallel` uses at most from now on, cut to 1 .. the size of the pool,
+   which is the limit at first. */
 void ak_host_pool_limit(ak_host_pool *pool, int threads);
 
 /* Begins a call of a kernel: each worker runs `before` once, before its first task of the call. */

@@ -129,7 +129,7 @@ static void usual_arithmetic(void)
 #endif
 }
 
-/* The flags that calls have left set. */
+/* The flags that the calls in all batches have left set. */
 static uint64_t flags_left;
 
 /* Clears the flags that a call must not leave set, and returns them. This comes first after a call:
@@ -167,10 +167,10 @@ static bool is_mode_changed(void)
    thread goes on with other work. */
 static atomic_bool thread_left;
 
-/* Says which part of the processor's state a kernel has changed although the calling convention
-   requires it to be restored; NULL if there is none. With a changed state the runner, or a program
-   that calls the kernel, would compute other results, and the x87 registers could keep a result
-   between calls. */
+/* Returns the reason to reject a kernel that has changed a part of the processor's state which the
+   calling convention requires it to restore; NULL if there is none. With a changed state the
+   runner, or a program that calls the kernel, would compute other results, and the x87 registers
+   could keep a result between calls. */
 static const char *left_behind(void)
 {
 #if defined(__x86_64__)
@@ -343,7 +343,8 @@ static void unmap_place(place *p)
     }
 }
 
-/* Maps a part of the block; returns NULL if there is no memory. */
+/* Returns where a part of the block is mapped, and maps it if needed; NULL if there is no
+   memory. */
 static unsigned char *map_place(runner *r, uint64_t first, uint64_t span)
 {
     place *p = &r->places[r->next_place];
@@ -418,7 +419,7 @@ static bool make_workspace(runner *r, uint64_t bytes, uint64_t shift)
     return true;
 }
 
-/* Paints the red zone of the workspace again in each round, as those of arguments are. */
+/* Paints the workspace's red zone again in each round, as the red zones of arguments are. */
 static void paint_red_zone(runner *r)
 {
     ak_guard_pattern pattern = {.key = r->page->salt, .content = ak_guard_content_of(r->rounds++)};
@@ -453,7 +454,8 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
     }
 }
 
-/* Clears the registers, so that none of them still holds a place that was stained. */
+/* Clears the general registers on x86-64, so that none of them still holds a place that was
+   stained. */
 static inline void forget_registers(void)
 {
 #if defined(__x86_64__)
@@ -519,7 +521,7 @@ static void give(runner *r, const whole_call *mine)
     point_to_arrays(&r->given);
 }
 
-/* Lets the next call have the arguments behind those of the last. */
+/* Moves the pointers from one iteration's arguments to the next one's. */
 static void next_place(const ak_runner_page *page, void **arg)
 {
     for (uint32_t i = 0; i < page->argument_count; i++) {
@@ -528,8 +530,8 @@ static void next_place(const ak_runner_page *page, void **arg)
 }
 
 /* What touch_part reads to bring the arguments into the caches, as in the middle of a batch: before
-   a single call that is compared with calls in a batch, or before calls with arguments of their
-   own. Where nothing is loaded, reading the arguments is the work of a call. */
+   a single call that is compared with calls in a batch, or before calls that each have their own
+   arguments. Where nothing is loaded, reading the arguments is the work of a call. */
 typedef struct touch {
     const unsigned char *memory;
     const ak_runner_page *asked;
@@ -564,8 +566,9 @@ static void touch_part(void *context, int thread, int n)
     }
 }
 
-/* Runs the calls of a batch. Returns how many stained elements they have left unwritten; the first
-   call, which finds no results, does not count, nor do calls with arguments of their own. */
+/* Runs the calls of a batch. Returns how many stained elements a candidate's calls have left
+   unwritten; the first call, which finds no results, does not count, nor do calls that each have
+   their own arguments. */
 static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, uint32_t iterations,
                        uint64_t *state)
 {
@@ -603,8 +606,8 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, 
     return s.skipped;
 }
 
-/* Number of rounds of random branches, which overwrite the tables of the branch predictor. The
-   tables are indexed by the directions that earlier branches took. */
+/* Number of rounds of random branches, which overwrite the branch predictor's tables. The tables
+   are indexed by the directions that earlier branches took. */
 #define SCATTERED 100000
 static void scatter_branches(void *context, int thread, int n)
 {
@@ -614,7 +617,7 @@ static void scatter_branches(void *context, int thread, int n)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        /* The loop is unrolled, so that there are 64 branches, each with entries of its own. */
+        /* The loop is unrolled, so that there are 64 branches, each with its own entries. */
 #pragma GCC unroll 64
         for (int bit = 0; bit < 64; bit++) {
             if ((x >> bit & 1) != 0) {
@@ -749,7 +752,7 @@ static void run(runner *r)
 
 enum { BLOCK_FD = 3, PAGE_FD = 4 }; /* arguments of autokernel worker --runner BLOCK_FD PAGE_FD */
 
-/* Reads the number of an inherited descriptor other than the standard ones. */
+/* Reads the number of an inherited descriptor; returns false for a standard or a closed one. */
 static bool read_descriptor(int *out, const char *text)
 {
     int64_t fd;

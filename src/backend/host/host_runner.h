@@ -13,8 +13,9 @@
  *         -> END                      if it cannot prepare the batch
  *
  * The worker stops the runner as soon as it reads DONE, and judges the outputs as they are when it
- * has stopped. A single call on unseen inputs has one step more, READY, (go) READY, (go) DONE: the
- * inputs appear after the first READY, and the runner reads them before it says READY again.
+ * has stopped. A single call, or calls with a stride, on unseen inputs have one step more, READY,
+ * (go) READY, (go) DONE: the inputs appear after the first READY, and the runner reads them before
+ * it says READY again.
  */
 #ifndef AK_BACKEND_HOST_RUNNER_H
 #define AK_BACKEND_HOST_RUNNER_H
@@ -56,7 +57,7 @@ typedef struct ak_runner_page {
     uint64_t first, span;
     uint64_t offset[AK_ARGUMENTS_MAX]; /* relative to `first` */
     uint64_t bytes[AK_ARGUMENTS_MAX];
-    uint64_t stride; /* from the arguments of one iteration to those of the next; 0: the same */
+    uint64_t stride; /* bytes from one iteration's arguments to the next one's; 0: the same */
     ak_host_stainable stain;
     uint32_t argument_count;
     int64_t size[AK_SIZES_MAX];

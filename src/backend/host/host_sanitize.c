@@ -51,7 +51,7 @@ typedef struct build {
     char object[AK_PATH_MAX], library[AK_PATH_MAX], main_file[AK_PATH_MAX];
     char token[AK_HASH_BYTES]; /* what the program says at its end */
     ak_buf table;
-    ak_options options; /* those of a trial */
+    ak_options options; /* the compiler options that a trial uses */
     ak_host_targets targets;
 } build;
 
@@ -112,7 +112,7 @@ static ak_status print_shape(build *b, const ak_shape *shape, ak_error *err)
     return AK_OK;
 }
 
-/* Prints the filter of system calls that the program gives itself. */
+/* Prints the filter of system calls that the program gives itself; an empty one without seccomp. */
 static void print_filter(ak_buf *out)
 {
     uint64_t filter[AK_SANDBOX_FILTER_MAX];
@@ -246,7 +246,7 @@ static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
     const char *const environment[] = {"LC_ALL=C", temporary, NULL};
     ak_proc_spec spec = spec_of(b, argv, RUN_NS);
     ak_reads_open(&reads);
-    ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads the map of its own memory */
+    ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads its own memory map */
     ak_reads_add(&reads, b->folder);
     ak_reads_add_tool(&reads,
                       b->options.compiler); /* the sanitizers' runtime is installed with it */
@@ -260,7 +260,7 @@ static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
     return status;
 }
 
-/* Gives the sizes of the shape that ran last: "at M=7,N=33". */
+/* Gives the sizes of the shape that ran last, or of the first if none ran: "at M=7,N=33". */
 static void name_shape(char *out, size_t bytes, const build *b, const char *output)
 {
     size_t shape = 0;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "check/guard.h"
 
-/* ak_host_scramble changes at most about this many elements of an output. */
+/* ak_host_scramble changes at most this many elements of an output. */
 #define SCRAMBLED 16384
 
 static uint64_t ticks(void)
@@ -91,7 +91,7 @@ static unsigned char *pick(const output *o, uint64_t random)
     return o->first + ((random & UINT32_MAX) * o->count >> 32) * o->bytes;
 }
 
-/* Returns a plausible number for the place `at`: a copy of the element `other`, or one of the two
+/* Returns a plausible number for the place `at`: a copy of the element `other`, or either element
    with a changed fraction. */
 static uint64_t plausible(const output *o, const unsigned char *at, const unsigned char *other,
                           uint64_t random)

@@ -20,7 +20,7 @@
 
 /* The outputs that may be stained. */
 typedef struct ak_host_stainable {
-    /* Number of elements: those of the first row if rows do not adjoin; 0: not stained. */
+    /* Number of elements, in the first row only if rows do not adjoin; 0: not stained. */
     uint64_t count[AK_ARGUMENTS_MAX];
     uint32_t bytes[AK_ARGUMENTS_MAX];    /* of one element */
     uint32_t fraction[AK_ARGUMENTS_MAX]; /* ak_guard_fraction */
@@ -41,14 +41,15 @@ typedef struct ak_host_stained {
 
 /* Draws a number that nobody can predict from the contents of memory. */
 uint64_t ak_host_drawn(uint64_t *state);
-/* Changes one element of each output before a call and notes it; with `blank` it becomes NaN. A
-   second element is changed and not noted: a kernel that reads these notes on the stack cannot find
-   it, but the comparison of outputs after the batch does. */
+/* Changes one element of each output before a call and notes it. With `blank` it becomes NaN;
+   otherwise NaN or a plausible number. A second element is changed and not noted: a kernel that
+   reads these notes on the stack cannot find it, but the comparison of outputs after the batch
+   does. */
 void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_stained *s,
                    uint64_t *state, bool blank);
-/* Counts the noted elements that the call has not written, and returns how many it looked at. The
-   stain replaced a result of the previous call, so a call that does its work writes that result
-   again over the stain. */
+/* Counts the noted elements that the call has not written, and returns how many it looked at; an
+   element whose stain equals what was there is not looked at. The stain replaced a result of the
+   previous call, so a call that does its work writes that result again over the stain. */
 uint64_t ak_host_stained_look(const ak_host_stainable *of, ak_host_stained *s);
 /* Changes elements all over the outputs, which hold the results of a call, to plausible numbers
    that are not right: all of small outputs, some of large ones. */

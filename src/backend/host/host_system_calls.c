@@ -181,7 +181,7 @@ static bool is_bare(const reader *r, const char *word, size_t length)
            !one_of(word, length, harmless, AK_COUNT(harmless));
 }
 
-/* Obeys a word that chooses a section; returns whether it does. */
+/* Enters the section that a word chooses; returns false if the word chooses none. */
 static bool chooses_section(reader *r, const char *word, size_t length)
 {
     static const char *const code[] = {".text", ".previous", ".popsection", ".subsection"};

@@ -35,9 +35,9 @@ struct ak_baseline {
 
 /* ---- confinement ----------------------------------------------------------------------------- */
 
-/* Whoever tunes a problem of somebody else runs its baselines. So they read what is installed, the
-   kernel's folder and what the problem and the user's variables name, write nothing, reach no
-   network and no other process, and start none. */
+/* Lists what a baseline may read: what is installed, the kernel's folder, and what the problem and
+   the user's variables name. Whoever tunes somebody else's problem runs its baselines, so they
+   write nothing, reach no network and no other process, and start none. */
 static void add_all(ak_reads *out, const ak_runner_page *page)
 {
     ak_reads_open(out);
@@ -67,8 +67,8 @@ static ak_status fail_loading(const char *what, const char *path, ak_error *err)
     return ak_fail(err, AK_INVALID, "%.80s cannot be loaded: %.200s", what, ak_dl_error(path));
 }
 
-/* Writes the version of machine code: what it is, and the beginning of the hash of its file, since
-   results belong to one state of it. */
+/* Writes the version of machine code: what it is, and the beginning of its file's hash, since
+   results belong to one state of the file. */
 static void name_version(char *version, size_t bytes, const char *what, const char *path)
 {
     AK_FREED char *file = NULL;

@@ -25,7 +25,7 @@ typedef struct batch {
     const ak_launch *launch;
     ak_outcome *out;
     bool first;
-    bool fresh; /* each run has contents of its own */
+    bool fresh; /* each run has contents that no run has seen */
     size_t used, judged, aside;
 } batch;
 
@@ -45,8 +45,9 @@ static bool may_mix(const ak_argument_spec *argument)
            argument->fill == AK_FILL_CONSTANT;
 }
 
-/* Mixes an argument of two rotations, both drawn at random, by rows or, if there is only one row,
-   by elements. */
+/* Makes an input's other contents from two random rotations of the own ones, or from one rotation
+   if its elements may not be mixed: by rows or, if there is only one row, by elements. Does nothing
+   for outputs, and for numbers that may not change places. */
 static int mix_argument(ak_contents *c, const ak_launch *launch, size_t i)
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
@@ -101,8 +102,8 @@ static int time_run(int64_t *ns, const batch *b, size_t set)
     return b->contents->ops->time(ns, b->contents->runnable, 1, set, b->launch->timeout_ns);
 }
 
-/* Fills `count` sets with other contents, of which `kinds` are different. The set that is set aside
-   is among the last, because of what the sets share. */
+/* Fills `count` sets with at most `kinds` different other contents. The set that is set aside is
+   among the last, because of what the sets share. */
 static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
 {
     int code = 0;
@@ -117,7 +118,8 @@ static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
     return code;
 }
 
-/* Draws the set that is judged. It is never the one that still holds right outputs. */
+/* Draws the set that is judged: if there are several, not the one that still holds right
+   outputs. */
 static size_t draw_set(const ak_contents *c, size_t count)
 {
     assert(count > 0); /* a batch has at least one set */
@@ -195,13 +197,15 @@ static int look_at_unseen(const batch *b, double batch_ns)
     return code;
 }
 
-/* Inputs that all sets share are not in the set, so they cannot be late. */
+/* Returns whether inputs can be late. Inputs that all sets share are not in the set, so they
+   cannot. */
 static bool may_be_late(const ak_contents *c)
 {
     return c->ops->late != NULL && c->early && !c->shared;
 }
 
-/* The first batch after a candidate was loaded is always judged, so its inputs are late. */
+/* Returns whether the judged run must have late inputs: where they can be late, the first run that
+   is judged alone after a candidate was loaded has them. */
 static bool is_late_owed(const ak_contents *c)
 {
     return may_be_late(c) && !c->waited;
@@ -245,8 +249,8 @@ static int single_run(int64_t *ns, const batch *b)
     return code == 0 ? time_runs(ns, b, 1) : code;
 }
 
-/* Times runs of which each has contents that no run has seen, as many at once as there are sets.
-   The judged set gets the own ones for its last run, unless it is run alone. */
+/* Times runs that each have contents that no run has seen, in parts of one run per set. The judged
+   set gets the own contents for its last run, unless it is run alone. */
 static int fresh_runs(int64_t *ns, const batch *b, bool alone)
 {
     const ak_contents *c = b->contents;

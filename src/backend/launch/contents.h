@@ -23,9 +23,9 @@
  *     these are still being written, so that one which does not wait is wrong.
  *
  *   - If the launch asks for it, one set with other contents is set aside for the judge, with what
- *     a run has written there: one of the batch or one that no run had seen. So a candidate must
- *     also be right where the harness has no result, and cannot leave out what is not the own
- *     contents.
+ *     a run has written there: contents from the batch or contents that no run had seen. So a
+ * candidate must also be right where the harness has no result, and cannot leave out what is not
+ * the own contents.
  *
  * A backend says how its memory is copied and its runs are timed (ak_contents_ops); what is copied
  * and timed, and which set is judged, is decided here. The functions of a backend return 0 or its
@@ -58,16 +58,16 @@ typedef struct ak_contents_ops {
 
     /* Copies to both spare places the arguments that the harness has uploaded. */
     int (*begin)(ak_runnable *runnable);
-    /* Makes the other contents of an argument of the own ones. */
+    /* Makes an argument's other contents from its own ones. */
     int (*mix)(ak_runnable *runnable, size_t argument, const ak_mixed *mixed);
     /* Fills a set from a spare place. Without `outputs`, outputs whose rows adjoin stay as they
        are, but their red zones are filled. */
     int (*fill)(ak_runnable *runnable, size_t set, ak_contents_spare from, bool outputs);
     /* Times runs on rotating sets, from number 0 on, or a single run on `set`. */
     int (*time)(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t set, int64_t timeout_ns);
-    /* (optional) Returns how long the shortest of the runs took that were timed last, 0: unknown.
-       The time on unseen contents is then that of so many such runs: other work makes some runs
-       longer, and none shorter. */
+    /* (optional) Returns the time of the shortest run in the latest timing, in ns; 0: unknown. Each
+       run on unseen contents then counts with this time: other work makes some runs longer, and
+       none shorter. */
     int64_t (*fastest)(const ak_runnable *runnable);
     /* Copies the set that is judged to where runs on unseen contents do not change it. A run of the
        batch took run_ns. */
@@ -89,7 +89,8 @@ typedef struct ak_contents {
     ak_rng *rng;
     size_t sets;        /* more than 1 */
     bool shared;        /* all sets share some inputs, which are those that were filled in last */
-    bool early;         /* a run may begin before what is before it has ended: `late` may be used */
+    bool early;         /* a run may begin before the work in front of it has ended: `late` may be
+                           used */
     bool whole_rows;    /* the device has no code that mixes: rows change places as a whole */
     bool visited;       /* the sets hold what this candidate has written, not poison */
     bool looked;        /* a batch was compared with unseen contents */

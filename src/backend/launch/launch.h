@@ -102,7 +102,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
                              const ak_config *config, const ak_launch_resident *resident,
                              ak_error *err);
 
-/* Adds everything of a plan to a hash. */
+/* Adds all parts of a plan that are in use to a hash. */
 void ak_launch_add(ak_hasher *hasher, const ak_launch_plan *plan);
 
 #endif

@@ -86,13 +86,14 @@ typedef struct ak_opencl_place {
 
 /* Loads the library, or returns AK_UNAVAILABLE with a line that says what to install. */
 ak_status ak_opencl_open(const ak_opencl **out, ak_error *err);
-/* Lists all devices of all platforms that can compile, in the order of the ICD loader, and returns
-   how many there are. Their index is the number in "opencl:0". */
+/* Lists the devices of all platforms that can compile, at most AK_OPENCL_DEVICES_MAX, in the order
+   of the ICD loader, and returns how many there are. Their index is the number in "opencl:0". */
 size_t ak_opencl_devices(ak_opencl_place out[AK_OPENCL_DEVICES_MAX], const ak_opencl *cl);
 /* Finds the device "opencl:N". */
 ak_status ak_opencl_find(ak_opencl_place *out, const ak_opencl *cl, const char *device,
                          ak_error *err);
-/* Writes the name of an error: "CL_OUT_OF_RESOURCES", or its number if it is not known. */
+/* Writes the name of an error, "CL_OUT_OF_RESOURCES", or "OpenCL error -9999" if it has none
+   here. */
 void ak_opencl_error_text(char *out, size_t bytes, int32_t code);
 /* Writes "NAME=FOLDER" for PoCL's cache and creates the folder. PoCL crashes if it cannot create
    one itself, so every process of autokernel that loads PoCL names one. Writes "" if no folder can

@@ -106,7 +106,7 @@ int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-/* Writes the program's binary; returns false if the ICD gives none. */
+/* Writes the program's binary; returns false if the ICD gives none or it cannot be written. */
 static bool keep_binary(const ak_opencl *cl, void *program, const char *path)
 {
     size_t bytes = 0;

@@ -84,7 +84,7 @@ int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns);
 int32_t ak_opencl_wait_first(ak_device *device, void *event, int64_t timeout_ns);
 /* Returns whether a code says that there is no memory. */
 bool ak_opencl_is_memory(int32_t code);
-/* Reports the error of a call that returned `code`: AK_NO_MEMORY or AK_CRASHED. */
+/* Returns AK_OK if `code` is 0; else reports the call's error as AK_NO_MEMORY or AK_CRASHED. */
 ak_status ak_opencl_fail(const ak_device *device, int32_t code, const char *doing, ak_error *err);
 /* Writes the outcome of calls that returned `code`, unless it is AK_CL_REFUSED. */
 void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing);

@@ -24,8 +24,8 @@
 /* All sets together are at least this many times as large as the device's cache, if
    AK_OPENCL_SETS_MAX and a quarter of the memory allow. */
 #define ROTATE_CACHES 2
-/* They are at least this large in any case: small arguments then have 64 sets, and as many runs at
-   a time have contents of their own. */
+/* They are at least this large in any case: small arguments then have 64 sets, so that 64 runs in a
+   row each have their own contents. */
 #define ROTATE_BYTES ((size_t)4 << 20)
 #define SETS_MIN     2
 /* At most this many runs are queued between two waits, because their events are kept until then. */
@@ -103,7 +103,7 @@ static void plan_layout(ak_opencl_layout *out, const ak_launch *launch)
 {
     out->count = launch->task->problem->argument_count;
     for (size_t i = 0; i < out->count; i++) {
-        /* guard.h: two red zones lie between arrays, the second of which is the next array's */
+        /* guard.h: two red zones lie between arrays; the second one belongs to the next array */
         size_t end = i + 1 < out->count
                          ? launch->offset[i + 1] - AK_GUARD_BYTES
                          : launch->offset[i] + launch->shape->bytes[i] + AK_GUARD_BYTES;
@@ -118,9 +118,9 @@ static bool same_layout(const ak_opencl_layout *a, const ak_opencl_layout *b)
            memcmp(a->length, b->length, a->count * sizeof a->length[0]) == 0;
 }
 
-/* Makes the sets of a launch, unless those of the device have its layout and suffice. The task's
-   own shape gets several, over which runs rotate. Other shapes are checked, not timed: one set is
-   enough for them. */
+/* Allocates the sets for a launch, or keeps the device's existing ones if their layout matches and
+   there are enough of them. The task's own shape gets several, over which runs rotate. Other shapes
+   are checked, not timed: one set is enough for them. */
 static int32_t make_sets(ak_device *device, const ak_launch *launch)
 {
     ak_opencl_layout wanted;
@@ -332,8 +332,9 @@ static void release_events(void *events[][2], size_t count, const ak_device *dev
     }
 }
 
-/* Adds up how long runs took by the device's own times, and keeps the shortest time of a run, 0: of
-   none. Returns false if the device has none. */
+/* Adds up how long the runs took by the device's own times, and lowers *fastest (0: no run yet) to
+   the shortest of these times. Returns false if the device reports no times; *ns then has no
+   meaning. */
 static bool device_time(int64_t *ns, int64_t *fastest, void *events[][2], size_t count,
                         const ak_device *device)
 {

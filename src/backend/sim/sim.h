@@ -5,8 +5,8 @@
  * Nothing is compiled, checked or run. A configuration gives the result that was recorded for it,
  * failures included, and costs the recorded time; that is the only clock. So a run takes a moment,
  * and the same seed gives the same events and the same record in the archive, byte for byte. The
- * loop, the archive, the events and the strategies, including those with a language model, are
- * those of a real run.
+ * loop, the archive, the events and the strategies, including those with a language model, are the
+ * same as in a real run.
  *
  * The task's kernel is one of three. It may be the recorded kernel, with all that is known of it:
  * its rank, its defaults, its sources for prompts. It may be a file in the format T1

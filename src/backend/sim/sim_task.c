@@ -16,7 +16,7 @@ typedef struct binding {
 
 /* Makes the space of the recorded configurations, with the implementation's values and defaults. If
    nothing states the default configuration, the seed decides it, as in a simulation (lab/replay.c),
-   with other random numbers than those of the strategies. */
+   with other random numbers than the strategies use. */
 static ak_status space_of(ak_space **out, json_t **definition, void *context,
                           const ak_implementation_spec *implementation, const ak_scope *constants,
                           ak_error *err)
@@ -66,7 +66,7 @@ static const char *implementation_of(const ak_problem *problem, const ak_recordi
     return ak_problem_implementation(problem, best);
 }
 
-/* Makes a problem of the recording itself, of which only the space is known. */
+/* Makes a problem from the recording itself, of which only the space is known. */
 static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_error *err)
 {
     json_t *document = json_pack("{s:O}", "ConfigurationSpace", recording->definition);
@@ -89,7 +89,7 @@ static ak_status open_problem(ak_problem **out, bool *alone, const char *kernel,
     return status == AK_OK && *alone ? problem_of(out, recording, err) : status;
 }
 
-/* Refuses a task that contradicts what the recording says. */
+/* Refuses a task that contradicts the recording. An empty text contradicts nothing. */
 static ak_status agree(const char *what, const char *task, const char *recorded, const char *path,
                        ak_error *err)
 {
@@ -249,8 +249,8 @@ static ak_status set_choices(ak_task *task, const char *first, size_t length, co
     return ak_copy_text(&task->choices_text, choices, err);
 }
 
-/* Removes the objective from own->choices if it is the recorded one. Returns whether the task has
-   that one: not if the recorded one is the time or if another one is asked for. */
+/* Removes the objective from own->choices if it is the recorded one. Returns whether the task gets
+   the recorded objective: false if that is the time or if another one is asked for. */
 static bool take_objective(ak_task_spec *own, char choices[CHOICES_BYTES],
                            const ak_recording *recording)
 {
@@ -282,8 +282,8 @@ static ak_status set_objective(ak_task *task, const ak_recording *recording, ak_
     return set_choices(task, task->choices_text, strlen(task->choices_text), choice, err);
 }
 
-/* Completes a task of which only the space is known: it gets the recorded size, dtype and
-   options. */
+/* Gives a task of which only the space is known the recorded size, dtype and options; leaves any
+   other task as it is. */
 static ak_status take_text(ak_task *task, char **size, const ak_recording *recording, ak_error *err)
 {
     const size_t length = without_objective(recording->choices);

@@ -14,7 +14,7 @@
 #include "backend/launch/launch.h"
 #include "problem/backend_rules.h"
 
-/* The `compiler` of the compile jobs of Triton kernels. */
+/* The `compiler` in compile jobs for Triton kernels. */
 #define AK_TRITON "triton"
 
 /* Appends what the Python process must know of a configuration: target, entry, and the arguments at
@@ -24,7 +24,7 @@ ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_confi
                             const char *architecture, ak_error *err);
 
 /* Compiles a job whose compiler is AK_TRITON. The Python process is started by the first call and
-   serves all later ones of this process. */
+   serves later ones, until a job has another folder or the process fails. */
 ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 /* Returns the process id of ak_triton_compile's Python process, which the compile worker must not
    end with other children; 0: there is none. */

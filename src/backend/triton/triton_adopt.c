@@ -1,4 +1,4 @@
-/* triton_adopt.c: makes a kernel folder of a Triton function of a user's Python file. */
+/* triton_adopt.c: makes a kernel folder from a Triton function in a user's Python file. */
 #include <stdlib.h>
 #include <string.h>
 

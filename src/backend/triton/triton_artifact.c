@@ -101,8 +101,8 @@ static ak_status number(uint32_t *out, const json_t *facts, const char *key, int
                          key, (long long)found, (long long)low, (long long)high);
 }
 
-/* Gives an argument the type that Triton chose. It is one of those that the compiled code still
-   takes. */
+/* Gives an argument that the compiled code still takes the type that Triton chose for it. Refuses a
+   type that does not fit what the Launch passes. */
 static ak_status set_type(ak_pass *pass, const char *type, ak_error *err)
 {
     const bool value = pass->kind == AK_PASS_VALUE;

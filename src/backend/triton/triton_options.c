@@ -1,4 +1,4 @@
-/* triton_options.c: what the Python process is told of a configuration; see triton.h. */
+/* triton_options.c: what the Python process is told about a configuration; see triton.h. */
 #include <string.h>
 
 #include "backend/triton/triton.h"
