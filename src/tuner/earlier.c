@@ -49,7 +49,7 @@ static ak_status take_candidates(ak_tune_result *out, const json_t *list, const 
     return AK_OK;
 }
 
-/* Reads a result. If it does not count, out->found stays false. */
+/* Reads a run's result. If that does not qualify (ak_earlier_result), out->found stays false. */
 static ak_status take(ak_tune_result *out, const ak_run *run, json_t *result, const ak_task *task,
                       size_t evaluations, ak_error *err)
 {

@@ -24,8 +24,8 @@
 /* Longest wait, after which the budgets are checked again. */
 #define WAIT_NS (AK_SECOND_NS / 4)
 
-/* Names of proposers: the default, which every run tries first; configurations that the caller
-   wants tried first; the best configurations of another size, dtype or device. */
+/* Names of proposers: of the default, which is tried first unless it is resumed; of configurations
+   that the caller wants tried first; of the best ones of another size, dtype or device. */
 static const char proposed_first[] = "default";
 static const char proposed_by_caller[] = "given";
 static const char proposed_elsewhere[] = "like";
@@ -103,7 +103,7 @@ static ak_status keep_again(ak_tuning *r, ak_compared *measured, ak_error *err)
 }
 
 /* Measures configurations side by side while nothing else runs. A configuration that fails now
-   keeps its earlier time; the finish will find the failure. */
+   keeps its earlier time; if it gets into the finish, its check there will find the failure. */
 static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t count, ak_error *err)
 {
     ak_comparison_candidate candidates[DOUBTS_MAX];
@@ -276,7 +276,8 @@ static ak_status keep(ak_tuning *r, group *g, ak_error *err)
     return r->archive == NULL ? AK_OK : ak_archive_add_trials(r->archive, trials, g->count, err);
 }
 
-/* Observes and announces a trial that is archived. */
+/* Lets history and strategy observe a trial, and announces it. If there is an archive, the trial is
+   in it already. */
 static ak_status observe(ak_tuning *r, ak_flight *flight, const ak_result *result, ak_error *err)
 {
     bool is_default = flight->strategy == proposed_first;
@@ -357,10 +358,10 @@ static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *
     return AK_OK;
 }
 
-/* Takes the jobs that are still in flight as trials. If time is up (`late`) and there is a result,
-   jobs that have not begun are withdrawn. The default is waited for, even if configurations that
-   compile faster have overtaken it, because a short run would otherwise have nothing to compare
-   with. */
+/* Takes the jobs that are still in flight as trials. If time is up (`late`), a configuration works
+   and this run has tried the default, jobs that have not begun are withdrawn. The default is waited
+   for, even if configurations that compile faster have overtaken it, because a short run would
+   otherwise have nothing to compare with. */
 static ak_status drain(ak_tuning *r, bool late, ak_error *err)
 {
     while (!ak_tuning_cancelled(r)) {
