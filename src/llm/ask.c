@@ -139,8 +139,8 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* Makes the answer of an attempt the answer of the call. The number of attempts and the costs of
-   the call are kept. */
+/* Makes the answer of an attempt, if it has one, the answer of the call. The call keeps its number
+   of attempts and its costs. */
 static void adopt(ak_llm_call *call, const ak_request *request, ak_attempt *attempt)
 {
     ak_llm_answer *answer = &call->answer;
@@ -229,7 +229,8 @@ static ak_status run(ak_llm_call *call, ak_error *err)
     }
 }
 
-/* Numbers the question and looks for it on the tape. *found is true if the call has its answer. */
+/* Numbers the question and looks for it on the tape. *found is true if the tape has an answer, even
+   if the budget then refuses it. */
 static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
@@ -274,7 +275,8 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* Ends a call: updates the totals, writes the tape and clears an incomplete answer. */
+/* Ends a call: updates the totals, writes the tape, and clears the texts and values of a failed
+   answer. */
 static void finish(ak_llm_call *call)
 {
     ak_llm *llm = call->llm;

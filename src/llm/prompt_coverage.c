@@ -23,8 +23,8 @@
    the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more. */
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
-/* Shares of a larger space are estimated from SHARE_SAMPLES samples. They are drawn with a fixed
-   seed, so that the same input gives the same text. */
+/* In a space with more than SHARE_SAMPLES configurations the shares of kinds are estimated from
+   that many, drawn with a fixed seed, so that the same input gives the same text. */
 #define SHARE_SAMPLES 4096
 #define SHARE_SEED    1
 
