@@ -249,7 +249,8 @@ static void end(ak_attempt *out, ak_llm_fault fault, const char *text)
     (void)snprintf(out->text, sizeof out->text, "%.239s", text);
 }
 
-/* Reads the answer from the reply. `lost` says that the stream broke off. */
+/* Reads the answer from the reply. If the stream broke off (`lost`) without a complete element,
+   leaves *out as it is. */
 static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *err)
 {
     const ak_llm_call *call = x->call;
@@ -466,8 +467,8 @@ static void posted(void *context, const char *question, const char *reply)
     }
 }
 
-/* Asks a provider without HTTP. Any failure is final, because the provider has already waited for
-   the whole time limit. */
+/* Asks a provider without HTTP. Any failure is final: the provider has waited for the whole time
+   limit, or the reply or its folder must be mended. */
 static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *request,
                               ak_error *err)
 {

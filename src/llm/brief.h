@@ -104,8 +104,8 @@ typedef struct ak_filling {
     const char *over; /* limit that even a single block exceeds; NULL if it fits */
 } ak_filling;
 /* Computes how a configuration fills a GPU from the space file's "Launch" and the device's facts.
-   `registers` of a thread is 0 if unknown; then `resident` is an upper bound. Returns false if the
-   launch or a fact is not known, or if no block fits. */
+   `registers` is the number for each thread; if it is 0 (unknown), `resident` is an upper bound.
+   Returns false if the launch or a fact is not known (out->over is NULL), or if no block fits. */
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers);
 

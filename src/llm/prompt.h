@@ -57,7 +57,7 @@ typedef struct ak_experience {
     /* The following describes trials that the model proposed. */
     bool proposed;
     int generation;
-    size_t parent;   /* number of its trial; 0 is the default configuration */
+    size_t parent;   /* number of the parent's trial; 0 is the default configuration */
     double expected; /* expected gain of speed over the parent: 0.1 is 10 %; NaN if none is said */
     const char *hypothesis; /* foreign text; NULL if none */
 } ak_experience;

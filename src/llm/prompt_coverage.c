@@ -30,7 +30,7 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The trials with a value of a parameter, or the trials of a kind. */
+/* What is known about the trials that have one value of a parameter, or that are of one kind. */
 typedef struct known {
     size_t trials, ok;
     size_t best, worst; /* numbers of the fastest and the slowest trial; 0 if all failed */

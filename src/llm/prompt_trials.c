@@ -339,7 +339,7 @@ static void put_collapses(ak_buf *out, const ak_prompt_view *v)
                                 : ".\n");
 }
 
-/* Writes which limit of a multiprocessor a block exceeds, if its launch tells. */
+/* Writes which limit of a multiprocessor one block exceeds, if that follows from the launch. */
 static void put_over_limit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
 {
     ak_filling f;

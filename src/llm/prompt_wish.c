@@ -36,7 +36,8 @@ static double fitted_optimum(const ak_prompt_view *v)
     return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
 }
 
-/* Writes the time to aim for: what the trials make likely, but never less than the bound. */
+/* Writes how far A is from the least possible time, if that is known and may be told, and which
+   time the trials make likely, unless that is below it. */
 static void put_aim(ak_buf *out, const ak_prompt_view *v)
 {
     const bool timed = ak_prompt_timed(v);

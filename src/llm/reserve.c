@@ -83,8 +83,8 @@ static void learn(ak_llm *llm, size_t prompt_tokens_max, const ak_llm_usage *usa
     }
 }
 
-/* Returns how many output tokens the rest of the budget and of the token limit allow after `input`
-   input tokens: at most INT_MAX, and below 0 if even the input does not fit. */
+/* Returns how many output tokens the budget and the token limit still allow after `input` input
+   tokens: at most INT_MAX, and below 0 if even the input does not fit. */
 static double output_left(const ak_llm *llm, size_t input)
 {
     double most = INT_MAX;
@@ -169,16 +169,16 @@ ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* Ends a reservation. The caller holds the lock of the client. */
+/* Ends a reservation. The caller holds the client's lock. */
 static void give_back(ak_llm *llm, const ak_reservation *reserved)
 {
     llm->reserved_usd -= reserved->usd;
     llm->tokens_reserved -= reserved->tokens;
 }
 
-/* Notes that an attempt has used more than was reserved for it: the server counts more tokens than
-   the question has bytes, or more than the reply may have. The caller holds the lock of the client,
-   which counts the attempt already. */
+/* Notes that an attempt has used more than was reserved for it: the server counts more input tokens
+   than the bound on them (input_tokens), or more output than its limit. The caller holds the
+   client's lock and has counted the attempt already. */
 static void note_excess(ak_llm_call *call, const ak_llm_usage *usage, double cost,
                         const ak_reservation *reserved)
 {

@@ -1,6 +1,6 @@
 /*
- * adopt.c: implements `autokernel new kernel NAME --from FILE`, which writes a kernel folder from
- * the description of a kernel in a T1 file or a source file.
+ * adopt.c: implements `autokernel new kernel NAME --from FILE`, which writes a kernel folder from a
+ * T1 file or from the source file of a kernel.
  */
 
 #include "problem/headers.h"

@@ -41,8 +41,8 @@ static bool has_code(const ak_seen *list, size_t count, const ak_seen *one)
 }
 
 /* Returns whether the check has failed for this configuration, or for one with the same code and
-   needs. Equal code is not enough: at shapes that only the check runs, conditions may exclude one
-   of the two configurations, or their workspace may differ. */
+   needs (ak_task_needs_alike). Equal code is not enough: at shapes that only the check runs,
+   conditions may exclude one of the two configurations, or their workspace may differ. */
 static bool has_failed(const wrong * not, const ak_task *task, const ak_seen *one)
 {
     for (size_t i = 0; i < not ->count; i++) {

@@ -20,7 +20,7 @@ enum {
 #define OTHER_CHOICE 1.0
 #define OTHER_DEVICE 2.0
 
-/* A task and environment of which the archive has trials. */
+/* A task in an environment, for which the archive has trials. */
 typedef struct place {
     const char *device, *size, *dtype, *choices, *environment;
     double distance;

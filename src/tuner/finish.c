@@ -55,7 +55,7 @@ static ak_status raise_ceilings(ak_tuning *r, ak_error *err)
 }
 
 /* Sets the seconds of the comparison, and the extra ones for a busy machine, within what a time
-   budget leaves. */
+   budget leaves, but not below FINISH_SECONDS_MIN for each candidate or library. */
 static void plan_seconds(ak_comparison_spec *spec, const ak_tuning *r)
 {
     spec->seconds = spec->extra = ak_tuning_finish_each(r->options) * (double)spec->count;

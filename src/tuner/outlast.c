@@ -86,7 +86,7 @@ static void mend_control(rest *c, size_t *twice, size_t last)
     }
 }
 
-/* Moves the measurements to their indices in the job. */
+/* Moves the measurements in `result` to the indices that their candidates have in the job. */
 static void keep(ak_comparison_entry *entries, const rest *c, ak_result *result)
 {
     for (size_t i = 0; i < c->count; i++) {

@@ -7,7 +7,7 @@
  *     first_look.c  measures the libraries, so that progress can be compared with them
  *     search.c      runs the loop: propose, submit, take, observe
  *     history.c     keeps the result of each configuration and the best so far
- *     budget.c      decides when the search ends and how long the finish will take
+ *     budget.c      decides when the search ends, and estimates how long the finish will take
  *     candidates.c  chooses the configurations of the finish: the fastest that pass all checks
  *     finish.c      measures the candidates and the libraries and chooses the best candidate
  *     record.c      writes the run's entry in the archive
@@ -39,7 +39,7 @@ typedef struct ak_seen {
     double ms;              /* time; 0 if it failed */
     double joules;          /* 0: not measured */
     int64_t trial;          /* id in the archive */
-    size_t device;          /* index of the device that measured it in the task's list */
+    size_t device;          /* the device that measured it, as an index into the task's list */
 } ak_seen;
 
 /* A job in flight with its proposal, kept until the result arrives. */
@@ -101,7 +101,7 @@ typedef struct ak_tuning {
     size_t next_first;    /* index into the configurations that the caller wants tried first */
     size_t sent;          /* number of jobs submitted in this run */
     size_t lost;          /* number of devices given up */
-    bool default_ended;   /* the default was tried, with any outcome */
+    bool default_ended;   /* this run has tried the default, with any outcome */
     double default_ms, default_cost;
     double pressure;        /* of the machine when the run began (measure/pressure.h) */
     const char *began;      /* warning in the result about that pressure, dropped once the finish

@@ -12,7 +12,8 @@
 
 #include "tuner/run.h"
 
-/* A configuration that takes this many times as long as the best is dropped after few samples. */
+/* If the objective is the time, a configuration that takes this many times as long as the best is
+   dropped after few samples. */
 #define HOPELESS 1.25
 /* Most configurations that a strategy may have measured again at once, and seconds for each. */
 #define DOUBTS_MAX    8
@@ -43,7 +44,7 @@ static size_t most_in_flight(const ak_tuning *r)
                : ak_pool_compile_workers(pool) + 1 + FLIGHTS_A_DEVICE * (r->devices - 1);
 }
 
-/* Returns a slot that is free; NULL if there is no memory. Slots may move. */
+/* Returns a free slot, or NULL without memory. The other slots may move. */
 static ak_flight *free_flight(ak_tuning *r, ak_error *err)
 {
     for (size_t i = 0; i < r->flight_count; i++) {
@@ -174,7 +175,8 @@ static ak_status submit_proposed(bool *idle, ak_tuning *r, ak_error *err)
     return submit(r, &proposal, name, ak_session_now_ns(&r->session) - begin, err);
 }
 
-/* Submits the next configuration from the caller, from other places or from the strategy. */
+/* Submits the next configuration: from the caller, else one that was good elsewhere, else from the
+   strategy. *idle is true if there is none now. */
 static ak_status submit_next(bool *idle, ak_tuning *r, ak_error *err)
 {
     ak_proposal proposal = {0};
@@ -288,8 +290,8 @@ static ak_status observe(ak_tuning *r, ak_flight *flight, const ak_result *resul
     return status;
 }
 
-/* Waits a short while and takes the jobs that have finished. The devices that did them get their
-   next jobs afterwards. */
+/* Waits up to WAIT_NS for a job to finish, then archives, observes and announces all that have
+   finished. The devices that did them get their next jobs afterwards. */
 static ak_status take_next(ak_tuning *r, ak_error *err)
 {
     group g = {.count = 0};

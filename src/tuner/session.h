@@ -1,7 +1,6 @@
 /*
  * session.h: what tuning, testing and comparing share: a pool of workers for one task, the
- * ceilings and baselines of its device, the environment, and the completion of raw results to
- * trials.
+ * ceilings and baselines of its device, the environment, and what turns raw results into trials.
  *
  *   session.c           opens and closes a session; its environment, ceilings and baselines
  *   session_run.c       the clock and the id of a run
@@ -103,9 +102,9 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
                                     const ak_config *config, const char *run, ak_error *err);
 
-/* Checks configurations as AK_JOB_CHECK does; all are compiled at once. out[i] belongs to
-   configs[i]. After AK_CANCELLED the trials of unchecked configurations are zero, after another
-   failure all are. `run` may be NULL. */
+/* Checks configurations as AK_JOB_CHECK does, and then with sanitizers (ak_session_sanitize); all
+   are submitted at once. out[i] belongs to configs[i]. After AK_CANCELLED the trials of unchecked
+   configurations are zero, after another failure all are. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 

@@ -1,8 +1,8 @@
 /*
  * side_by_side.c: the comparison that the finish of a run, compare, bench and runs over many sizes
  * use. Device workers take the samples, interleaved; outlast.c repeats the measurement without a
- * candidate that breaks the device. This file turns the samples into times, places on the roofline
- * and verdicts.
+ * candidate that breaks the device. This file turns the samples into times, rates relative to the
+ * roofline, and verdicts.
  */
 #include "tuner/side_by_side.h"
 

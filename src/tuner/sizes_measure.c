@@ -131,8 +131,8 @@ void ak_many_rebase(ak_speed *speed, const ak_speed *over_old)
     }
 }
 
-/* Takes the speeds relative to the winner of this comparison, which may be a new one. The old
-   winner took part. */
+/* Takes the speeds relative to the winner of this comparison. If that is a new one, converts the
+   known speeds, which is possible because the old winner took part. */
 static void take_speeds(column *known, const chunk *c, const ak_comparison_result *comparison,
                         size_t elites)
 {

@@ -243,8 +243,8 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
                          "applies is installed (see autokernel doctor)");
 }
 
-/* Lists the tasks of other implementations, each once. Refuses a task that differs from `task` in
-   more than the implementation. */
+/* Lists the tasks in options->tasks, each once. Refuses one that differs from `task` in more than
+   the implementation, and any on a recording or with a launcher. */
 static ak_status find_others(const ak_task **out, size_t *count, const ak_task *task,
                              const ak_compare_options *options, ak_error *err)
 {
