@@ -239,6 +239,7 @@ ak_status ak_llm_ask(ak_llm_answer *out, ak_llm *llm, const ak_llm_chat *chat, a
 /* Asks without waiting. What `chat` points to must live until ak_llm_end or ak_llm_abandon. */
 typedef struct ak_llm_call ak_llm_call;
 ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, ak_error *err);
+/* Returns true once the call has ended. Also passes on a notice of the call, if there is one. */
 bool ak_llm_done(ak_llm_call *call);
 /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
 ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err);

@@ -35,6 +35,8 @@ typedef struct ak_comparison_result {
    from the session. */
 size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **names,
                             const ak_session *session, size_t most);
+/* Measures and judges the candidates. The caller frees *out with ak_comparison_result_clear; a
+   failure leaves it unchanged. */
 ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                                 const ak_comparison_spec *spec, ak_error *err);
 /* Measures a comparison job (outlast.c). Repeats it without each candidate that lost the device or
