@@ -1,4 +1,4 @@
-/* answer.c: reads answers (provider.h), and holds the texts of the enumerations of llm.h. */
+/* answer.c: reads answers (provider.h), and holds the texts for the enumerations in llm.h. */
 #include "llm/provider.h"
 
 #include "base/alloc.h"

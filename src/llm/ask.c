@@ -2,9 +2,10 @@
  * ask.c: takes a call from question to answer, through tape, budget, attempts, corrections and
  * waits.
  *
- * The wait between attempts is the one that the server asks for. Without one it is 0.5 s, doubled
- * each time up to 8 s and shortened by up to a quarter at random, as in the clients of OpenAI and
- * Anthropic. A server that asks for more than WAIT_MAX_MS counts as having refused.
+ * The wait between attempts is the one that the server asks for. Without one it is 2 s while the
+ * server loads a model, and otherwise 0.5 s, doubled each time up to 8 s and shortened by up to a
+ * quarter at random, as in the clients of OpenAI and Anthropic. A server that asks for more than
+ * WAIT_MAX_MS counts as having refused.
  */
 #include <signal.h>
 
@@ -104,8 +105,8 @@ static ak_status fail_cancelled(ak_llm_call *call, ak_error *err)
 
 /* ---- corrections ----------------------------------------------------------------------------- */
 
-/* Adapts the client's abilities to what the server refused. Returns false if there is nothing left
-   to change. */
+/* Adapts the client's abilities or output limit to what the server refused. Returns false if there
+   is nothing left to change. */
 static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt *attempt,
                     int *limits)
 {
@@ -120,8 +121,8 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
     }
     for (unsigned i = 0; i < AK_ABILITY_COUNT && !changed; i++) {
         unsigned bit = 1u << i;
-        /* An ability that was not sent cannot be what was refused; but of the two names of the
-           limit of tokens one is always sent. */
+        /* An ability that was not sent cannot be what was refused; but one of the two names for the
+           token limit is always sent. */
         bool on = (sent->abilities.set & bit) != 0 || bit == AK_ABILITY_COMPLETION_TOKENS;
         bool fresh = (llm->corrected & bit) == 0;
         if ((attempt->ability & bit) != 0 && on && fresh) {
@@ -139,8 +140,8 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* Makes the answer of an attempt the answer of the call. The number of attempts and the costs of
-   the call are kept. */
+/* Makes the answer of an attempt, if it has one, the answer of the call. The call keeps its number
+   of attempts and its costs. */
 static void adopt(ak_llm_call *call, const ak_request *request, ak_attempt *attempt)
 {
     ak_llm_answer *answer = &call->answer;
@@ -229,7 +230,8 @@ static ak_status run(ak_llm_call *call, ak_error *err)
     }
 }
 
-/* Numbers the question and looks for it on the tape. *found is true if the call has its answer. */
+/* Numbers the question and looks for it on the tape. *found is true if the tape has an answer, even
+   if the budget then refuses it. */
 static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
@@ -274,7 +276,8 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* Ends a call: updates the totals, writes the tape and clears an incomplete answer. */
+/* Ends a call: updates the totals, writes the tape, and clears the texts and values of a failed
+   answer. */
 static void finish(ak_llm_call *call)
 {
     ak_llm *llm = call->llm;

@@ -74,8 +74,8 @@ static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
     return read_json(out, body->data, body->length, err);
 }
 
-/* Ends a stream that goes on for AK_LLM_REST_NS after all elements that were asked for. A stream
-   that begins with words may be a draft, so it runs to its end. */
+/* Ends a stream that goes on for AK_LLM_REST_NS after all elements that were asked for. One that
+   begins with words runs to its end, because these elements may be a draft. */
 static ak_status end_if_enough(exchange *x, ak_error *err)
 {
     const ak_llm_chat *chat = x->call->chat;
@@ -249,7 +249,8 @@ static void end(ak_attempt *out, ak_llm_fault fault, const char *text)
     (void)snprintf(out->text, sizeof out->text, "%.239s", text);
 }
 
-/* Reads the answer from the reply. `lost` says that the stream broke off. */
+/* Reads the answer from the reply. If the stream broke off (`lost`) without a complete element,
+   leaves *out as it is. */
 static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *err)
 {
     const ak_llm_call *call = x->call;
@@ -307,7 +308,8 @@ static void copy_words(char *out, size_t bytes, const char *body)
     out[length] = 0;
 }
 
-/* Says which web page came in place of a reply. A proxy may send one that passes. */
+/* Ends the attempt with words of the web page that came in place of a reply. Another attempt may
+   help, because a proxy may send such a page for a short time. */
 static void judge_page(ak_attempt *out, const exchange *x)
 {
     char words[WORDS_BYTES], text[WORDS_BYTES + 80];
@@ -465,8 +467,8 @@ static void posted(void *context, const char *question, const char *reply)
     }
 }
 
-/* Asks a provider without HTTP. Any failure is final, because the provider has already waited for
-   the whole time limit. */
+/* Asks a provider without HTTP. Any failure is final: the provider has waited for the whole time
+   limit, or the reply or its folder must be mended. */
 static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *request,
                               ak_error *err)
 {

@@ -95,8 +95,8 @@ const char *ak_share_told(ak_share share, const ak_task *task)
 
 /* ---- hardware -------------------------------------------------------------------------------- */
 
-/* Returns true if the name belongs to the problem and not to the device, whose facts are in the
-   same scope. */
+/* Returns true if the constant belongs to the problem and not to the device, whose facts are in
+   the same scope. */
 static bool of_the_problem(const ak_task *task, const char *name)
 {
     if (strcmp(name, "dtype") == 0 || strcmp(name, "dtype_bytes") == 0 ||
@@ -369,8 +369,9 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
     return ak_stored(brief->software != NULL && brief->device != NULL, err);
 }
 
-/* Returns the name of a device as the prompt shows it. That of a recording is "sim:" and the name
-   of the recorded device or, if that is unknown, of the file, which says nothing to a model. */
+/* Returns the name of a device as the prompt shows it. A recording is named "sim:" and then after
+   its device or, if that is unknown, its file; a model is not shown the name of a file, which says
+   nothing to it. */
 static const char *shown_device(const char *device)
 {
     const char *name = ak_device_is_recorded(device) ? device + strlen(AK_DEVICE_RECORDED) : device;

@@ -29,8 +29,8 @@ typedef enum ak_share {
 /* Reads the name of a share; NULL is AK_SHARE_SOURCE. */
 ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err);
 const char *ak_share_text(ak_share share);
-/* Says what a model is told of this task: only what there is. A recording of which no kernel is
-   known has no source. */
+/* Returns what a model is told of this task at this share, in words that leave out the source if
+   there is none, as for a recording of an unknown kernel. */
 const char *ak_share_told(ak_share share, const ak_task *task);
 
 #define AK_FACTS_MAX 32 /* entries of a space file's "Facts" */
@@ -70,7 +70,8 @@ typedef struct ak_brief {
 } ak_brief;
 
 /* Opens the brief of a task. A ceiling of 0 is unknown; all are if `ceilings` is NULL. Fails if an
-   entry of "Facts" cannot be parsed or reads a name that is neither a parameter nor a constant. */
+   entry of "Facts" cannot be parsed or reads a name that is neither a parameter nor a constant; for
+   a recording, which may lack such names, skips an entry that reads one. */
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
 /* Opens the brief of a space alone, as a recording has it, without source and ceilings: the
@@ -103,8 +104,8 @@ typedef struct ak_filling {
     const char *over; /* limit that even a single block exceeds; NULL if it fits */
 } ak_filling;
 /* Computes how a configuration fills a GPU from the space file's "Launch" and the device's facts.
-   `registers` of a thread is 0 if unknown; then `resident` is an upper bound. Returns false if the
-   launch or a fact is not known, or if no block fits. */
+   `registers` is the number for each thread; if it is 0 (unknown), `resident` is an upper bound.
+   Returns false if the launch or a fact is not known (out->over is NULL), or if no block fits. */
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers);
 

@@ -35,8 +35,9 @@ static double fact_of(const ak_scope *scope, const char *name)
     return known ? (double)value.as.integer : 0;
 }
 
-/* Computes the blocks that the work divides into, as if the device held all of them. Persistent
-   kernels launch fewer. */
+/* Computes threads and shared memory of a block, and into how many blocks the work divides, as if
+   the device held all of them; persistent kernels launch fewer. Returns false if an expression has
+   no value. */
 static bool read_launch(ak_filling *out, const json_t *launch, ak_scope *scope)
 {
     bool good = ak_scope_set_int(scope, RESIDENT, UNLIMITED, NULL) == AK_OK;

@@ -1,4 +1,4 @@
-/* brief_recorded.c: finds out whether a recording holds all configurations that fulfil its
+/* brief_recorded.c: finds out by a sample whether a recording lacks configurations that fulfil its
    conditions. If it holds only a part, a proposal may fulfil all conditions and still be
    refused. */
 #include "llm/brief.h"

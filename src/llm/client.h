@@ -27,7 +27,7 @@ struct ak_llm {
     ak_tape *tape; /* NULL if nothing is recorded or replayed */
     int64_t connect_ns, stall_ns, timeout_ns;
     int retries;
-    int output_tokens_max; /* the user's limit of a call; 0: none */
+    int output_tokens_max; /* the user's limit on the output of a call; 0: none */
     size_t calls_max;      /* 0: no limit */
     int64_t tokens_max;    /* limit on the tokens of all calls; 0: no limit */
     const volatile int *cancel;
@@ -45,8 +45,8 @@ struct ak_llm {
     size_t begun; /* number of calls begun, for calls_max */
     /* Highest values of any call so far; 0 until a call has reported its usage. */
     double tokens_per_byte; /* input tokens / prompt_tokens_max */
-    int64_t output_most;
-    double reserved_usd; /* sum of the worst-case costs of the attempts under way */
+    int64_t output_most;    /* output tokens */
+    double reserved_usd;    /* sum of the worst-case costs of the attempts under way */
     /* tokens_used: tokens of the attempts that have ended, or their worst case if they are unknown.
        tokens_reserved: worst case of the attempts under way. */
     int64_t tokens_used, tokens_reserved;
@@ -67,11 +67,11 @@ struct ak_llm_call {
     ak_error error;
     bool threaded;
     pthread_t thread;
-    char lost[AK_LLM_LOST_BYTES]; /* why the latest request failed that was sent again; "" if none
-                                     was */
+    char lost[AK_LLM_LOST_BYTES]; /* why the latest request failed that was to be repeated; "" if
+                                     there was none */
     char excess[AK_LLM_EXCESS_BYTES]; /* says that an attempt used more than was reserved, or "" */
-    /* Where a question that is answered by hand waits. Valid if `posted` is 1 or, after the user
-       was told, 2. */
+    /* A line for the user that says where a question waits for an answer by hand. Valid if `posted`
+       is 1 or, after the user was told, 2. */
     char place[AK_LLM_PLACE_BYTES];
     atomic_int posted;
     atomic_int stop; /* set to abandon the call */
@@ -124,19 +124,20 @@ typedef struct ak_reservation {
     int64_t tokens;
 } ak_reservation;
 
-/* Checks the question and computes an upper bound on its tokens. Tokenizers work on bytes or larger
-   pieces, so a text never has more tokens than bytes. */
+/* Checks the question and bounds its tokens by its bytes, because tokenizers work on bytes or
+   larger pieces. A server that counts more is handled in reserve.c. */
 ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err);
-/* Fills in a request with the abilities that the client knows now. */
+/* Fills in a request for the call, with the abilities that the client knows now and an output limit
+   that keeps the limits of chat, model, user and budget. */
 void ak_call_request(ak_request *out, ak_llm_call *call);
-/* Sets the worst case of an attempt aside. Fails if the budget or the token limit does not allow
-   it. */
+/* Sets the worst case of an attempt aside, if need be after lowering the output limit of the call.
+   Fails if the budget or the token limit does not allow it. */
 ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err);
 /* Replaces the reservation of an attempt by what it has used, or charges it in full if the attempt
    may have been billed without a report. */
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved);
-/* Replaces the reservation by an answer from a tape, which costs what it cost when it was recorded.
-   Tokens that were not reported then are counted at their worst case. */
+/* Replaces the reservation by what an answer from a tape cost when it was recorded. Tokens that
+   were not reported then are counted at their worst case. */
 void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved);
 
 /* Sends one request. Returns AK_OK whatever the server replies, and fails only on this side: if

@@ -19,7 +19,8 @@ typedef struct search {
     size_t best_end, best_start;
 } search;
 
-/* Returns the member `name` of `value` or of one of its members, borrowed, or NULL. */
+/* Returns the member `name` of `value` or, if it has none, of one of the objects in `value`,
+   borrowed; NULL if none has it. */
 static json_t *wanted_in(json_t *value, const char *name)
 {
     json_t *found = json_object_get(value, name);
@@ -31,8 +32,8 @@ static json_t *wanted_in(json_t *value, const char *name)
     return found;
 }
 
-/* Returns the wanted member as an array. A single object becomes an array of one, and a string that
-   holds an array is read. */
+/* Turns the wanted member into an array. A single object becomes an array of one, and a string that
+   holds an array is read; *out is NULL for anything else. Sets *cut if that string is cut. */
 static ak_status as_array(json_t **out, bool *cut, json_t *found, ak_error *err)
 {
     *out = NULL;

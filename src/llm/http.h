@@ -1,11 +1,11 @@
 /*
  * http.h: sends one POST request with libcurl, which is loaded when it is first needed (dl.h).
  *
- * A call blocks its thread until the reply is complete, a limit is reached or `cancelled` returns
- * true. Any number of threads may call at once. Redirects are not followed, because the key must
- * reach only the address that the user gave. libcurl handles proxies (HTTPS_PROXY, http_proxy,
- * ALL_PROXY, NO_PROXY) unless the job is `direct`. The CA bundle is CURL_CA_BUNDLE or SSL_CERT_FILE
- * if one of them is set.
+ * A call blocks its thread until the reply is complete, a limit is reached, `data` returns false or
+ * `cancelled` returns true. Any number of threads may call at once. Redirects are not followed,
+ * because the key must reach only the address that the user gave. libcurl handles proxies
+ * (HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY) unless the job is `direct`. The CA bundle is
+ * CURL_CA_BUNDLE or SSL_CERT_FILE if one of them is set.
  */
 #ifndef AK_LLM_HTTP_H
 #define AK_LLM_HTTP_H

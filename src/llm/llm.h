@@ -16,11 +16,11 @@
  *
  * One call is one question. It retries after rate limits, overload and lost connections. It drops
  * a parameter that the server refuses, once per parameter. It ends with an answer or with a fault
- * that says whether asking again makes sense. A call never costs more than the budget allows:
- * before each attempt its worst-case cost is reserved. The reservation
- * assumes that all output tokens are used and, until earlier calls have shown the number of tokens
- * per byte, that each byte of the question is one token. If a server reports more, the user is
- * told. An attempt that is lost after it was sent is charged at its worst case.
+ * that says whether asking again makes sense. Before each attempt its worst-case cost is reserved
+ * from the budget. The reservation assumes that all output tokens are used and, until earlier calls
+ * have shown the number of tokens per byte, that each byte of the question is one token. The budget
+ * can be exceeded only if a server reports more tokens; then the user is told. An attempt that is
+ * lost after it was sent is charged at its worst case.
  *
  * ak_llm_start asks in a separate thread, so that the tuner can measure meanwhile. Any number of
  * calls may share an ak_llm; every other use of it is limited to one thread at a time.
@@ -40,7 +40,7 @@
    reasoning. */
 #define AK_LLM_OUTPUT_TOKENS 8192
 #define AK_LLM_REST_NS       (10 * AK_SECOND_NS)
-#define AK_LLM_NAME_MAX      128 /* bytes of a model name or request id; longer ones are cut */
+#define AK_LLM_NAME_MAX      128 /* bytes for a model name or request id; replies are cut to fit */
 
 /* ---- question -------------------------------------------------------------------------------- */
 
@@ -57,10 +57,10 @@ typedef struct ak_llm_chat {
     const char *system; /* NULL if none. Providers cache it, so it should not change */
     const ak_llm_message *messages;
     size_t message_count;
-    /* A JSON schema of the answer, or NULL for plain text. Every object has additionalProperties
-       false. A provider leaves out keywords that its API refuses and makes optional properties
-       required and nullable if its API demands that. A model that takes no schema gets it as text
-       in the system message. */
+    /* A JSON schema for the answer, or NULL for plain text. Every object in it must have
+       additionalProperties false. A provider leaves out keywords that its API refuses and makes
+       optional properties required and nullable if its API demands that. A model that takes no
+       schema gets it as text in the system message. */
     const json_t *schema;
     const char *schema_name; /* letters, digits, _ and -, at most 64; NULL: "answer" */
     const char *array;       /* member that holds the wanted elements; NULL if none */
@@ -99,7 +99,7 @@ const char *ak_llm_finish_text(ak_llm_finish finish);
 
 /* Reasons why a call failed. X(NAME, text, status, lasting, advice): asking again does not cure a
    `lasting` fault, so the caller should stop using the model and say so. Other faults may be gone
-   later. The advice ends the message; it is "" if the message already says what to do. */
+   later. The advice ends the message; it is "" if there is none or the message itself gives it. */
 #define AK_LLM_FAULT_MAP(X)                                                                        \
     X(NONE, "none", AK_OK, false, "")                                                              \
     X(RATE_LIMIT, "rate_limit", AK_UNAVAILABLE, false,                                             \
@@ -165,21 +165,21 @@ typedef struct ak_llm_answer {
     /* With a schema only. Some servers ignore the schema, so check every element. */
     json_t *value;    /* JSON value of the text, incomplete if `cut`; NULL if there is none */
     json_t *elements; /* complete elements of chat.array; the array may be empty */
-    bool cut;         /* the reply ended early; an unfinished element is left out */
+    bool cut;         /* the reply ended early, not by ENOUGH; an unfinished element is left out */
     bool repaired;    /* the text was not strict JSON: fences, trailing commas, True, None */
     ak_llm_found found;
     ak_llm_finish finish;
     int output_tokens_max; /* limit of the attempt that answered, for finish LENGTH */
-    ak_llm_usage
-        usage;   /* of the attempt that answered; after a failure, what its attempts reported; not
-                    known if an attempt was lost: then the cost is a bound */
-    bool priced; /* false if the price of this model is unknown; then costs are 0 */
+    /* Usage of the attempt that answered; after a failure, what all attempts reported. Not known if
+       an attempt was lost: then the cost is a bound. */
+    ak_llm_usage usage;
+    bool priced;     /* false if the price of this model is unknown; then costs are 0 */
     double cost_usd; /* cost of all attempts of this call; lost ones at their worst case */
     bool reworded;   /* replayed; the recorded question had other words */
     bool replayed;   /* read from a tape: nothing was sent; costs and times are as recorded */
     char model[AK_LLM_NAME_MAX];      /* name that the provider reports: "gpt-5-2025-08-07" */
     char request_id[AK_LLM_NAME_MAX]; /* id that the provider reports; "" if it reports none */
-    int attempts;                     /* number of requests sent */
+    int attempts;                     /* number of requests tried */
     int64_t elapsed_ns;               /* includes waits */
     ak_llm_fault fault;               /* NONE if the call returned AK_OK */
 } ak_llm_answer;
@@ -208,7 +208,7 @@ void ak_llm_close(ak_llm *llm);
 AK_END_AT(ak_llm_close, ak_llm)
 
 /* Returns the name that trials store as their model, such as "openai:gpt-5". If the options name no
-   model, it is that of the tape, or "replay" if the tape names none. */
+   model, the tape does; the name is "replay" if the tape names none. */
 const char *ak_llm_name(const ak_llm *llm);
 
 /* Returns true if all answers come from a tape, so that nothing leaves the machine. */
@@ -239,13 +239,14 @@ ak_status ak_llm_ask(ak_llm_answer *out, ak_llm *llm, const ak_llm_chat *chat, a
 /* Asks without waiting. What `chat` points to must live until ak_llm_end or ak_llm_abandon. */
 typedef struct ak_llm_call ak_llm_call;
 ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, ak_error *err);
+/* Returns true once the call has ended. Also passes on a notice of the call, if there is one. */
 bool ak_llm_done(ak_llm_call *call);
 /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
 ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
 /* Cancels the call, waits until its thread has ended and frees it. Returns what ak_llm_end does: an
    answer that has come is handed over, and the cost that a lost one may have caused is counted.
-   `lost` receives why the latest request failed that was sent again, such as "Failed to
-   connect to .."; "" if none was sent again. */
+   `lost` receives why a request failed that was to be repeated, such as "Failed to connect to ..":
+   the latest one, or "" if there was none. */
 #define AK_LLM_LOST_BYTES 240
 ak_status ak_llm_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], ak_llm_call *call,
                          ak_error *err);

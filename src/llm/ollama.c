@@ -1,5 +1,5 @@
 /*
- * ollama.c: Ollama's own API on this machine.
+ * ollama.c: Ollama's own API, on this machine or at --llm-url.
  *
  * Source: github.com/ollama/ollama docs/api.md. Streams are JSON lines. The server silently cuts a
  * prompt that is longer than num_ctx, and the default is small, so num_ctx is always sent. With a

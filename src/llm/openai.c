@@ -3,7 +3,7 @@
  *
  * Source: developers.openai.com/api/reference, "Responses" and "Streaming events"; "Structured
  * outputs" for what strict schemas may hold. A reply that reached its output limit has the status
- * "incomplete" and is not an error. The server stores nothing (store: false).
+ * "incomplete" and is not an error. The server is asked to store nothing (store: false).
  */
 #include "llm/dialect.h"
 
@@ -35,7 +35,8 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     return ak_json_give(out, body, good, err);
 }
 
-/* Reads the parts of output[]: messages with text or a refusal, and reasoning with summaries. */
+/* Reads the parts of output[]: messages with text or a refusal, and reasoning with summaries. If
+   the stream has delivered the text already (not `with_text`), only notes whether it refuses. */
 static void read_output(ak_reply *out, const json_t *response, bool with_text)
 {
     AK_EACH(item, json_object_get(response, "output")) {

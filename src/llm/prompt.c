@@ -116,7 +116,7 @@ static bool names_parameter(const char *line, size_t length, const ak_space *spa
     return false;
 }
 
-/* Returns the next line or NULL, and the length of this one. */
+/* Returns the start of the next line, or NULL if this is the last, and sets this line's length. */
 static const char *next_line(const char *line, size_t *length)
 {
     *length = strcspn(line, "\n");
@@ -137,7 +137,8 @@ static void put_skipped(ak_buf *out, size_t *skipped)
     *skipped = 0;
 }
 
-/* Writes the parts between HEART_BEGIN and HEART_END. Omitted lines are counted. */
+/* Writes the parts between HEART_BEGIN and HEART_END, as far as AK_PROMPT_SOURCE_MAX allows.
+   Omitted lines are counted. */
 static void put_heart(ak_buf *out, const char *source)
 {
     size_t start = out->length, skipped = 0, length;
@@ -156,7 +157,8 @@ static void put_heart(ak_buf *out, const char *source)
     put_skipped(out, &skipped);
 }
 
-/* Writes the lines that name a parameter and their context. Omitted lines are counted. */
+/* Writes the lines that name a parameter and their context, up to `max` bytes. Omitted lines are
+   counted. */
 static void put_skeleton(ak_buf *out, const char *source, const ak_space *space, size_t max)
 {
     size_t start = out->length, skipped = 0, keep = 0, length, ahead;
@@ -483,7 +485,7 @@ static void put_objective(ak_buf *out, const ak_objective *objective)
                      "objective; an \"expected_gain_pct\" of 10 is a value 1.10 times as good.\n");
 }
 
-/* Writes the compiler options that every configuration has. */
+/* Writes the compiler options that every configuration is compiled with, if there are any. */
 static void put_options(ak_buf *out, const ak_brief *brief)
 {
     const json_t *list = json_object_get(json_object_get(brief->definition, "KernelSpecification"),

@@ -49,15 +49,15 @@ typedef struct ak_experience {
     /* error of a wrong result in multiples of the tolerance; 0 if unknown */
     double max_error;
     int spill_bytes, registers, shared_bytes;
-    bool doubted; /* the advisor has selected it once to be measured again, and does so only once */
-    bool again;   /* measured again, side by side with the other elites */
+    bool doubted;       /* the advisor has asked to measure it again, which it does only once */
+    bool again;         /* measured again, side by side with the other elites */
     bool same_code;     /* compiles to the same code as an earlier trial */
     const char *author; /* strategy that proposed it; NULL: the model, or not known */
     const char *code;   /* description of its compiled code; NULL if not known */
     /* The following describes trials that the model proposed. */
     bool proposed;
     int generation;
-    size_t parent;   /* number of its trial; 0 is the default configuration */
+    size_t parent;   /* number of the parent's trial; 0 is the default configuration */
     double expected; /* expected gain of speed over the parent: 0.1 is 10 %; NaN if none is said */
     const char *hypothesis; /* foreign text; NULL if none */
 } ak_experience;
@@ -82,6 +82,7 @@ typedef struct ak_history {
     bool hidden;        /* `trials` is empty although trials exist, as an arm of a study demands */
 } ak_history;
 
+/* Append the three parts. */
 ak_status ak_prompt_system(ak_buf *out, ak_error *err);
 ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err);
 ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *history,
@@ -107,11 +108,12 @@ ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_b
 ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history *history,
                            ak_error *err);
 
-/* Appends foreign text as one quoted line. Escape sequences and control characters are removed,
-   other characters outside ASCII become '?', quotes and backticks become ', and the text is cut
-   after `max` bytes. */
+/* Appends foreign text (may be NULL) as one quoted line, which is cut after `max` bytes. Escape
+   sequences are removed, control characters and runs of blanks become one blank, quotation marks
+   and backticks become ', and other characters outside ASCII become '?'. */
 void ak_prompt_quote(ak_buf *out, const char *text, size_t max);
-/* Appends the parameters in which `config` differs from `from`: "MR 6->8, KC 256->512". */
+/* Appends the parameters in which `config` differs from `from`, "MR 6->8, KC 256->512", or else
+   "no difference". */
 void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *from,
                           const ak_config *config);
 

@@ -12,7 +12,8 @@
 #define TRUE_LEAST    0.02
 #define TRUE_ROUNDING 1e-9 /* allows for rounding: a gain exactly at the limit came true */
 
-/* Returns the trial that a prediction refers to, or NULL if this trial has no time. */
+/* Returns the trial that a prediction refers to, by default that of the default configuration; NULL
+   if there is no such trial or it has no time. */
 static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experience *t)
 {
     size_t number = t->parent == 0 ? v->start : t->parent;
@@ -27,7 +28,7 @@ static int direction(double gain)
     return gain >= TRUE_LEAST ? 1 : gain <= -TRUE_LEAST ? -1 : 0;
 }
 
-/* Returns true if a gain is as expected. */
+/* Returns true if a gain is as expected (TRUE_SHARE, TRUE_LEAST). */
 static bool came_true(double gain, double expected)
 {
     double off = fabs(gain - expected), allowed = fabs(expected) * TRUE_SHARE;

@@ -23,14 +23,14 @@
    the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more. */
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
-/* Shares of a larger space are estimated from SHARE_SAMPLES samples. They are drawn with a fixed
-   seed, so that the same input gives the same text. */
+/* In a space with more than SHARE_SAMPLES configurations the shares of kinds are estimated from
+   that many, drawn with a fixed seed, so that the same input gives the same text. */
 #define SHARE_SAMPLES 4096
 #define SHARE_SEED    1
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The trials with a value of a parameter, or the trials of a kind. */
+/* What is known about the trials that have one value of a parameter, or that are of one kind. */
 typedef struct known {
     size_t trials, ok;
     size_t best, worst; /* numbers of the fastest and the slowest trial; 0 if all failed */

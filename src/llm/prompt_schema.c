@@ -3,7 +3,7 @@
 #include "base/value_json.h"
 #include "llm/prompt.h"
 
-/* Limit of enum values in a schema; every provider takes 500. */
+/* Most enum values in a schema; every provider takes 500. */
 #define SCHEMA_VALUES_MAX 500
 
 static const char *type_of(const ak_parameter *parameter)

@@ -190,8 +190,8 @@ static bool is_beside(const ak_prompt_view *v, const ak_experience *t, ak_trial_
     return !is_of(v, t, kind) && (kind != AK_TRIAL_OK || t->status == AK_TRIAL_OK);
 }
 
-/* Writes the values that all members of a group have, but at most a third of the trials that it is
-   compared with. Returns their number. */
+/* Writes the values that all members of a group (two or more) have, but at most a third of the
+   trials that it is compared with. Returns how many values it wrote. */
 static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
 {
     const ak_space *space = v->brief->space;
@@ -256,8 +256,8 @@ static void count_pair(pair *one, const ak_prompt_view *v, ak_trial_status kind,
     }
 }
 
-/* Finds the pair of values that occurs in no trial outside the group and in the most members that
-   no earlier pair explains. Between equals, a single value is preferred. */
+/* Finds, among the pairs of values that none of the compared trials has, the one that explains the
+   most members that no earlier pair explains. Between equals, a single value is preferred. */
 static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs *found)
 {
     const ak_history *h = v->history;
@@ -281,9 +281,9 @@ static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs
     return best;
 }
 
-/* Writes pairs of values that several members of a group have and no trial outside it. Returns
-   their number. Writes none if the group is compared with fewer than PAIR_BESIDE trials, which
-   would prove nothing. */
+/* Writes up to PAIRS_SHOWN pairs of values that several members of a group have and none of the
+   trials that it is compared with; returns how many. Writes none if these are fewer than
+   PAIR_BESIDE, which would prove nothing. */
 static size_t put_pairs(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
 {
     const ak_space *space = v->brief->space;
@@ -339,7 +339,7 @@ static void put_collapses(ak_buf *out, const ak_prompt_view *v)
                                 : ".\n");
 }
 
-/* Writes which limit of a multiprocessor a block exceeds, if its launch tells. */
+/* Writes which limit of a multiprocessor one block exceeds, if that follows from the launch. */
 static void put_over_limit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
 {
     ak_filling f;
@@ -384,8 +384,7 @@ static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
     ak_buf_putc(out, '\n');
 }
 
-/* What a status says about the cause of a failure. These texts are for recordings, which hold no
-   other reason. */
+/* What a status says about the cause of a failure. A recording holds no other reason. */
 static const char *const causes[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_INVALID] = "over a limit of the device, or against a constraint that is not listed",
     [AK_TRIAL_COMPILE_ERROR] = "it did not compile",

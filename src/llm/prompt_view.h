@@ -37,7 +37,7 @@ static inline bool ak_prompt_is_listed(const ak_prompt_view *v, size_t rank)
     return v->ok <= AK_PROMPT_LISTED || rank < AK_PROMPT_BEST || rank + AK_PROMPT_WORST >= v->ok;
 }
 
-/* Returns true if the intervals overlap, so that the two may be equally fast. */
+/* Returns true if both intervals are known and overlap, so that the two may be equally fast. */
 static inline bool ak_prompt_overlap(const ak_experience *a, const ak_experience *b)
 {
     return a->high_ms > 0 && b->high_ms > 0 && a->low_ms <= b->high_ms && b->low_ms <= a->high_ms;
@@ -59,7 +59,8 @@ static inline bool ak_prompt_timed(const ak_prompt_view *v)
 /* Writes a time with its interval, if that is known: "1.2 ms (1.1 .. 1.4)"; with another objective
    its value, followed by the time: "2.5 J (2.4 .. 2.6), 1.2 ms". */
 void ak_prompt_trial_merit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t);
-/* Writes how a configuration fills a GPU and what its compiler used, as far as both are known. */
+/* Writes how a configuration fills a GPU and what its compiler used, as far as both are known and
+   the share allows it. */
 void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experience *t);
 
 /* Returns the number of the second anchor: the trial, among the dozen best, that differs from the
@@ -69,7 +70,7 @@ size_t ak_prompt_second(const ak_prompt_view *v);
 /* Returns true if the result contradicts the prediction, so that the state shows the code, too. */
 bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t);
 
-/* The parts of the state. Each writes nothing if there is nothing to say. */
+/* The parts of the state. All but the request write nothing if there is nothing to say. */
 void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v);   /* anchors, listed trials by speed */
 void ak_prompt_failures(ak_buf *out, const ak_prompt_view *v); /* collapses and failures */
 /* Writes values and kinds, tried or not, and stores the numbers of kinds in the view. */

@@ -30,13 +30,14 @@ static double failed_share(const ak_history *h)
 
 /* Estimates the optimum from the fastest trials: the least value of a distribution lies about as
    far below the best of a sample as that lies below the second best (Robson and Whitlock,
-   Biometrika 51, 1964). */
+   Biometrika 51, 1964). Returns 0 if there are fewer than FIT_LEAST trials. */
 static double fitted_optimum(const ak_prompt_view *v)
 {
     return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
 }
 
-/* Writes the time to aim for: what the trials make likely, but never less than the bound. */
+/* Writes how far A is from the least possible time, if that is known and may be told, and which
+   time the trials make likely, unless that is below it. */
 static void put_aim(ak_buf *out, const ak_prompt_view *v)
 {
     const bool timed = ak_prompt_timed(v);
@@ -65,7 +66,7 @@ static void put_aim(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* For how many trials the search has gained nothing. */
+/* Says for how many trials the search has gained nothing. */
 typedef struct stillness {
     size_t trials; /* trials after the first that is within STILL_GAIN of the best. Those of the
                       same reply do not count: it was written before that result was known */
@@ -94,7 +95,7 @@ static bool is_early(const ak_history *h)
     return h->evaluations > 0 ? h->count * 2 < h->evaluations : h->generation * 2 <= h->generations;
 }
 
-/* In the second question, asks for the open kinds, which have hardly been tried. */
+/* In the second generation, asks for the open kinds, which have hardly been tried. */
 static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
 {
     if (v->history->generation == 2 && v->kinds_open > 0 && v->history->count > 1) {

@@ -132,7 +132,8 @@ static void wish_text(char out[VALUE_BYTES], const json_t *wish)
     copy_clean(out, VALUE_BYTES, text.failed == AK_OK ? text.data : "(too long to be shown)", 60);
 }
 
-/* Sets parameter `p` to the proposed value. Returns false if the suggestion is refused. */
+/* Sets parameter `p` to the proposed value, or to the nearest legal one if the proposed number lies
+   between two. Returns false if the suggestion is refused. */
 static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const json_t *wish)
 {
     const ak_parameter *parameter = ak_space_parameter(space, p);
@@ -226,7 +227,7 @@ static void describe(ak_suggestion *out, const json_t *changes)
 }
 
 /* Reads a percentage, even one in quotes ("15", "+15 %"), as a gain. Returns NaN for anything else,
-   and for a gain that there cannot be. */
+   and for a gain outside AK_EXPECTED_LOW to AK_EXPECTED_HIGH. */
 static double gain_of(const json_t *percents)
 {
     const char *text = json_string_value(percents);

@@ -55,8 +55,7 @@ typedef struct ak_suggestion {
 #define AK_EXPECTED_LOW  (-0.99)
 #define AK_EXPECTED_HIGH 100.0
 
-/* Sets the status and adds to the note, after what it has already, what was done with the
-   proposal. */
+/* Sets the status and appends to the note what was done with the proposal. */
 void ak_suggestion_judge(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Checks one element. `trials` are those that the model was shown; parents refer to them. Never

@@ -61,7 +61,7 @@ typedef struct ak_request {
     const char *effort; /* NULL for the model's default */
     const ak_llm_chat *chat;
     ak_abilities abilities;
-    int output_tokens; /* the chat's limit, capped by the model's */
+    int output_tokens; /* the lowest of the limits of chat, model, user and budget */
     /* upper bound: bytes of prompt and schema, and allowances for what providers add */
     size_t prompt_tokens_max;
 } ak_request;
@@ -75,7 +75,7 @@ typedef struct ak_reply {
     ak_llm_finish finish;
     ak_llm_usage usage;
     bool ended;         /* true if the reply said that it is complete */
-    ak_llm_fault fault; /* error inside a stream that began normally */
+    ak_llm_fault fault; /* error inside a reply that began normally, or why `ask` failed */
     char fault_text[240];
 } ak_reply;
 void ak_reply_init(ak_reply *reply);
@@ -106,13 +106,14 @@ typedef struct ak_complaint {
 } ak_complaint;
 
 /* Classifies an error reply by its status and by the words of all dialects. Every provider so far
-   uses it. */
+   that uses HTTP calls it. `now` is in seconds since 1970. */
 void ak_classify(ak_complaint *out, int status, const ak_reply_headers *headers, const json_t *body,
                  int64_t now);
-/* Classifies an error inside a stream by its type or code and its message. */
+/* Classifies an error by its code or type and its message; AK_LLM_FAULT_SERVER if neither says
+   anything known. */
 ak_llm_fault ak_classify_words(const char *code, const char *message);
-/* Finds type or code and message of an error object in any dialect. Missing ones are "". Both are
-   borrowed. */
+/* Finds the code (or else the type) and the message of an error in any dialect. Missing ones are
+   "". Both are borrowed from `body`. */
 void ak_error_words(const char **code, const char **message, const json_t *body);
 
 /* ---- provider -------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ typedef struct ak_errand {
     int64_t (*now_ns)(void *context); /* monotonic */
     /* Waits. Returns false if the call was cancelled meanwhile. */
     bool (*wait)(void *context, int64_t ns);
-    /* Is told, before `ask` waits, the paths of the question and of the reply that is expected. */
+    /* Receives, before `ask` waits, the paths of the question and of the expected reply. */
     void (*posted)(void *context, const char *question, const char *reply);
     void *context;
 } ak_errand;
@@ -146,8 +147,8 @@ typedef struct ak_provider {
     const char *headers[AK_PROVIDER_HEADERS_MAX]; /* sent with every request; NULL-terminated */
     ak_stream_kind stream;
     ak_status (*request)(json_t **out, const ak_request *request, ak_error *err);
-    /* Both functions read the members that they know and ignore others. If memory is out, a buffer
-       of *out has failed. `event` is the name of a server-sent event, "" if it has none. */
+    /* `reply` and `delta` read the members that they know and ignore others. If memory is out, a
+       buffer in *out has failed. `event` is the name of a server-sent event, "" if it has none. */
     void (*reply)(ak_reply *out, const json_t *body);
     void (*delta)(ak_reply *out, const char *event, const json_t *data);
     /* `body` is NULL if it was not JSON. `now` is in seconds since 1970 and is used for dates in
@@ -168,7 +169,7 @@ typedef struct ak_provider {
 
 /* The providers in the order of providers.def, those with `ask` last; NULL-terminated. */
 extern const ak_provider *const ak_providers[];
-/* Looks up what models.def says about a model. */
+/* Looks up what models.def says about a model; all 0 if it has no row for it. */
 void ak_abilities_find(ak_abilities *out, const ak_provider *provider, const char *model);
 /* Finds a provider by the first `length` characters of `name`. If there is none, the error lists
    the known names. */
@@ -214,13 +215,14 @@ typedef struct ak_price {
     char date[12]; /* date of the list price; "" for the user's own and for local models */
 } ak_price;
 
-/* Finds the price of a model. `file` may be NULL; it holds {"openai:gpt-5": {"input": 1.25,
-   "cached_input": 0.125, "output": 10}, ...} in dollars per million tokens. '*' in a name stands
-   for any text, and the first match counts. */
+/* Finds the price of a model; out->known is false if there is none. `file` may be NULL; it holds
+   {"openai:gpt-5": {"input": 1.25, "cached_input": 0.125, "output": 10}, ...} in dollars per
+   million tokens. '*' in a name stands for any text, and the first match counts. */
 ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *model,
                         const char *file, ak_error *err);
+/* Returns the cost of this usage in dollars. */
 double ak_price_of(const ak_price *price, const ak_llm_usage *usage);
-/* Returns an upper bound on the cost of a call with these numbers of prompt and output tokens. */
+/* Returns the most dollars that a call with these numbers of prompt and output tokens can cost. */
 double ak_price_worst(const ak_price *price, size_t prompt_tokens, int output_tokens);
 
 #endif

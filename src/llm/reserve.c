@@ -64,8 +64,8 @@ void ak_call_request(ak_request *out, ak_llm_call *call)
 }
 
 /* Returns a bound on the input tokens of a call. Every byte counts as one token until earlier calls
-   have shown the number of tokens per byte; then the bound is that number times LEARNED_MARGIN. It
-   is more than a token a byte only if a server has counted so. */
+   have shown the number of tokens per byte; then the bound is that number times LEARNED_MARGIN, but
+   more than one token per byte only if a server has counted that many. */
 static size_t input_tokens(ak_llm *llm, size_t prompt_tokens_max)
 {
     double rate = llm->tokens_per_byte, learned = rate * LEARNED_MARGIN;
@@ -83,8 +83,8 @@ static void learn(ak_llm *llm, size_t prompt_tokens_max, const ak_llm_usage *usa
     }
 }
 
-/* Returns how many output tokens the rest of the budget and of the token limit allow after `input`
-   input tokens: at most INT_MAX, and below 0 if even the input does not fit. */
+/* Returns how many output tokens the budget and the token limit still allow after `input` input
+   tokens: at most INT_MAX, and below 0 if even the input does not fit. */
 static double output_left(const ak_llm *llm, size_t input)
 {
     double most = INT_MAX;
@@ -101,8 +101,8 @@ static double output_left(const ak_llm *llm, size_t input)
     return most;
 }
 
-/* Lowers the output limit of a call, before its first attempt, to what is left, if this is at least
-   OUTPUT_MARGIN times the most that an earlier call has used. */
+/* Before the first attempt of a call, lowers its output limit to what budget and token limit leave,
+   if this is at least OUTPUT_MARGIN times the most that an earlier call has used. */
 static void fit_output(ak_request *request, ak_llm_call *call, size_t input)
 {
     const ak_llm *llm = call->llm;
@@ -114,8 +114,8 @@ static void fit_output(ak_request *request, ak_llm_call *call, size_t input)
     }
 }
 
-/* Fails with the limit that refuses an attempt with this worst case. `dear`: the tokens of a
-   prompt that is so long that it may cost more than the list price; 0 for others. */
+/* Fails and names the limit that an attempt with this worst case would break. `dear` is the number
+   of tokens if a prompt is so long that it may cost more than the list price, else 0. */
 static ak_status refuse(ak_llm_call *call, const ak_reservation *worst, size_t dear, ak_error *err)
 {
     const ak_llm *llm = call->llm;
@@ -169,16 +169,16 @@ ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* Ends a reservation. The caller holds the lock of the client. */
+/* Ends a reservation. The caller holds the client's lock. */
 static void give_back(ak_llm *llm, const ak_reservation *reserved)
 {
     llm->reserved_usd -= reserved->usd;
     llm->tokens_reserved -= reserved->tokens;
 }
 
-/* Notes that an attempt has used more than was reserved for it: the server counts more tokens than
-   the question has bytes, or more than the reply may have. The caller holds the lock of the client,
-   which counts the attempt already. */
+/* Notes that an attempt has used more than was reserved for it: the server counts more input tokens
+   than the bound on them (input_tokens), or more output than its limit. The caller holds the
+   client's lock and has counted the attempt already. */
 static void note_excess(ak_llm_call *call, const ak_llm_usage *usage, double cost,
                         const ak_reservation *reserved)
 {

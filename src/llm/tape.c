@@ -143,7 +143,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
                        chat->schema == NULL ? json_null() : json_deep_copy(chat->schema)) &&
            ak_json_set_text(question, "array", chat->array) &&
            ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
-           /* A name is the hash of all members, and the first tapes have this one. */
+           /* "temperature" is always null; the names on older tapes are hashes that cover it. */
            ak_json_set_texts(question, "temperature", NULL, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     return ak_json_whole(question, good);

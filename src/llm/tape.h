@@ -4,8 +4,9 @@
  * else: it holds the results of measured configurations.
  *
  * A tape is a folder with one file per question, NAME-N.json. NAME is the hash of the canonical
- * question (model, effort, system, messages, schema, output limit, seed), and N counts equal
- * questions of one client from 0. A file holds the question, for people to read, and the answer:
+ * question without its situation (model, effort, messages, schema, output limit, seed), and N
+ * counts a client's equal questions from 0. A file holds the question, which people may read, and
+ * the answer:
  * text, reasoning, usage, cost, time. tape.json names the model. No file holds a key.
  *
  * A file instead of a folder is a script for tests and demonstrations: JSON lines, each an object
@@ -42,7 +43,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
    situation in other words and sets out->reworded. Returns AK_NOT_FOUND if there is none either. */
 ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
                        const json_t *question, ak_error *err);
-/* Writes a question and its answer. */
+/* Writes a question and its answer, and tape.json if there is none yet. */
 ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
                         const ak_llm_answer *answer, ak_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * adopt.c: implements `autokernel new kernel NAME --from FILE`, which writes a kernel folder from
- * the description of a kernel in a T1 file or a source file.
+ * adopt.c: implements `autokernel new kernel NAME --from FILE`, which writes a kernel folder from a
+ * T1 file or from the source file of a kernel.
  */
 
 #include "problem/headers.h"
@@ -134,7 +134,7 @@ static ak_status check_text(const char *text, size_t length, const char *path, a
                          strlen(text));
 }
 
-/* Returns whether a file that is included can lie in the kernel's folder under its own name. */
+/* Returns whether an included file can lie in the kernel's folder under its own name. */
 static bool is_free(const includes *all, const char *name)
 {
     return strchr(name, '/') == NULL && strcmp(name, ak_fs_base(all->file)) != 0 &&
@@ -148,7 +148,8 @@ static void includes_clear(includes *all)
     ak_buf_free(&all->notes);
 }
 
-/* Copies one file that is included. *taken says whether the copy is put in front of the source. */
+/* Copies one included file, if it lies beside the source and can be copied; a hint says so if it
+   cannot. *taken says whether it is put in front of the source. */
 static ak_status take_include(bool *taken, includes *all, const char *name, ak_error *err)
 {
     AK_FREED char *text = NULL;

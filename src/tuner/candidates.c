@@ -6,8 +6,8 @@
 #include "tuner/run.h"
 #include "tuner/warning.h"
 
-/* A candidate that fails its check is replaced by the next best. After this many failures the
-   remaining candidates are measured. */
+/* A candidate that fails its check is replaced by the next best. If more failures than this are
+   possible, no further ones are checked, and those that have passed are measured. */
 #define WRONG_MAX 64
 
 /* Candidates whose check failed. */
@@ -22,8 +22,8 @@ static int by_cost(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns whether two trials are of the same machine code. Such trials share one measurement, so
-   their times agree to the last bit. */
+/* Returns whether two trials ran the same machine code. Such trials share one measurement, so this
+   is recognised by times that agree to the last bit. */
 static bool same_code(const ak_seen *a, const ak_seen *b)
 {
     return a->device == b->device && a->ms == b->ms && a->low_ms == b->low_ms &&
@@ -40,9 +40,9 @@ static bool has_code(const ak_seen *list, size_t count, const ak_seen *one)
     return false;
 }
 
-/* Returns whether the check of this configuration has failed, or that of one with the same code and
-   needs. Equal code is not enough: at shapes that only the check runs, conditions may exclude one
-   of the two configurations, or their workspace may differ. */
+/* Returns whether the check has failed for this configuration, or for one with the same code and
+   needs (ak_task_needs_alike). Equal code is not enough: at shapes that only the check runs,
+   conditions may exclude one of the two configurations, or their workspace may differ. */
 static bool has_failed(const wrong * not, const ak_task *task, const ak_seen *one)
 {
     for (size_t i = 0; i < not ->count; i++) {
@@ -82,9 +82,9 @@ static size_t sort_history(ak_tuning *r)
     return ok;
 }
 
-/* Collects the fastest few of each device, without those that share code with another or whose
-   check failed, and the default. The default takes part so that the exported configuration is never
-   slower than the default. */
+/* Collects the fastest few of each device, without those that share code with a faster one or whose
+   check failed, and the default, unless it failed. The default takes part so that the exported
+   configuration is never slower than the default. */
 static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
 {
     size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);
@@ -124,7 +124,7 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
     return status;
 }
 
-/* Warns if the check of the fastest of the search could not be judged. */
+/* Warns if `one` is the fastest of the search and its check could not be judged. */
 static void warn_of_fastest(ak_tuning *r, const ak_seen *one, const ak_trial *checked)
 {
     AK_AT_END(ak_warnings_free) ak_warnings list = {0};
@@ -135,9 +135,10 @@ static void warn_of_fastest(ak_tuning *r, const ak_seen *one, const ak_trial *ch
     }
 }
 
-/* Keeps with a trial of the search, whose code may serve its own size only, the hash of the code
-   that was checked for all sizes, with which a bundle is compared. If the archive cannot be written
-   just now, the trial stays without it, and `export` says so. */
+/* Stores with a candidate's archived trial the hash of the code that its check compiled for all
+   sizes: the search may have compiled it for one size only, and a bundle is compared with this
+   hash. If the archive cannot be written just now, the trial stays without it, and `export` says
+   so. */
 static ak_status keep_code(ak_tuning *r, const ak_seen *one, const ak_trial *checked, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;

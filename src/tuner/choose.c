@@ -150,8 +150,8 @@ static const known *nearest(const chooser *ch, size_t needed)
 /* ---- race ------------------------------------------------------------------------------------ */
 
 /* Stores a trial. If the archive is locked, the trial is written during the run that follows or
-   when the archive is closed. Otherwise its environment and its sources are stored as well: no run
-   of this implementation may ever do it. */
+   when the archive is closed. Otherwise its environment and its sources are stored as well, because
+   perhaps no run of this implementation will ever do it. */
 static ak_status keep_trial(ak_archive *archive, ak_trial *trial, const candidate *c,
                             const chooser *ch, ak_error *err)
 {
@@ -357,8 +357,8 @@ static ak_status choose(size_t *out, ak_buf *reason, chooser *ch, ak_archive *ar
     return AK_OK;
 }
 
-/* Collects every implementation that can do the task of `first`, which becomes the first candidate.
-   Takes ownership of `first`. */
+/* Collects up to CANDIDATES_MAX implementations that can do the task of `first`, which becomes the
+   first candidate. Takes ownership of `first`, even if it fails. */
 static ak_status gather(chooser *ch, ak_task *first, const ak_task_spec *spec, ak_error *err)
 {
     ch->list = ak_alloc(CANDIDATES_MAX, sizeof *ch->list);

@@ -21,8 +21,8 @@ static bool had_no_more(const json_t *result)
     return why != NULL && (strcmp(why, "exhausted") == 0 || strcmp(why, "converged") == 0);
 }
 
-/* Copies the text of a configuration of the result. *out is NULL if the space does not have this
-   configuration. */
+/* Copies a configuration's text from the result. *out is NULL if there is none, as for a library,
+   or if the space does not have this configuration. */
 static ak_status take_config(char **out, const json_t *of, const ak_task *task, ak_error *err)
 {
     ak_config config;
@@ -49,7 +49,7 @@ static ak_status take_candidates(ak_tune_result *out, const json_t *list, const 
     return AK_OK;
 }
 
-/* Reads a result. If it does not count, out->found stays false. */
+/* Reads a run's result. If that does not qualify (ak_earlier_result), out->found stays false. */
 static ak_status take(ak_tune_result *out, const ak_run *run, json_t *result, const ak_task *task,
                       size_t evaluations, ak_error *err)
 {
@@ -105,7 +105,8 @@ static ak_status forget_refuted(char **config, ak_archive *archive, const ak_run
     return AK_OK;
 }
 
-/* Removes refuted configurations. A result whose best is refuted does not count. */
+/* Removes refuted configurations from a result. If its best is refuted, out->found becomes
+   false. */
 static ak_status drop_refuted(ak_tune_result *out, ak_archive *archive, const ak_run *run,
                               ak_error *err)
 {

@@ -20,12 +20,12 @@ enum {
 #define OTHER_CHOICE 1.0
 #define OTHER_DEVICE 2.0
 
-/* A task and environment of which the archive has trials. */
+/* A task in an environment, for which the archive has trials. */
 typedef struct place {
     const char *device, *size, *dtype, *choices, *environment;
     double distance;
     size_t order;
-    bool worked; /* a configuration was right there */
+    bool worked; /* at least one configuration worked there */
 } place;
 
 typedef struct reader {
@@ -102,8 +102,8 @@ static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
     return AK_OK;
 }
 
-/* Returns true if the result may be the machine's fault, so that it says nothing about the
-   configuration. */
+/* Returns true if the trial says nothing about a configuration: it has none, or its failure may be
+   the machine's fault. */
 static bool says_nothing(const ak_trial *trial)
 {
     return trial->config == NULL || trial->status == AK_TRIAL_TIMED_OUT ||
@@ -137,8 +137,9 @@ static ak_archive_filter filter_of(const ak_task *task)
                                .simulated = ak_device_is_recorded(task->device)};
 }
 
-/* Looks for places before place `at` that differ from it in the environment only. *known is set if
-   one is of the same environment under a former hash, so that its trials have been taken. */
+/* Looks for places before place `at` that differ from it in the environment only. *other says
+   whether there is one, and *known whether one has the same environment under a former hash, so
+   that the trials of place `at` have been taken with it. */
 static ak_status look_before(bool *known, bool *other, const reader *r, size_t at,
                              ak_archive *archive, ak_error *err)
 {
@@ -155,8 +156,9 @@ static ak_status look_before(bool *known, bool *other, const reader *r, size_t a
     return AK_OK;
 }
 
-/* Adds the trials of one place. Its name is "M=512,N=512,K=512", followed by what else differs from
-   the task, and by what differs from a place before it. */
+/* Adds the trials of one place, unless they were taken with an earlier place. The place is named
+   after its size, "M=512,N=512,K=512", followed by whatever else differs from the task, and by a
+   note if an earlier place differs in the environment only. */
 static ak_status take_place(reader *r, size_t at, ak_archive *archive, ak_error *err)
 {
     char name[512];

@@ -10,17 +10,18 @@
 /* Collects results from which this run may learn. *out is NULL if there are none; the caller frees
    it with ak_like_free. From the archive it takes trials of the same kernel and implementation but
    of another task. Trials on recordings serve only recordings, trials on devices only devices. The
-   nearest places come first; distances between sizes count in doublings. */
+   nearest tasks come first; distances between sizes are counted in doublings. */
 ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
                        const ak_tune_options *options, ak_error *err);
 
-/* Adds the files of the recordings, or ["none"], to the record of a run. */
+/* Adds to a run's record the files of the recordings that the options name, or ["none"] if they
+   rule learning out; adds nothing if they say nothing. Returns false without memory. */
 bool ak_elsewhere_record(json_t *object, const ak_tune_options *options);
 
-/* Returns the distance of two sizes such as "M=512,N=64": the sum of |log2(x / y)| over their pairs
-   of extents x and y; infinity if the sizes are not of one kernel. Unless it is infinite, sets
-   *alike (may be NULL) to whether each extent is a multiple of 8 in both sizes or in neither: rows
-   that are not aligned to vectors may favour another implementation. */
+/* Returns the distance of two sizes such as "M=512,N=64": the sum of |log2(x / y)| over the extents
+   x and y with equal names; infinity if the names differ. Unless it is infinite, *alike (may be
+   NULL) says whether each extent is a multiple of 8 in both sizes or in neither: rows that are not
+   aligned to vectors may favour another implementation. */
 double ak_near_sizes(bool *alike, const char *a, const char *b);
 
 #endif

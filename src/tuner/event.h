@@ -12,8 +12,8 @@ typedef struct ak_events {
     const ak_pool *pool; /* its clock gives the time; NULL: the machine's clock */
 } ak_events;
 
-/* Sends {"event": name, "run": ..., "t": seconds since the start, ...fields}. Takes ownership of
-   `fields`. */
+/* Sends {"event": name, "run": ..., "t": seconds since the start, ...fields}, if there is a sink.
+   Takes ownership of `fields`, which may be NULL. */
 void ak_event_send(const ak_events *events, const char *name, json_t *fields);
 
 #endif

@@ -40,8 +40,8 @@ static void line_up(lineup *l, const ak_tuning *r)
     l->fallback = at < count ? at : l->all;
 }
 
-/* Measures the ceilings again while nothing is compiled. If they rise, the archived results are
-   placed against the higher ones. */
+/* Measures the ceilings again while nothing is compiled, and places the archived results against
+   them, because they may have risen. */
 static ak_status raise_ceilings(ak_tuning *r, ak_error *err)
 {
     r->ceilings_before = r->session.ceilings;
@@ -55,7 +55,7 @@ static ak_status raise_ceilings(ak_tuning *r, ak_error *err)
 }
 
 /* Sets the seconds of the comparison, and the extra ones for a busy machine, within what a time
-   budget leaves. */
+   budget leaves, but not below FINISH_SECONDS_MIN for each candidate or library. */
 static void plan_seconds(ak_comparison_spec *spec, const ak_tuning *r)
 {
     spec->seconds = spec->extra = ak_tuning_finish_each(r->options) * (double)spec->count;
@@ -70,8 +70,8 @@ static void plan_seconds(ak_comparison_spec *spec, const ak_tuning *r)
     }
 }
 
-/* Runs the comparison. The best of the search takes part twice; the difference of its two times
-   shows the noise. */
+/* Runs the comparison. The fastest configuration that passed its check takes part twice; the
+   difference of its two times shows the noise. */
 static ak_status compare(ak_comparison_result *out, lineup *l, ak_tuning *r, ak_error *err)
 {
     AK_DO(raise_ceilings(r, err));
@@ -113,7 +113,7 @@ static size_t best_of(const ak_candidates *candidates, const ak_compared *list)
     return ak_compared_order(order, list, candidates->count) > 0 ? order[0] : candidates->count;
 }
 
-/* Sends the warnings as events and stores them with the result. */
+/* Adds the warnings about the comparison to the result, and sends them as events. */
 static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, ak_error *err)
 {
     const size_t libraries = chosen->count; /* index of the first library */
@@ -170,7 +170,7 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
     return status;
 }
 
-/* Notes that the user cancelled the run, which may happen after the search has stopped for another
+/* Notes it if the user has cancelled the run, perhaps after the search stopped for another
    reason. */
 static void note_cancelled(ak_tuning *r)
 {
@@ -178,7 +178,7 @@ static void note_cancelled(ak_tuning *r)
 }
 
 /* Takes the best of the search as the result if the checks or the comparison failed or were
-   cancelled. It was not measured again, and perhaps not checked. */
+   cancelled, except without memory. It was not measured again, and perhaps not checked. */
 static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates, ak_status status,
                                    const ak_error *why, ak_error *err)
 {
@@ -216,7 +216,8 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     return set_best(r, &l->chosen.list[winner], measured, err);
 }
 
-/* Returns the id of a candidate's trial; 0 while that waits for the archive or if there is none. */
+/* Returns the id of a candidate's trial; 0 while the trial waits for the archive, and without an
+   archive. */
 static int64_t trial_of(const ak_tuning *r, const ak_seen *one)
 {
     return r->archive == NULL ? 0 : ak_archive_trial_id(r->archive, one->trial);
@@ -242,7 +243,7 @@ static ak_status take_comparison(ak_tuning *r, const lineup *l,
     return choose_best(r, l, comparison, err);
 }
 
-/* Says that no sanitizer ran although one was asked for. */
+/* Stores in the result why no sanitizer ran, if one was asked for. */
 static ak_status note_unsanitized(ak_tuning *r, const char *why, ak_error *err)
 {
     return r->options->sanitize ? ak_copy_text(&r->result->sanitizers, why, err) : AK_OK;

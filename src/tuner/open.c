@@ -29,7 +29,8 @@ static ak_status open_problem(ak_problem **out, const ak_task_spec *spec, ak_err
                    kernel);
 }
 
-/* Finds the first device for a named implementation when the device is "auto". */
+/* Finds the first device for a named implementation when the device is "auto". If there is none and
+   the caller only looks (spec->look), takes a data sheet. */
 static ak_status place_of_implementation(place *out, const ak_problem *problem,
                                          const ak_task_spec *spec, ak_error *err)
 {

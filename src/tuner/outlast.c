@@ -16,7 +16,7 @@ typedef struct rest {
     ak_session *session;
     const ak_job *job;
     ak_comparison_candidate *candidates; /* candidates still in the comparison */
-    size_t *left;                        /* their indices in the job */
+    size_t *left;                        /* the indices that these candidates have in the job */
     size_t count;
 } rest;
 
@@ -40,7 +40,7 @@ static ak_status run(ak_result *out, const rest *c, const ak_comparison_candidat
     return status;
 }
 
-/* Finds the candidate that fails when it runs alone. *who is `count` if no candidate fails. */
+/* Finds the first candidate that fails when it runs alone. *who is c->count if none fails. */
 static ak_status find_culprit(size_t *who, const rest *c, ak_error *err)
 {
     for (*who = 0; *who < c->count; (*who)++) {
@@ -86,7 +86,7 @@ static void mend_control(rest *c, size_t *twice, size_t last)
     }
 }
 
-/* Moves the measurements to their indices in the job. */
+/* Moves the measurements in `result` to the indices that their candidates have in the job. */
 static void keep(ak_comparison_entry *entries, const rest *c, ak_result *result)
 {
     for (size_t i = 0; i < c->count; i++) {

@@ -7,7 +7,8 @@
 #include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 
-/* Turns the canonical text of a configuration into an object with typed values. */
+/* Returns the canonical text of a configuration as an object with typed values; as a string if the
+   space does not have it, and as JSON's null if `text` is NULL. */
 static json_t *config_json(const char *text, const ak_space *space)
 {
     ak_config config;
@@ -30,7 +31,7 @@ ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err)
     return ak_json_text(out_text, object, err);
 }
 
-/* Returns JSON's null if there is no verdict. */
+/* Returns the text of a verdict, or JSON's null if there is none. */
 static json_t *verdict_json(ak_speed_verdict verdict)
 {
     return verdict == AK_SPEED_NONE ? json_null() : json_string(ak_speed_verdict_text(verdict));
@@ -41,7 +42,7 @@ static json_t *doubt_json(ak_speed_doubt doubt)
     return doubt == AK_DOUBT_NONE ? json_null() : json_string(ak_speed_doubt_text(doubt));
 }
 
-/* Returns JSON's null for a ratio of recorded times, which has no interval. */
+/* Returns the interval of a ratio, or JSON's null for recorded times, whose ratio has none. */
 static json_t *ratio_interval(double ratio, double low, double high)
 {
     return ratio > 0 && !(high > 0) ? json_null() : interval(low, high);
@@ -158,8 +159,8 @@ static const char *speedup_over(const ak_tune_result *result)
                                                         : "default";
 }
 
-/* Returns the interval of the best's time: of the rounds that measured it again or, without any, of
-   the samples of its trial, unless they are too few. */
+/* Returns the interval of the best configuration's time, from the rounds that measured it again or
+   else from its trial's samples (ak_trial_interval). */
 static json_t *best_interval(const ak_tune_result *result)
 {
     const ak_trial *best = &result->best;
@@ -175,7 +176,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
     if (!result->found) {
         return json_null();
     }
-    /* what the finish decided of `speedup` */
+    /* has the verdict on `speedup` from the finish */
     const ak_compared *decided = result->speedup > 0 && result->tuned < result->candidate_count
                                      ? &result->candidates[result->tuned]
                                      : &none;

@@ -1,4 +1,4 @@
-/* result.h: writes the result of a run, or of one over many sizes, as the object that `tune --json`
+/* result.h: writes the result of a run over one size or many as the object that `tune --json`
    prints and the archive keeps. Reports and `export --format dispatch` read it (docs/formats.md).
  */
 #ifndef AK_TUNER_RESULT_H

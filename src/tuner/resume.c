@@ -44,7 +44,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     return fresh && !state->counting ? ak_tuning_remember(r, &config, trial, err) : AK_OK;
 }
 
-/* Visits the archived trials of this task and environment. */
+/* Visits the archived trials of this task and environment, if the options ask to resume. */
 static ak_status visit_known(resume *state, ak_error *err)
 {
     const ak_tuning *r = state->r;
@@ -73,12 +73,12 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
     return status;
 }
 
-/* State of the count of the task's trials in other environments than this one. */
+/* The state while the task's archived trials from other environments are counted. */
 typedef struct others {
     ak_tuning *r;
     const char *environment;
     char *last;             /* the latest environment that was compared with this one */
-    bool same, only_source; /* `last` is equal; `last` differs only in the kernel's source */
+    bool same, only_source; /* `last` is this environment; it differs only in the kernel's source */
 } others;
 
 static ak_status count_other(void *context, const ak_trial *trial, ak_error *err)

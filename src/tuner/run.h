@@ -7,7 +7,7 @@
  *     first_look.c  measures the libraries, so that progress can be compared with them
  *     search.c      runs the loop: propose, submit, take, observe
  *     history.c     keeps the result of each configuration and the best so far
- *     budget.c      decides when the search ends and how long the finish will take
+ *     budget.c      decides when the search ends, and estimates how long the finish will take
  *     candidates.c  chooses the configurations of the finish: the fastest that pass all checks
  *     finish.c      measures the candidates and the libraries and chooses the best candidate
  *     record.c      writes the run's entry in the archive
@@ -26,8 +26,8 @@
 #define AK_LIBRARIES_MAX 16
 /* Most configurations in the finish, without the default. */
 #define AK_CANDIDATES_MAX 16
-/* Seconds of interleaved measurement for each candidate or library of the finish, unless the
-   options say something else. */
+/* Seconds of interleaved measurement for each candidate or library in the finish, unless
+   ak_tune_options.finish_seconds is set. */
 #define AK_FINISH_SECONDS 0.7
 
 /* An evaluated configuration. */
@@ -39,7 +39,7 @@ typedef struct ak_seen {
     double ms;              /* time; 0 if it failed */
     double joules;          /* 0: not measured */
     int64_t trial;          /* id in the archive */
-    size_t device;          /* index, in the task's list, of the device that measured it */
+    size_t device;          /* the device that measured it, as an index into the task's list */
 } ak_seen;
 
 /* A job in flight with its proposal, kept until the result arrives. */
@@ -61,8 +61,8 @@ typedef struct ak_tuning {
     ak_events events;
     int64_t begin_ns;
     size_t devices;        /* number of devices that share the trials */
-    size_t evaluations;    /* evaluations of this run; resume.c subtracts archived ones */
-    size_t known;          /* evaluations that the archive has */
+    size_t evaluations;    /* most trials of this run; resume.c subtracts archived ones */
+    size_t known;          /* archived evaluations that this run resumes */
     size_t again_capacity; /* allocated entries of result->again */
     ak_like *like;         /* results measured elsewhere; NULL if there are none */
 
@@ -74,14 +74,14 @@ typedef struct ak_tuning {
     ak_flight *flights; /* slots for jobs in flight; grows as the pool takes more */
     size_t flight_count, flight_capacity;
 
-    /* Set by resume.c: numbers of archived trials that do not count, because they are of another
-       version of the kernel's source, or of environments that differ in more. */
+    /* Set by resume.c: numbers of archived trials that are not resumed, because the kernel's source
+       has changed since (outdated) or because their environment differs in more (elsewhere). */
     size_t outdated, elsewhere;
 
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
-    char fleet[AK_RUN_ID_BYTES]; /* id of this tuner among the tuners with workers on other
-                                    machines, or "" */
+    char fleet[AK_RUN_ID_BYTES]; /* id under which the archive lists the workers that this tuner
+                                    has on other machines; "" if it has none */
     bool deferred;               /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
@@ -93,24 +93,24 @@ typedef struct ak_tuning {
     ak_seen *history;
     size_t history_count, history_capacity;
     double best_cost; /* 0 until a configuration works */
-    double best_ms;   /* time of the best */
-    size_t last_gain; /* number of evaluations at the last gain */
+    double best_ms;   /* time of the configuration with that cost */
+    size_t last_gain; /* result->evaluated when the best cost last improved by more than noise */
 
     /* Changed by search.c. */
     ak_transfer transfer; /* chooses the next candidate of `like` */
     size_t next_first;    /* index into the configurations that the caller wants tried first */
     size_t sent;          /* number of jobs submitted in this run */
     size_t lost;          /* number of devices given up */
-    bool default_ended;   /* the default was tried, with any outcome */
+    bool default_ended;   /* this run has tried the default, with any outcome */
     double default_ms, default_cost;
     double pressure;        /* of the machine when the run began (measure/pressure.h) */
-    const char *began;      /* the result's warning of that pressure, which goes when a finish has
-                               measured; NULL: none */
-    double check_seconds;   /* seconds for the check of the latest correct trial */
-    double compile_seconds; /* longest compilation of a correct trial */
+    const char *began;      /* warning in the result about that pressure, dropped once the finish
+                               has measured; NULL if there is none */
+    double check_seconds;   /* duration of the latest check that passed and was not reused */
+    double compile_seconds; /* longest compilation of a correct trial that was not reused */
     bool exhausted;         /* the strategy has no more proposals */
     const char *ended;      /* why it has no more; NULL if it gave no reason */
-    ak_error fault;         /* failure of the machine that ended the search */
+    ak_error fault;         /* latest failure of the machine during the search; AK_OK: none */
 
     /* Set by finish.c. */
     ak_ceilings ceilings_before; /* ceilings known when the finish began */
@@ -120,18 +120,20 @@ typedef struct ak_tuning {
 
 /* ---- budget.c -------------------------------------------------------------------------------- */
 
-/* Returns the text of the strategy, with its hyper-parameters, that these options ask for
-   (tuner.c). */
+/* Returns the strategy that the options name, with its hyper-parameters, or else the default:
+   "hybrid" if a language model is configured, AK_STRATEGY_DEFAULT if not (tuner.c). */
 const char *ak_tuning_strategy(const ak_tune_options *options);
-/* Returns the number of evaluations that the caller asked for, including resumed ones. */
+/* Returns how many evaluations the caller asked for, including resumed ones, or
+   AK_EVALUATIONS_DEFAULT if the options do not say. */
 size_t ak_tuning_budget(const ak_tuning *r);
 bool ak_tuning_cancelled(const ak_tuning *r);
-/* Returns for how many seconds the finish measures each candidate. */
+/* Returns for how many seconds the finish measures each candidate or library. */
 double ak_tuning_finish_each(const ak_tune_options *options);
-/* Returns what is left of a time budget in seconds; negative when it is used up. */
+/* Returns how many seconds of the time budget are left; negative once it is used up. Means nothing
+   without a time budget. */
 double ak_tuning_seconds_left(const ak_tuning *r);
-/* Estimates how many trials the budgets allow, from the mean duration of a trial so far. Returns
-   all evaluations of the run before the first trial and without a time budget. */
+/* Estimates from the mean duration of a trial so far how many trials the budgets allow. Before the
+   first trial, and without a time budget, returns r->evaluations. */
 size_t ak_tuning_expected_trials(const ak_tuning *r);
 /* Returns how many candidates each device contributes to the finish. */
 size_t ak_tuning_candidates_of_each(const ak_tuning *r);
@@ -141,22 +143,23 @@ const char *ak_tuning_stop_reason(const ak_tuning *r);
 
 /* ---- resume.c -------------------------------------------------------------------------------- */
 
-/* Subtracts archived trials from the evaluations, so that a resumed run ends where it would have
-   ended without the interruption. */
+/* If the options ask to resume, subtracts the archived trials from r->evaluations, so that the run
+   ends where it would have ended without the interruption. */
 ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err);
-/* Tells the open strategy the archived results of the task. */
+/* If the options ask to resume, adds the archived results of the task to the history, tells them to
+   the open strategy, and counts the archived trials that are not resumed. */
 ak_status ak_tuning_resume(ak_tuning *r, ak_error *err);
 
 /* ---- record.c -------------------------------------------------------------------------------- */
 
-/* After ak_tuning_defer, writes wait in memory if the archive is locked, and the run goes on.
-   ak_tuning_settle writes what still waits and ends this mode. */
+/* ak_tuning_defer lets writes wait in memory while the archive is locked or the disk is full, so
+   that the run goes on. ak_tuning_settle writes what still waits and ends this mode. */
 ak_status ak_tuning_defer(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_settle(ak_tuning *r, ak_error *err);
 /* Gives the run its id and adds it to the archive, if there is one. */
 ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err);
 /* Adds to the record of a run, over one size or many, the options that say when it ends and what it
-   checks and learns from. */
+   checks and learns from. Returns false without memory. */
 bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_options *options);
 /* Notes in the archive what is valid on this machine only: the process of a run, and the paths of
    the files that its options name. `archive` may be NULL. */
@@ -170,15 +173,15 @@ ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 
 /* ---- announce.c ------------------------------------------------------------------------------ */
 
-/* Sends the events "start", "prepared" and "like", and warnings about this machine and these
-   options. */
+/* Sends the events "start", "prepared" and, if there are results to learn from, "like"; then
+   measures how busy the machine is, and warns about it and about the options. */
 void ak_tuning_announce(ak_tuning *r);
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);
 void ak_tuning_announce_trial(const ak_tuning *r, const ak_trial *trial, bool is_default);
 void ak_tuning_warn(const ak_tuning *r, const char *text);
-/* Does the same, and keeps the warning in the run's record (ak_warn_keep): it concerns what
-   the run found. */
+/* Sends a warning about what the run found, and keeps it in the result and in the run's record
+   (ak_warn_keep). */
 void ak_tuning_keep_warning(ak_tuning *r, const char *text);
 
 /* ---- first_look.c ---------------------------------------------------------------------------- */
@@ -189,34 +192,38 @@ ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err);
 
 ak_status ak_tuning_search(ak_tuning *r, ak_error *err);
 
-/* Adds a trial to the history and lets the strategy observe it. */
+/* Adds a trial to the history, which must not have its configuration yet, and lets the strategy
+   observe it. */
 ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_trial *trial,
                              ak_error *err);
-/* Replaces the time of a configuration that was measured again and lets the strategy observe it. */
+/* Replaces the time and cost of a configuration that was measured again, finds the best anew, and
+   lets the strategy observe it. */
 ak_status ak_tuning_correct(ak_tuning *r, const ak_config *config, const ak_compared *measured,
                             ak_error *err);
-/* Returns NULL if the configuration was not evaluated. */
+/* Returns the configuration's entry, which is valid until the history changes, or NULL if it was
+   not evaluated. */
 const ak_seen *ak_tuning_find(const ak_tuning *r, const ak_config *config);
 
 /* ---- candidates.c, finish.c ------------------------------------------------------------------ */
 
 typedef struct ak_candidates {
-    /* fastest first; the default comes last unless it is among the fastest */
+    /* fastest first; the default, if it works, comes last unless it is among the fastest */
     ak_seen list[AK_CANDIDATES_MAX + 1];
     size_t count;
 } ak_candidates;
 
-/* Collects the fastest configurations of the history without checking them. Reorders the
-   history. */
+/* Collects the fastest configurations of the history and the default without checking them.
+   Reorders the history. */
 void ak_candidates_rank(ak_candidates *out, ak_tuning *r);
-/* Collects the fastest configurations that pass their checks. A configuration that fails is
-   archived as a failure and replaced by the next best. After AK_CANCELLED the unchecked
-   configurations count as correct. After another error *out holds the candidates that are not known
-   to be wrong. */
+/* Collects the fastest configurations that pass their checks, and the default if it does. One that
+   fails is archived as a failure and replaced by the next best; if the time is up or very many
+   failed, *out holds only those that have passed. After AK_CANCELLED the unchecked configurations
+   count as correct. After another error *out holds those that are not known to be wrong. */
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err);
 
-/* Checks and measures the candidates and the libraries; the best candidate (measure/contest.h)
-   becomes the best of the result. */
+/* Checks the candidates, measures them next to the libraries, and makes the best candidate
+   (measure/contest.h) the result. On a recording, after a cancel or if the measurement fails, the
+   best of the search becomes the result. */
 ak_status ak_tuning_finish(ak_tuning *r, ak_error *err);
 
 #endif

@@ -3,7 +3,8 @@
 #include "backend/mix.h"
 #include "tuner/warning.h"
 
-/* Replaces a budget that is used up: no call can stay within it, whereas 0 would mean no budget. */
+/* Replaces a budget that is used up: no call that costs anything can stay within it, whereas 0
+   would mean no budget. */
 #define NOTHING_LEFT 1e-12
 
 /* Sends a warning as an event and keeps it in the result. */

@@ -14,14 +14,14 @@ typedef struct ak_run_advisor {
     const ak_session *session;
     const ak_events *events;
     ak_archive *archive;    /* NULL if calls are not stored */
-    ak_tune_result *result; /* gets a warning if the model contributes nothing */
+    ak_tune_result *result; /* gets the warnings about the model and its costs */
 
     ak_advisor_options options;
     ak_model model; /* its name is NULL if there is none */
     ak_llm *llm;
     size_t calls, failed, uncounted;
-    int64_t input_tokens, output_tokens; /* those of the archive */
-    ak_error missing; /* why there is no model */
+    int64_t input_tokens, output_tokens; /* sums over the calls, as they are archived */
+    ak_error missing;                    /* why there is no model */
     json_t *environment;
     ak_error fault; /* first failure of the archive to store a call */
 } ak_run_advisor;
@@ -34,23 +34,24 @@ typedef struct ak_run_advisor {
 ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,
                               const ak_task *task, const ak_strategy_ops *ops, ak_error *err);
 /* Must be called once the session has been opened. If the session recalls results from a recording,
-   strategies wait for replies and nothing is measured again. */
+   nothing is measured again; then, or if the model is slow (ak_llm_is_slow), strategies wait for
+   replies. */
 ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err);
 void ak_run_advisor_close(ak_run_advisor *advisor); /* after the strategy was closed */
 
-/* Returns `llm` with the rest of its budget and of its tokens, so that several runs can share
-   them. */
+/* Returns the options with the budget and the token limit reduced by what was spent, so that
+   several runs can share them. A limit of 0 (none) stays 0. */
 ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd,
                                    int64_t used_tokens);
 
-/* Adds the options that make a later run ask the same questions. The address and the key of the
-   provider are left out. */
+/* Adds to a run's record the options that make a later run ask the same questions, without the
+   provider's address and key. options->llm must be set. Returns false without memory. */
 bool ak_run_advisor_record(json_t *object, const ak_tune_options *options);
 
 /* Returns an error if a call could not be stored. */
 ak_status ak_run_advisor_status(const ak_run_advisor *advisor, ak_error *err);
-/* Fills in model, calls, tokens and cost. The strategy must be closed before, because closing it
-   may abandon a call. */
+/* Fills in model, calls, tokens and cost; leaves *out as it is if no model was opened. The strategy
+   must be closed before, because closing it may abandon a call. */
 ak_status ak_run_advisor_total(ak_llm_use *out, const ak_run_advisor *advisor, ak_error *err);
 
 #endif

@@ -12,7 +12,8 @@
 
 #include "tuner/run.h"
 
-/* A configuration that takes this many times as long as the best is dropped after few samples. */
+/* If the objective is the time, a configuration that takes this many times as long as the best is
+   dropped after few samples. */
 #define HOPELESS 1.25
 /* Most configurations that a strategy may have measured again at once, and seconds for each. */
 #define DOUBTS_MAX    8
@@ -24,8 +25,8 @@
 /* Longest wait, after which the budgets are checked again. */
 #define WAIT_NS (AK_SECOND_NS / 4)
 
-/* Names of proposers: the default, which every run tries first; configurations that the caller
-   wants tried first; the best configurations of another size, dtype or device. */
+/* Names of proposers: of the default, which is tried first unless it is resumed; of configurations
+   that the caller wants tried first; of the best ones of another size, dtype or device. */
 static const char proposed_first[] = "default";
 static const char proposed_by_caller[] = "given";
 static const char proposed_elsewhere[] = "like";
@@ -43,7 +44,7 @@ static size_t most_in_flight(const ak_tuning *r)
                : ak_pool_compile_workers(pool) + 1 + FLIGHTS_A_DEVICE * (r->devices - 1);
 }
 
-/* Returns a slot that is free; NULL if there is no memory. Slots may move. */
+/* Returns a free slot, or NULL without memory. The other slots may move. */
 static ak_flight *free_flight(ak_tuning *r, ak_error *err)
 {
     for (size_t i = 0; i < r->flight_count; i++) {
@@ -103,7 +104,7 @@ static ak_status keep_again(ak_tuning *r, ak_compared *measured, ak_error *err)
 }
 
 /* Measures configurations side by side while nothing else runs. A configuration that fails now
-   keeps its earlier time; the finish will find the failure. */
+   keeps its earlier time; if it gets into the finish, its check there will find the failure. */
 static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t count, ak_error *err)
 {
     ak_comparison_candidate candidates[DOUBTS_MAX];
@@ -174,7 +175,8 @@ static ak_status submit_proposed(bool *idle, ak_tuning *r, ak_error *err)
     return submit(r, &proposal, name, ak_session_now_ns(&r->session) - begin, err);
 }
 
-/* Submits the next configuration from the caller, from other places or from the strategy. */
+/* Submits the next configuration: from the caller, else one that was good elsewhere, else from the
+   strategy. *idle is true if there is none now. */
 static ak_status submit_next(bool *idle, ak_tuning *r, ak_error *err)
 {
     ak_proposal proposal = {0};
@@ -276,7 +278,8 @@ static ak_status keep(ak_tuning *r, group *g, ak_error *err)
     return r->archive == NULL ? AK_OK : ak_archive_add_trials(r->archive, trials, g->count, err);
 }
 
-/* Observes and announces a trial that is archived. */
+/* Lets history and strategy observe a trial, and announces it. If there is an archive, the trial is
+   in it already. */
 static ak_status observe(ak_tuning *r, ak_flight *flight, const ak_result *result, ak_error *err)
 {
     bool is_default = flight->strategy == proposed_first;
@@ -287,8 +290,8 @@ static ak_status observe(ak_tuning *r, ak_flight *flight, const ak_result *resul
     return status;
 }
 
-/* Waits a short while and takes the jobs that have finished. The devices that did them get their
-   next jobs afterwards. */
+/* Waits up to WAIT_NS for a job to finish, then archives, observes and announces all that have
+   finished. The devices that did them get their next jobs afterwards. */
 static ak_status take_next(ak_tuning *r, ak_error *err)
 {
     group g = {.count = 0};
@@ -357,10 +360,10 @@ static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *
     return AK_OK;
 }
 
-/* Takes the jobs that are still in flight as trials. If time is up (`late`) and there is a result,
-   jobs that have not begun are withdrawn. The default is waited for, even if configurations that
-   compile faster have overtaken it, because a short run would otherwise have nothing to compare
-   with. */
+/* Takes the jobs that are still in flight as trials. If time is up (`late`), a configuration works
+   and this run has tried the default, jobs that have not begun are withdrawn. The default is waited
+   for, even if configurations that compile faster have overtaken it, because a short run would
+   otherwise have nothing to compare with. */
 static ak_status drain(ak_tuning *r, bool late, ak_error *err)
 {
     while (!ak_tuning_cancelled(r)) {

@@ -1,7 +1,6 @@
 /*
  * session.h: what tuning, testing and comparing share: a pool of workers for one task, the
- * ceilings and baselines of its device, the environment, and the completion of raw results to
- * trials.
+ * ceilings and baselines of its device, the environment, and what turns raw results into trials.
  *
  *   session.c           opens and closes a session; its environment, ceilings and baselines
  *   session_run.c       the clock and the id of a run
@@ -23,7 +22,7 @@
 
 /* What sanitizers reported for the configurations of a session. */
 typedef struct ak_sanitizing {
-    size_t configs, shapes; /* number of configurations that ran, and most shapes for one */
+    size_t configs, shapes; /* configurations that ran; most shapes at which one of them ran */
     size_t found;           /* number of configurations with a report */
     size_t not_run;         /* number of configurations that could not be built or run */
     size_t left_out;        /* number of configurations that failed in another way and so did not
@@ -36,7 +35,7 @@ typedef struct ak_sanitizing {
 typedef struct ak_session {
     const ak_task *task;
     ak_pool *pool;
-    ak_ceilings ceilings; /* all 0 until ak_session_survey; the highest measured so far */
+    ak_ceilings ceilings; /* the highest measured so far; all 0 before, and on a recording */
     char *ceilings_key;   /* key of the ceilings (measure/ceilings.h) */
     ak_baseline_info *baselines;
     size_t baseline_count;
@@ -47,15 +46,16 @@ typedef struct ak_session {
     ak_sanitizing sanitizing;
 } ak_session;
 
-/* Computes everything on which results of the task depend, as a hash and as JSON, which the caller
-   frees with ak_free. */
+/* Computes the environment, that is, everything on which results of the task depend, as JSON, which
+   the caller frees with ak_free, and its hash. Returns AK_UNAVAILABLE if only a data sheet of the
+   device is known. */
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
                                  const ak_task *task, ak_error *err);
 /* Returns the task's protocol for comparisons. */
 const ak_protocol *ak_session_protocol(const ak_session *session);
 
-/* Keeps the sources of the task in the archive (NULL: does nothing). A failure to store them does
-   not end the run, because the next run tries again. */
+/* Stores the sources of the task in the archive (NULL: does nothing); a recording has none. A
+   failure does not end the run, because the next run tries again. */
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 
 /* Assigns results that the archive (NULL: does nothing) has under former hashes to this
@@ -64,19 +64,20 @@ void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
                        const char *words);
 
-/* Opens a session: starts the workers and computes the environment. The launcher and the workers of
-   the task and this environment replace those of the options. The task's `cancel` is used if that
-   of the options is NULL. */
+/* Opens a session: starts the workers and computes the environment. The launcher, the workers and
+   the environment in the options are ignored: the task determines them. If options->cancel is NULL,
+   the task's is used. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_options *options,
                           ak_error *err);
 /* Measures the ceilings, in about half a second, and lists the baselines, which may take longer. */
 ak_status ak_session_survey(ak_session *session, ak_error *err);
-/* Measures the ceilings again. The session keeps the highest values measured: they rise if the
-   machine was busy every time before, and never sink. */
+/* Measures the ceilings. If they were measured before, the session keeps the higher values, because
+   a busy machine makes them too low. */
 ak_status ak_session_ceilings(ak_session *session, ak_error *err);
-/* Selects the archived trials of the task in this environment. The texts are borrowed. */
+/* Returns the filter for the archived trials of the task in this environment. Its texts are
+   borrowed. */
 ak_archive_filter ak_session_filter(const ak_session *session);
-/* Places the archived trials of the task against the present ceilings. */
+/* Computes the roofline figures of the task's archived trials anew, from the present ceilings. */
 ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err);
 void ak_session_close(ak_session *session);
 
@@ -84,7 +85,7 @@ void ak_session_close(ak_session *session);
    the clock starts in 1970. */
 int64_t ak_session_now_ns(const ak_session *session);
 void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session);
-/* Writes the text for the time `ns` of that clock. */
+/* Writes the date and time at which that clock showed `ns`. */
 void ak_session_utc_of(char out[AK_CLOCK_UTC_BYTES], const ak_session *session, int64_t ns);
 
 /* Creates the id of a new run: 16 hexadecimal digits. */
@@ -96,14 +97,14 @@ void ak_run_id(char out[AK_RUN_ID_BYTES]);
 ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session, const char *words,
                             ak_archive *archive, ak_error *err);
 
-/* Fills in what the pool does not know: task, environment, time stamp, roofline. `run` may be
-   NULL. */
+/* Fills in what the pool does not know: task, environment, time stamp, roofline, cost. Rejects a
+   trial that is implausibly fast or whose cost cannot be computed. `run` may be NULL. */
 ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
                                     const ak_config *config, const char *run, ak_error *err);
 
-/* Checks configurations as AK_JOB_CHECK does; all are compiled at once. out[i] belongs to
-   configs[i]. After AK_CANCELLED the trials of unchecked configurations are zero, after another
-   failure all are. `run` may be NULL. */
+/* Checks configurations as AK_JOB_CHECK does, and then with sanitizers (ak_session_sanitize); all
+   are submitted at once. out[i] belongs to configs[i]. After AK_CANCELLED the trials of unchecked
+   configurations are zero, after another failure all are. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 
@@ -116,18 +117,19 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
    at 5 shapes". The line is "" if no sanitizer was asked for. */
 void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session);
 
-/* Returns true, with the reason in `why`, if the device cannot do the work in this time. */
+/* Returns true, with the reason in `why`, if this time is so far above the roofline that the device
+   cannot have done the work. */
 #define AK_IMPLAUSIBLE_BYTES 160
 bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *session, double ms);
 /* Places the task, and a time, on the roofline; with ms 0 only the limits are set. */
 void ak_session_place(ak_placement *out, const ak_session *session, double ms);
-/* Places a time that was measured at a known clock. *utilisation is the share of the operations
-   that the device can do at that clock; 0 if it is unknown or memory limits the task. */
+/* Places a time that was measured at a known clock. *utilisation is the share of the device's peak
+   rate at that clock; 0 if the peak or the clock is unknown, or if memory limits the task. */
 void ak_session_reach(ak_roofline *out, double *utilisation, const ak_session *session, double ms,
                       double sm_clock_mhz);
 
-/* Waits until one of `count` jobs, from `first` on, has finished. Results of other jobs, which a
-   cancelled search may still have in flight, are dropped. */
+/* Waits until one of the jobs with the ids `first` to first + count - 1 has finished. Results of
+   other jobs, which a cancelled search may still have in flight, are dropped. */
 ak_status ak_session_wait(ak_result *out, ak_session *session, uint64_t first, size_t count,
                           ak_error *err);
 

@@ -30,8 +30,8 @@ ak_status ak_session_place_archived(const ak_session *session, ak_archive *archi
                             err);
 }
 
-/* Returns the declared traffic of a problem, or the bytes of its arguments, which it reads or
-   writes in any case. */
+/* Returns the traffic that the problem declares or, if it declares none, the bytes of its
+   arguments, which it reads or writes in any case. */
 static double traffic_of(const ak_task *task)
 {
     double arguments = 0;
@@ -58,9 +58,9 @@ bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *se
     return true;
 }
 
-/* Returns which share of the operations that the device can do at the measured clock were done; 0
-   if it is unknown or memory limits the task. Because the clock is divided out, the share depends
-   on the kernel and not on how fast the device was clocked. */
+/* Returns the share of the device's peak rate at the measured clock; 0 if the peak or the clock is
+   unknown, or if memory limits the task. Because the clock is divided out, the share depends on the
+   kernel and not on how fast the device was clocked. */
 static double utilisation_of(const ak_task *task, const ak_roofline *roof, double ms, double mhz)
 {
     const ak_backend_ops *backend;

@@ -1,8 +1,8 @@
 /*
  * side_by_side.c: the comparison that the finish of a run, compare, bench and runs over many sizes
  * use. Device workers take the samples, interleaved; outlast.c repeats the measurement without a
- * candidate that breaks the device. This file turns the samples into times, places on the roofline
- * and verdicts.
+ * candidate that breaks the device. This file turns the samples into times, rates relative to the
+ * roofline, and verdicts.
  */
 #include "tuner/side_by_side.h"
 
@@ -107,8 +107,8 @@ static void set_times(ak_compared *c, const ak_session *session, const ak_compar
     c->efficiency = roof.efficiency;
 }
 
-/* Computes the cost in each round, with its median and interval. A candidate whose cost cannot be
-   computed has no result, such as a library if the objective reads facts of the compiled code. */
+/* Computes the cost in each round, with its median and interval. If it cannot be computed, as for a
+   library if the objective reads facts of the compiled code, the candidate counts as failed. */
 static ak_status set_costs(ak_compared *c, const ak_task *task,
                            const ak_comparison_candidate *candidate, ak_comparison_entry *entry,
                            ak_error *err)
@@ -229,7 +229,7 @@ static void set_speed(ak_speed *out, const ak_stats *ratio)
     }
 }
 
-/* The state of one comparison. If there is a control, its entry is the last. */
+/* The state of one comparison. If there is a control, its entry is the last in `result`. */
 typedef struct comparison {
     const ak_comparison_spec *spec;
     ak_result *result;
@@ -244,8 +244,8 @@ static bool ran(const comparison *d, size_t i)
     return i < d->spec->count && d->out->list[i].median_ms > 0;
 }
 
-/* Computes the costs of the control in each round, for the comparison with the candidate that it
-   copies. */
+/* With an objective other than the time, computes the control's cost in each round, so that it can
+   be compared with the candidate that it copies. */
 static ak_status cost_control(comparison *d, const ak_session *session, ak_error *err)
 {
     const ak_comparison_candidate *candidate = &d->spec->candidates[d->twice];
@@ -304,8 +304,8 @@ static ak_status judge_speed(ak_speed *out, const comparison *d, size_t i, size_
     return AK_OK;
 }
 
-/* Chooses the reference: the fastest library, else the default, else the first candidate that
-   ran. */
+/* Chooses the reference: the fastest library that does the work of the task (one that only copies
+   memory does not), else the default, else the first candidate that ran. */
 static void choose_reference(comparison *d)
 {
     const ak_comparison_spec *spec = d->spec;

@@ -31,15 +31,17 @@ typedef struct ak_comparison_result {
     size_t best;      /* index of the best configuration; `count` if none worked */
     ak_noise noise;
 } ak_comparison_result;
-/* Lists the installed libraries, at most `most`, and returns their number. */
+/* Lists the installed libraries, at most `most`, and returns their number. The names are borrowed
+   from the session. */
 size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **names,
                             const ak_session *session, size_t most);
+/* Measures and judges the candidates. The caller frees *out with ak_comparison_result_clear; a
+   failure leaves it unchanged. */
 ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                                 const ak_comparison_spec *spec, ak_error *err);
-/* Takes the raw measurements of a job. It repeats the job without a candidate that lost the device
-   or ended its worker until the others finish, and returns entries for all candidates. If the
-   candidate that takes part twice is left out, *twice is the index of the candidate that replaces
-   it. (outlast.c) */
+/* Measures a comparison job (outlast.c). Repeats it without each candidate that lost the device or
+   ended its worker until the others finish, and returns entries for all candidates. If the one that
+   takes part twice is left out, sets *twice to the index of the candidate that replaces it. */
 ak_status ak_comparison_outlast(ak_result *out, size_t *twice, ak_session *session,
                                 const ak_job *job, ak_error *err);
 /* Returns the speed relative to the reference. */

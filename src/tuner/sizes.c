@@ -24,8 +24,8 @@ double ak_many_elapsed(const ak_many *m)
     return (double)(ak_clock_ns() - m->begin_ns) / 1e9;
 }
 
-/* Runs the steps, each of which uses the results of the one before. A cancelled run ends between
-   two steps. */
+/* Runs the steps, each of which uses the results of the one before. If the run is cancelled, it
+   returns AK_CANCELLED before the next step or earlier. */
 static ak_status find_table(ak_many *m, ak_error *err)
 {
     const ak_sizes_result *result = m->result;

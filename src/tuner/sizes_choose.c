@@ -26,7 +26,8 @@ static double loss_at(const ak_sizes_result *result, size_t config, size_t size)
     return loss > 0 && loss < 1 ? 1 : loss;
 }
 
-/* Adds the loss of one size. What is not decided is in no figure, and a tie is no loss. */
+/* Adds the loss of one size. An undecided loss is only counted; unless the verdict is "slower", the
+   size loses nothing. */
 static void add_loss(ak_sizes_loss *sum, double loss, ak_speed_verdict verdict, size_t size)
 {
     if (verdict == AK_SPEED_UNDECIDED) {
@@ -34,7 +35,7 @@ static void add_loss(ak_sizes_loss *sum, double loss, ak_speed_verdict verdict, 
         return;
     }
     loss = verdict == AK_SPEED_SLOWER ? loss : 1;
-    sum->geomean += log(loss); /* until mean_of() */
+    sum->geomean += log(loss); /* a sum of logarithms until mean_of() */
     sum->worst_size = loss > sum->worst ? size : sum->worst_size;
     sum->worst = loss > sum->worst ? loss : sum->worst;
 }
@@ -45,7 +46,7 @@ static void mean_of(ak_sizes_loss *sum, size_t sizes)
     sum->geomean = decided > 0 ? exp(sum->geomean / (double)decided) : 0;
 }
 
-/* Computes the loss if each size is served by the best of some configurations. */
+/* Computes the loss if each size is served by the best of the `chosen` configurations. */
 static ak_sizes_loss loss_of(const ak_sizes_result *result, const size_t *chosen, size_t count)
 {
     ak_sizes_loss sum = {.configs = count};
@@ -203,7 +204,7 @@ static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
     return crown(m, size, &session, err);
 }
 
-/* Computes the loss of the table over the sizes whose verdict is decided. */
+/* Computes the loss of the table over all sizes, without those whose verdict is undecided. */
 static void sum_up(ak_sizes_result *result)
 {
     result->loss = (ak_sizes_loss){.configs = result->table_count};

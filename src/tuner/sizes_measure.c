@@ -131,8 +131,8 @@ void ak_many_rebase(ak_speed *speed, const ak_speed *over_old)
     }
 }
 
-/* Takes the speeds relative to the winner of this comparison, which may be a new one. The old
-   winner took part. */
+/* Takes the speeds relative to the winner of this comparison. If that is a new one, converts the
+   known speeds, which is possible because the old winner took part. */
 static void take_speeds(column *known, const chunk *c, const ak_comparison_result *comparison,
                         size_t elites)
 {
@@ -192,8 +192,8 @@ static ak_status take_results(column *known, ak_many *m, size_t size, const chun
                : AK_OK;
 }
 
-/* Returns the index of the candidate that the others must beat: the best of the size's own run. It
-   is the number of candidates if that does not take part. */
+/* Returns the index of the candidate that the others must beat, which is the best of the size's own
+   run; the number of candidates and libraries if that one does not take part. */
 static size_t best_of_run(const ak_many *m, const chunk *c, size_t size)
 {
     const ak_tune_result *tuned = &m->tuned[size];
@@ -254,8 +254,8 @@ void ak_many_set_winner(ak_many *m, size_t size, size_t config)
     one->value = ak_task_objective_value(m->tasks[size], one->cost);
 }
 
-/* Measures a configuration as a search does, but with the code for all sizes, so that the trial
-   keeps its hash, with which a bundle is compared. */
+/* Measures a configuration as a search does, but with the code for all sizes, so that the trial has
+   the code hash with which a bundle is compared. */
 static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_config *config,
                                    ak_error *err)
 {

@@ -56,19 +56,20 @@ double ak_many_each(const ak_many *m);
 ak_status ak_many_open_tasks(ak_many *m, ak_error *err);
 ak_status ak_many_tune_each(ak_many *m, ak_error *err);
 
-/* Collects the elites, then measures them at every size. */
+/* ak_many_gather_elites collects the elites, and ak_many_measure measures them at every size. */
 ak_status ak_many_gather_elites(ak_many *m, ak_error *err);
 ak_status ak_many_measure(ak_many *m, ak_error *err);
-/* Makes a configuration the winner of a size. */
+/* Makes a configuration the winner of a size; both are indices. */
 void ak_many_set_winner(ak_many *m, size_t size, size_t config);
 /* Archives a size's winner unless it is the configuration that the size's own run found best. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err);
-/* Makes the speed of a configuration, known relative to a size's old winner, one relative to the
-   new winner. `over_old` is the speed of the new winner relative to the old one. */
+/* Converts a configuration's speed relative to a size's old winner into one relative to the new
+   winner. `over_old` is the new winner's speed relative to the old one. Unknown speeds (ratio 0)
+   stay unknown. */
 void ak_many_rebase(ak_speed *speed, const ak_speed *over_old);
-/* Sets the seconds of a comparison in which each candidate gets `per` seconds, or fewer if the time
-   budget does not allow that for each of `left` such comparisons, and the extra ones for a busy
-   machine. */
+/* Sets the seconds of a comparison to `per` for each candidate, and the extra seconds for a busy
+   machine to as many. Both are fewer if the time budget does not allow that for all of `left` such
+   comparisons. */
 void ak_many_plan(ak_comparison_spec *spec, const ak_many *m, double per, size_t left);
 /* Warns, as the finish of a run does, of what makes a comparison at a size less certain: sends the
    warnings as events and keeps them in the result. */
@@ -77,34 +78,35 @@ ak_status ak_many_warn(ak_many *m, size_t size, const ak_comparison_result *comp
 
 /* Chooses the table. Returns AK_OK with an empty table if no choice serves every size. */
 ak_status ak_many_choose(ak_many *m, ak_error *err);
-/* Measures the losses of the choice, next to each size's own winner. */
+/* Measures what each size loses with its chosen configuration, unless that is the size's winner,
+   next to which it is measured. */
 ak_status ak_many_confirm(ak_many *m, ak_error *err);
 
-/* Adds the run to the archive unless it is there already. This happens after the runs of its sizes
-   were added, so that this run is the latest in the archive. */
+/* Adds the run to the archive, if there is one and the run is not in it yet. This happens after the
+   runs of its sizes were added, so that this run is the latest in the archive. */
 ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *err);
 ak_status ak_many_end_record(ak_many *m, ak_error *err);
 void ak_many_announce(const ak_many *m);
 void ak_many_announce_phase(const ak_many *m, const char *name, size_t size);
 
-/* Finds the latest run of this task, with the same --fix, in the present environment that ended
-   with a winner and either has at least `evaluations` evaluations, or was exhausted or had
-   converged. With `sanitize` it must have run sanitizers. A run whose winner was refuted later does
-   not count. Fills in `run`, `resumed` (its evaluations), `found`, and the configurations of `best`
-   and of the candidates; the caller clears *out with ak_tune_result_clear. out->found is false if
-   there is no such run. */
+/* Takes the result of the task's latest ended run in the present environment, if that had the same
+   --fix, found a winner that was not refuted later, and has at least `evaluations` evaluations or
+   was exhausted or had converged. With `sanitize` it must also have run sanitizers. Older runs are
+   not considered. Fills in `run`, `resumed` (its evaluations), `found`, and the configurations of
+   `best` and the candidates; out->found is false if the run does not qualify. *out must be zero;
+   the caller clears it with ak_tune_result_clear. */
 ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                             size_t evaluations, bool sanitize, ak_error *err);
 
-/* Compare the times (or costs) of many configurations at one size over several comparisons
-   (scale.c). A comparison takes a limited number of candidates, so more of them are measured in
-   several, and the machine may be slower in one than in another. Therefore the best configuration
-   so far, the anchor, takes part in each later comparison; the ratio of its known to its new time
-   scales the new times to those of the first comparison. */
+/* The next two functions (scale.c) make times or costs from several comparisons at one size
+   comparable. A comparison takes a limited number of candidates, so more of them need several, and
+   the machine may be slower in one than in another. Therefore the best configuration so far, the
+   anchor, takes part in each later comparison; the ratio of its known to its new time scales the
+   new times to those of the first comparison. */
 
 /* Lists the configurations of the next comparison: at most `most`, beginning with *next, and then
    the anchor. Advances *next. `anchor` is `count` if nothing has worked so far. `list` has room for
-   most + 1 indices. Returns the number of indices. */
+   most + 1 indices. Returns the number of indices; 0 if all configurations were listed before. */
 size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most);
 /* Stores the times of one comparison, scaled by the anchor, for configurations that have no time
    yet. measured[i] is the time of list[i], 0 if it failed. */

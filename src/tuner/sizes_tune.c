@@ -32,7 +32,7 @@ static void share(ak_tune_options *out, const ak_many *m, size_t at)
     }
 }
 
-/* Adds the calls of the language model for one size to the sums. */
+/* Adds the use of the language model for one size to the sum over all sizes. */
 static ak_status add_llm(ak_llm_use *sum, const ak_llm_use *one, ak_error *err)
 {
     if (one->model == NULL) {
@@ -66,7 +66,8 @@ static void give(ak_many *m, const char *config)
     m->given[0] = config;
 }
 
-/* Tunes a size, unless `resume` or the request's `tuned` is set and an earlier run has tuned it. */
+/* Tunes a size or, if `resume` or the request's `tuned` is set, takes the result of an earlier run
+   that has tuned it (ak_earlier_result). */
 static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *options, ak_error *err)
 {
     if ((options->resume || m->request->tuned) && m->archive != NULL && !m->tasks[i]->recorded) {

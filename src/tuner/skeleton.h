@@ -4,8 +4,8 @@
 
 #include "problem/problem.h"
 
-/* Makes the folder of a new kernel. Returns AK_INVALID if its name cannot be a kernel's or is that
-   of a built-in kernel, or if the path exists already. */
+/* Makes the folder of a new kernel, which is named after the last part of the path. Returns
+   AK_INVALID if that is no valid kernel name or names a built-in kernel, or if the path exists. */
 ak_status ak_skeleton_folder(const char *path, ak_error *err);
 
 #endif

@@ -41,7 +41,7 @@ static const ak_speed *open_rival(const ak_comparison_result *comparison)
     return NULL;
 }
 
-/* Appends one comparison; `times` is printed between the ratio and the name. */
+/* Appends one comparison: "2.1 times NAME (2.0 .. 2.2)", with `times` in front of the name. */
 static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, const char *name,
                         const ak_noise *noise)
 {

@@ -19,8 +19,8 @@ struct ak_tester {
     void (*waiting)(void *context, double seconds); /* may be NULL */
     void *waiting_context;
     bool ceilings_known; /* measured before the first run; a check needs no ceilings */
-    /* The highest pressures beside the trials (measure/pressure.h), as those of a comparison; its
-       rounds are trials here, of which those are disturbed whose times have waits. */
+    /* Has the highest pressures beside the trials (measure/pressure.h). `rounds` counts trials and
+       checks, `disturbed` those that waited for a processor while they were timed. */
     ak_noise noise;
     double late; /* the highest pressure beside a check that timed out; negative: none did */
 };
@@ -59,7 +59,8 @@ bool ak_tester_ready(const ak_tester *tester)
     return preparation != NULL;
 }
 
-/* Waits for the result and calls `waiting` every WAIT_NS, so that the caller can show progress. */
+/* Waits for the result for up to an hour, and calls `waiting`, if it is set, every WAIT_NS, so that
+   the caller can show progress. */
 static ak_status await_result(ak_result *out, ak_tester *tester, ak_error *err)
 {
     int64_t begin = ak_clock_ns(), end = begin + 3600 * AK_SECOND_NS;
@@ -119,7 +120,7 @@ ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *confi
         AK_DO(ak_session_ceilings(&tester->session, err));
         tester->ceilings_known = true;
     }
-    /* A recording was measured at another time, and another machine has other work. */
+    /* This machine's pressure says nothing about a recording or about a launcher's machine. */
     if (ak_pool_recalls(tester->session.pool) || tester->session.task->launcher != NULL) {
         return run_job(out, tester, config, AK_JOB_TRIAL, err);
     }
@@ -242,8 +243,8 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
                          "applies is installed (see autokernel doctor)");
 }
 
-/* Lists the tasks of other implementations, each once. Refuses a task that differs from `task` in
-   more than the implementation. */
+/* Lists the tasks in options->tasks, each once. Refuses one that differs from `task` in more than
+   the implementation, and any on a recording or with a launcher. */
 static ak_status find_others(const ak_task **out, size_t *count, const ak_task *task,
                              const ak_compare_options *options, ak_error *err)
 {

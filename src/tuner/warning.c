@@ -167,8 +167,8 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compar
     return matters ? warn_of_control(out, &noise->control, err) : AK_OK;
 }
 
-/* Warns if times are not those of calls in a batch, of all candidates or of those that have a note,
-   which says so. */
+/* Warns if all times are those of calls on unseen inputs; otherwise passes on the notes of
+   candidates, which say what is special about their times. */
 static ak_status warn_of_times(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                                size_t count, ak_error *err)
 {
@@ -274,7 +274,7 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err)
 {
-    /* A note says that the time is of another kind than that of before. */
+    /* A note says that this time is of another kind than `before_ms`. */
     if (before_ms <= 0 || library->note != NULL || library->median_ms <= FAR_SLOWER * before_ms) {
         return AK_OK;
     }
@@ -286,7 +286,7 @@ ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double be
 
 ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err)
 {
-    /* A note says that the time is another one than that of the search. */
+    /* A note says that this time is of another kind than the one in the search. */
     if (!(before_ms > 0 && best->median_ms > 0) || best->note != NULL ||
         (best->median_ms <= FAR_SLOWER * before_ms && before_ms <= FAR_SLOWER * best->median_ms)) {
         return AK_OK;

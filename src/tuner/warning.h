@@ -23,12 +23,13 @@ const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char
                          const char *text);
 /* Removes a text that ak_warn_keep returned (NULL: does nothing) from the result. */
 void ak_warn_drop(ak_tune_result *result, const char *text);
-/* Warns if the machine was busy during the measurement, and if the control differed from its
-   original or left a candidate undecided: says by how much, and which speeds that affects. */
+/* Warns if the machine was busy during the measurement. Warns if the control differed from its
+   original by more than AK_VERDICT_LEAST or left a candidate undecided: says by how much they
+   differ, and which speeds that affects. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                         size_t count, ak_error *err);
-/* Warns of all that makes a comparison less certain: notes of candidates, different clocks, and
-   what ak_warn_noise warns of. */
+/* Warns of all that makes a comparison less certain: times on unseen inputs, notes of candidates,
+   different clocks or throttling, and what ak_warn_noise warns of. */
 ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                              size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
@@ -36,20 +37,20 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy when a run began. This is for the run's record, and only if no
    finish follows, which says itself how busy the machine was. */
 ak_status ak_warn_began(ak_warnings *out, double pressure, ak_error *err);
-/* Warns if the machine was busy beside trials that no comparison follows. The limit of the pressure
-   during the trials is the lower one if one of them was disturbed, as it is if it has as many
-   threads as there are processors: its time has waits. */
+/* Warns if the machine was busy beside trials that no comparison follows. During the trials the
+   pressure may be up to AK_VERDICT_BUSY_ALONE, or AK_VERDICT_BUSY if a trial was disturbed, that
+   is, waited for a processor while it was timed. */
 ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err);
 /* Warns if the machine was busy beside a check that timed out, which may be why it did. */
 ak_status ak_warn_timed_out(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy beside a measurement of the ceilings: `beside` is the pressure
    before or after it, when nothing of ours ran, `during` that of the measurement itself. */
 ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error *err);
-/* Warns if the ceilings rose during a run, which means that it began on a busy machine. */
+/* Warns if the ceilings rose by more than 10 % during a run: it began on a busy machine. */
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
                            ak_error *err);
-/* Warns if a library is far slower than earlier on the same device. Then the machine was busy, and
-   a speed-up over the library would mean nothing. `before_ms` is 0 if unknown. */
+/* Warns if a library is far slower in the finish than when the run began, `before_ms` (0 if
+   unknown). Then the machine was busy, and a speed-up over the library would mean nothing. */
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
 /* Warns if the time of the best in the finish is far from its time in the search, `before_ms`. Then
