@@ -106,8 +106,9 @@ static uint16_t draw_threshold(builder *b, const task *t, const split *s)
     return (uint16_t)(s->level + ak_rng_below(&b->rng, (uint64_t)next - s->level));
 }
 
-/* Finds a split of the rows by some of the columns. A split without a gain is accepted, because an
-   effect of two columns together may show only after a split by the first of them. */
+/* Finds the best split of the rows by some of the columns; its column is AK_FOREST_LEAF if none
+   splits them. A split without a gain is accepted, because an effect of two columns together may
+   show only after a split by the first of them. */
 static split find_split(builder *b, const task *t)
 {
     split best = {.gain = -1.0, .column = AK_FOREST_LEAF};
@@ -221,7 +222,7 @@ static const ak_forest_node *leaf_of(const ak_forest *forest, size_t tree, const
     return &forest->nodes[at];
 }
 
-/* Adds the tree's predictions for the rows that it has not seen, and clears `seen`. */
+/* Adds the tree's predictions for rows that it has not seen to `opinions`, and clears `seen`. */
 static void ask_unseen(builder *b, size_t tree)
 {
     for (size_t i = 0; i < b->data->count; i++) {
