@@ -28,7 +28,7 @@ typedef struct ak_importance_pair {
 } ak_importance_pair;
 
 typedef struct ak_importance {
-    size_t trials;   /* successful trials that could be read */
+    size_t trials;   /* successful trials with a time, except those left out */
     size_t learned;  /* trials that the forest learned from: all of them, or every nth if there are
                         more than 2000 */
     size_t left_out; /* trials without a configuration that can be read, or with other parameters
@@ -37,7 +37,7 @@ typedef struct ak_importance {
     const char *why; /* why shares and regions are not given; NULL: they are */
     double r2;       /* NAN: not known */
     ak_importance_parameter
-        *parameters; /* the most important first; in the order of declaration if `why` is set */
+        *parameters; /* the most important first; if `why` is set, as they appear in the trials */
     size_t parameter_count;
     ak_importance_pair pairs[AK_IMPORTANCE_PAIRS_MAX]; /* strongest first */
     size_t pair_count;

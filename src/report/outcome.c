@@ -13,7 +13,7 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run)
     return result;
 }
 
-/* Returns whether the configuration, an object of the result, equals that of the trial, a text. */
+/* Returns whether a configuration of the result, an object, equals the trial's, a text. */
 static bool same_config(const json_t *config, const char *text)
 {
     json_auto_t *other = NULL;

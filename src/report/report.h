@@ -118,6 +118,7 @@ typedef struct ak_report_model {
     char *refuted; /* says which check refuted the best; NULL: none */
 } ak_report_model;
 
+/* Gathers the model of a run, which the caller clears. After a failure *out is unchanged. */
 ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char *run,
                            ak_error *err);
 void ak_report_model_clear(ak_report_model *model);

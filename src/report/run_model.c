@@ -11,8 +11,8 @@
 #include "base/map.h"
 #include "measure/placement.h"
 
-/* The fastest trials, whose values are compared with those of all, are a tenth of the successful
-   ones, but at least this many. Shares of fewer would mean little. */
+/* A tenth of the successful trials, but at least this many if there are so many, count as the
+   fastest, whose values are compared with the values of all. Shares of fewer would mean little. */
 #define TOP_MIN 3
 
 /* ---- the trials ------------------------------------------------------------------------------ */

@@ -32,6 +32,8 @@ typedef struct ak_versions {
                         it: "run", and "refuted", which says why */
 } ak_versions;
 
+/* Gathers the versions; the caller clears them. Returns AK_NOT_FOUND if the run does not say which
+   sources it was made of. After a failure *out is unchanged. */
 ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err);
 void ak_versions_clear(ak_versions *versions);
 ak_status ak_versions_sections(ak_sections *out, const ak_versions *versions, ak_error *err);

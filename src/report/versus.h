@@ -26,6 +26,7 @@ typedef struct ak_versus {
     bool same_code; /* both runs found the same best configuration, with the same machine code */
 } ak_versus;
 
+/* Gathers two runs, of any tasks; the caller clears them. After a failure *out is unchanged. */
 ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,
                            ak_error *err);
 void ak_versus_clear(ak_versus *versus);
