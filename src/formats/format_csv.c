@@ -220,7 +220,7 @@ static ak_status get_samples(ak_trial *trial, char *cell, const char *where, int
     return AK_OK;
 }
 
-/* Reads a cell; only that of the configuration may be empty. */
+/* Reads a cell into a field; only the configuration's cell may be empty. */
 static ak_status get_field(ak_trial *trial, int column, char *cell, const char *where,
                            ak_error *err)
 {
