@@ -60,6 +60,7 @@ void ak_study_close(ak_study *study);
 
 /* Stores the name of the language model, unless one is stored already or `name` is NULL. */
 ak_status ak_study_model(ak_study *study, const char *name, ak_error *err);
+/* Appends a point to the curve of a run. */
 ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err);
 /* Sends the event "run" to the sink when a run has ended. */
 void ak_study_announce(const ak_study *study, const ak_study_arm *arm, const ak_study_run *run);

@@ -71,8 +71,8 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
-/* Raises the study's pressure to that of the machine while no run is under way. A recording needs
-   none. */
+/* Raises the study's pressure to the machine's while no run is under way; does nothing on a
+   recording. */
 static void look_at_machine(live *l)
 {
     if (!l->task->recorded) {
