@@ -36,7 +36,7 @@ typedef struct builder {
     const ak_forest_data *data;
     const ak_forest_options *options;
     ak_rng rng;
-    uint32_t *order; /* indices of rows; those of a node are adjacent */
+    uint32_t *order; /* indices of rows; a node's rows are adjacent */
     double *sum;     /* scratch: sum of y per level */
     uint32_t *hits;  /* scratch: rows per level */
     task *tasks;     /* a stack with one waiting sibling per depth */
@@ -57,9 +57,9 @@ static uint16_t level_at(const builder *b, size_t row, size_t column)
     return b->data->rows[row * b->forest->columns + column];
 }
 
-/* Replaces *best by the best split of the rows by one column, if that is better. The gain of a
-   split is the reduction of the sum of squared errors, plus a constant of the node. `all` is the
-   sum of y. */
+/* Replaces *best by the best split of the rows by one column, if that gains more. The gain is what
+   the split takes off the sum of squared errors, plus a constant of the node. `all` is the sum of y
+   over the rows. */
 static void try_column(split *best, builder *b, const task *t, size_t column, double all)
 {
     range reach = t->reach[column];

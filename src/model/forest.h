@@ -30,8 +30,8 @@
 
 #define AK_FOREST_ROWS_MAX  1000000
 #define AK_FOREST_TREES_MAX 1000
-/* The interaction of two columns is computed only if the product of their numbers of levels is at
-   most this (64 times 64). A column with more levels is usually a counter. */
+/* The interaction of two columns is computed only if they have at most this many pairs of levels
+   (64 times 64). A column with more levels is usually a counter. */
 #define AK_FOREST_CELLS_MAX 4096
 
 typedef struct ak_forest ak_forest;

@@ -34,7 +34,7 @@ enum {
 #define VARIANCE_ALONE    0.5  /* variance of the sum of single parameters, at first */
 #define VARIANCE_SLOPE    4.0  /* variance of the slopes of prior and hint, before trials */
 #define HINT_WORTH        0.5  /* a hint must raise the log likelihood by more than this */
-#define NOMINAL           0.05 /* weight of "the numbers differ" relative to that of "how far" */
+#define NOMINAL           0.05 /* weight of "they differ" relative to the weight of "how far" */
 #define STEP              0.9  /* step in the log of a weight */
 #define SPREAD            1.5  /* prior standard deviation of log(weight / start) */
 #define LOG_LIMIT         5.0  /* largest absolute value of log(weight / start) */
@@ -363,8 +363,8 @@ static size_t pick_rows(ak_gp *gp)
 }
 
 /* Returns, up to a constant, the logarithm of the marginal likelihood of the first `count` rows
-   that gp->order names, with the scale that makes it largest. The logarithm of the weights' prior
-   is added, which keeps the weights near their start. */
+   that gp->order names, with the scale that makes it largest. The log prior of the weights is
+   added, which keeps them near their start. */
 static double likelihood(ak_gp *gp, size_t count)
 {
     double half[TUNED_MAX];

@@ -48,7 +48,7 @@ typedef struct ak_gp_options {
     /* Sum of the initial weights of the columns. Random pairs of configurations are about 2/5 of
        all ranges apart, so that a sum of 5 gives them a similarity of e^-2. */
     double steepness;
-    double noise; /* variance of the noise of y at first, relative to that of the joint effect */
+    double noise; /* initial variance of the noise of y, relative to the joint effect's */
 } ak_gp_options;
 
 typedef struct ak_gp ak_gp;
