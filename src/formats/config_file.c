@@ -27,7 +27,7 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
     return AK_OK;
 }
 
-/* Gives the "kind" of the file, "" if it has none. */
+/* Gives the "kind" of the file: "dispatch", or "" if it has none. Refuses any other. */
 static ak_status kind_of(const char **out, const json_t *file, const char *path, ak_error *err)
 {
     AK_DO(ak_json_string_or(out, file, "kind", "", path, err));
@@ -58,8 +58,8 @@ ak_status ak_best_config_read(char **config_text, const char *path, ak_error *er
 
 /* ---- dispatch.json --------------------------------------------------------------------------- */
 
-/* An entry of the table: its distance, its position in the file, and the configuration that it
-   names. */
+/* An entry of the table: the distance of its size, its position in the file, and the index of the
+   configuration that it names. */
 typedef struct entry {
     double distance;
     size_t at, config;

@@ -51,7 +51,7 @@ ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
 #define VALUE_BYTES 300
 
 /* Writes a key that is equal for values that a space treats as equal: 1 and 1.0, but not "1".
-   Returns false if the value is not a scalar. */
+   Returns false if the value is not a number, a text or a boolean. */
 static bool value_key(char out[VALUE_BYTES], const json_t *value)
 {
     switch (json_typeof(value)) {
@@ -272,8 +272,8 @@ static ak_status config_text(ak_buf *out, const ak_draft *draft, const ak_config
     return ak_buf_status(out, err);
 }
 
-/* Replaces the configurations' value indices by those of the T1 file's space, in which each must be
-   valid. */
+/* Replaces the value indices of the configurations by those in the T1 file's space, in which each
+   configuration must be valid. */
 static ak_status translate(ak_draft *draft, const json_t *definition, const char *where,
                            ak_error *err)
 {

@@ -50,10 +50,12 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
 void ak_draft_clear(ak_draft *draft);
 /* Replaces *member by a copy of `text`; NULL becomes "". */
 ak_status ak_draft_text(char **member, const char *text, ak_error *err);
-/* Returns what files of other tools call the objective among the choices of a trial: "energy",
-   "GFLOP/s" for "max:GFLOP/s"; "time" where they could not tell whether more is better. */
+/* Returns the name that files of other tools give the objective in a trial's `choices`: "energy",
+   "GFLOP/s" for "max:GFLOP/s"; "time" if they could not tell whether more is better. The name may
+   lie in `out`. */
 const char *ak_draft_objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const char *choices);
-/* Sets the name of the objective. The name also decides whether a higher value is better. */
+/* Sets the name of the objective. It also decides whether a higher value is better, and the name of
+   a rate, such as "GB/s", is its unit. */
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err);
 /* Adds a parameter. `values` lists its values in their order. If it is NULL, the parameter gets the
    values that occur in the configurations, with numbers in ascending order. */
@@ -65,9 +67,9 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
    OK counts, or else the last. */
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err);
-/* Make the scopes of the names that expressions may read. ak_draft_facts gives the device facts of
-   the file. ak_draft_constants gives the sizes ("M=128,N=64") and the dtype, in a scope whose
-   parent is `facts`. */
+/* Make the scopes of names that expressions may read; the caller frees them. ak_draft_facts gives
+   the device facts of the file. ak_draft_constants gives the sizes ("M=128,N=64") and the dtype, in
+   a scope whose parent is `facts`, which it borrows. */
 ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err);
 ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
                              ak_error *err);
@@ -86,22 +88,24 @@ typedef struct ak_draft_word {
     const char *word;
     ak_trial_status status;
 } ak_draft_word;
-/* Gives the status of a result by its member `key`. Returns AK_INVALID, with a list of the known
-   words, for another word. */
+/* Gives the status that the word in a result's member `key` stands for. Returns AK_INVALID, with a
+   list of the known words, for another word. */
 ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char *key,
                           const ak_draft_word *words, const char *where, ak_error *err);
-/* Reads the status of a result in T4. Refuses one that says "correct" and has the correctness 0. */
+/* Reads the status of a T4 result. Refuses a result that says "correct" and has the correctness 0
+   or false. */
 ak_status ak_t4_status(ak_trial_status *out, const json_t *result, const char *where,
                        ak_error *err);
-/* Refuses a measured time that is far outside the runtimes of the same result, both in ms: one of
-   the two has another unit than the file says, or one was written by hand. */
+/* Refuses a measured time in ms that is far outside the runtimes of the same result, each of which
+   is in units of `unit_ms` ms: one of the two has another unit than the file says, or one was
+   written by hand. A time or runtimes of 0 are not known. */
 ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
                               ak_error *err);
-/* Makes the name of a kernel that a file does not name from its path: "folder/A100_T4.json" becomes
-   "A100_T4". */
+/* Makes a name, which the caller frees, for the kernel of a file that names none:
+   "folder/A100_T4.json" becomes "A100_T4", ".json" becomes "unnamed". */
 ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err);
-/* Gives how many ms the unit of time has that the member `key` names. Without that member, or if it
-   is "", *ms is unchanged. Unknown units are refused. */
+/* Sets *ms to the milliseconds in the unit of time that the member `key` names. Without that
+   member, or if it is "", *ms is unchanged. Unknown units are refused. */
 ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,
                      ak_error *err);
 

@@ -1,6 +1,6 @@
-/* evidence.c: what the run of a trial says of its best: how fast the best library was beside it,
-   its speed over the default, and what the run warns of. Files of one configuration have it, so
-   that a time does not lose the doubts about it. */
+/* evidence.c: takes from the run of an exported trial what belongs beside its time: how fast the
+   best library was, the speed over the default, and what the run warns of. Files with one
+   configuration have it, so that a time does not lose the doubts about it. */
 
 #include "archive/config_text.h"
 

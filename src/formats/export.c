@@ -2,8 +2,8 @@
  * export.c: holds the table of formats, writes files in these formats, and holds the functions that
  * the formats share.
  *
- * A file is built in memory, written beside the target and renamed, so that it is either complete
- * or absent.
+ * A file is built in memory, written beside the target and renamed, so that the target is either
+ * complete or unchanged. The path "-" is standard output.
  */
 #include "formats/format.h"
 
@@ -56,7 +56,8 @@ ak_status ak_format_standard_output(const char *text, size_t length, ak_error *e
                          ak_fs_advice(errno));
 }
 
-/* Writes the buffer to the file if everything before succeeded, and frees the buffer. */
+/* Writes the buffer to the file if `status`, which comes from filling it, is AK_OK, and frees the
+   buffer. */
 static ak_status write_out(ak_buf *text, ak_status status, const char *path, ak_error *err)
 {
     AK_TRY(status);
@@ -167,7 +168,7 @@ static bool two_digits(int *out, const char *text, int low, int high)
     return *out >= low && *out <= high;
 }
 
-/* Reads "", "Z", "+hh:mm", "+hhmm" or "-hh:mm" as minutes east of Greenwich. */
+/* Reads "", "Z", "+hh:mm" or "+hhmm", also with "-", as minutes east of Greenwich. */
 static bool read_zone(int *minutes, const char *text)
 {
     int hours, rest;
@@ -249,7 +250,7 @@ void ak_format_summarise(ak_trial *trial)
 
 int64_t ak_format_ns(double ms)
 {
-    /* 1e12 ms are 30 years. A longer time comes from a damaged file, and would overflow. */
+    /* 1e12 ms are 30 years. A longer time comes from a damaged file, and could overflow. */
     const double longest_ms = 1e12;
     return ms > 0 && ms < longest_ms ? (int64_t)llround(ms * 1e6) : 0;
 }

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "formats/format.h"
 
-/* What ak_archive_best takes from the result of a run: of the best, of its entry among the
-   candidates, and of the noise. */
+/* The members that ak_archive_best takes from the result of a run: from "best", from the best's
+   entry among the candidates, and from "noise". */
 static const char *const of_best[] = {"ms",     "ci_ms", "tflops",   "gbs",       "efficiency",
                                       "joules", "cost",  "cost_low", "cost_high", NULL};
 static const char *const of_candidate[] = {
@@ -18,10 +18,10 @@ static const char *const of_noise[] = {"candidates", "seconds", NULL};
 /* A run whose result is read. */
 typedef struct ended {
     const char *id, *started, *size;
-    ak_archive_filter task; /* its trials of one size */
+    ak_archive_filter task; /* selects the run's task at any size */
 } ended;
 
-/* Adds what the finish of `run` found of the trial `id`. */
+/* Adds what the finish of `run` found for the trial with this id. */
 static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_t *result,
                      ak_error *err)
 {
@@ -40,8 +40,8 @@ static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_
     return ak_stored(ak_json_append(list, ak_json_whole(finish, good)), err);
 }
 
-/* Adds what a run over many sizes found of its winner at one of them. That becomes the finish of
-   the run of this size, whose own no longer counts: `judged` has its id from now on. */
+/* Adds what a run over many sizes found for its winner at one of them. That replaces the finish of
+   the run at this size alone, whose id is noted in `judged`. */
 static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, json_t *result,
                           ak_archive *archive, ak_error *err)
 {
@@ -160,7 +160,8 @@ ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial
 
 /* ---- import ---------------------------------------------------------------------------------- */
 
-/* Makes the result of a run from what its finish found of its winner. */
+/* Makes the result of a run from the figures that its finish found for its winner. Returns NULL if
+   memory ran out. */
 static json_t *result_of(const ak_trial *trial, const json_t *finish, json_t *config)
 {
     json_auto_t *best = json_pack("{s:I, s:O}", "trial", (json_int_t)trial->id, "config", config);
@@ -189,7 +190,7 @@ static ak_status store(ak_archive *archive, const char *run, const ak_trial *tri
                            (const char *const[]){run, text}, 2, err);
 }
 
-/* Adds the run of an element of "finishes", and stores its result. */
+/* Adds the run that an element of "finishes" names, unless it exists, and stores its result. */
 static ak_status import_later(ak_archive *archive, const ak_trial *trial, const json_t *finish,
                               const char *where, ak_error *err)
 {

@@ -3,8 +3,9 @@
  *
  * A space file reads sizes and facts of the device; a recording was made elsewhere and may not
  * contain them. This does no harm, because the recorded configurations are the space, whatever
- * their conditions read. The space file adds only the defaults, if all can be computed, and the
- * conditions that read nothing but parameters.
+ * their conditions read. A space file that reads nothing but its parameters is used as it is. Any
+ * other adds only the defaults, if all can be computed, and the conditions that read nothing but
+ * parameters.
  */
 #include "formats/draft.h"
 
@@ -16,7 +17,7 @@
 
 /* ---- what the recording says ----------------------------------------------------------------- */
 
-/* Adds sizes such as "M=128,N=64"; a text of another form ("128x64") adds nothing. */
+/* Adds sizes such as "M=128,N=64"; what has another form ("128x64") is left out. */
 static ak_status add_sizes(ak_scope *scope, const char *size, ak_error *err)
 {
     char copy[SIZE_TEXT_MAX];
@@ -88,8 +89,8 @@ static bool is_parameter(const json_t *definition, const char *name)
     return false;
 }
 
-/* Returns whether an expression reads only parameters. Returns true if it does not parse, because
-   building the space reports that better. */
+/* Returns whether an expression reads only parameters. Returns true if it is not a text or does not
+   parse, because building the space reports that better. */
 static bool reads_parameters_only(const json_t *definition, const json_t *text)
 {
     AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;

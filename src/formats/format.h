@@ -1,6 +1,6 @@
 /*
- * format.h: defines a format of export and import: one file format_NAME.c with a table
- * ak_format_NAME, and one line in formats.def. docs/formats.md describes each.
+ * format.h: defines a format of export and import: a table ak_format_NAME, here in format_NAME.c or
+ * in ship/, and a line in formats.def. docs/formats.md describes each format.
  */
 #ifndef AK_FORMATS_FORMAT_H
 #define AK_FORMATS_FORMAT_H
@@ -9,7 +9,7 @@
 #include "archive/field.h"
 #include "base/pack.h"
 
-/* Limits for an export, and for an import that is not JSON (JSON has its own,
+/* Limits in bytes for an export, and for an import that is not JSON (JSON has its own,
    AK_JSON_BYTES_MAX). */
 #define AK_EXPORT_BYTES_MAX (1u << 30)
 #define AK_IMPORT_BYTES_MAX (256u << 20)
@@ -18,18 +18,18 @@
 typedef struct ak_import ak_import;
 
 /* Adds a trial that was read from a file. On entry its id and its parent are those of the file (0:
-   none); both are overwritten: a parent that was not imported before becomes 0. A trial without a
-   strategy becomes one of "import". Its timestamp may be any ISO 8601 text. A trial with status OK
-   must have a configuration and a time. The trial stays the caller's; `where` names the place in
-   the file. */
+   none); both become those of the archive, the parent 0 if it was not imported before. A trial
+   without a strategy gets the strategy "import". Its timestamp has a form that ak_format_timestamp
+   reads, or is NULL. A trial with status OK must have a configuration, and a time that fits its
+   interval or its samples. The trial stays the caller's; `where` names the place in the file. */
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
 
-/* Returns where a reader says, in a constant text, what of the file it leaves out. */
+/* Returns where a reader stores a constant text about what it leaves out of the file. */
 const char **ak_import_left_out(ak_import *import);
 
-/* How ak_import_each adds the entries of a list: `read` makes a trial of each. Messages call the
-   i-th "PATH: WHAT I". If `finish` is set, what finishes found of a trial (finishes.c) is stored,
-   too. */
+/* How ak_import_each adds the entries of a list: `read` makes a trial from each. Messages call them
+   "PATH: WHAT I", with I from 1. If `finish` is set, an entry's "finish" and "finishes" are stored,
+   too (finishes.c), and an entry that is a run is added as one (archive/waiting.c). */
 typedef struct ak_entries {
     const char *path, *what;
     ak_status (*read)(ak_trial *out, const json_t *entry, const void *context, const char *where,
@@ -45,7 +45,7 @@ typedef struct ak_format_mark {
     const char *member;
     json_type type;
 } ak_format_mark;
-/* Returns whether a file has such a member. */
+/* Returns whether a file has the member of a mark, with its type. */
 bool ak_format_has_mark(const json_t *file, const ak_format_mark *mark);
 
 typedef struct ak_format_ops {
@@ -64,8 +64,8 @@ typedef struct ak_format_ops {
     /* (optional) Passes each trial of the text to ak_import_add. `path` is for messages. */
     ak_status (*read)(ak_import *import, const char *text, size_t length, const char *path,
                       ak_error *err);
-    /* (with `read`) Recognises a file of this format that is a JSON object; all zero: the files are
-       none. */
+    /* (with `read`) Recognises a file of this format that is a JSON object; all zero: files of this
+       format are no JSON objects. */
     ak_format_mark mark;
 } ak_format_ops;
 
@@ -85,77 +85,80 @@ ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
 
 ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err);
 
-/* For formats whose files hold one task: remembers the first trial, and refuses trials of other
-   tasks. `first` begins as zero; free it with ak_trial_clear. */
+/* For formats whose files hold one task: copies the first trial to `first`, and refuses later
+   trials of another task. `first` begins as zero; free it with ak_trial_clear. */
 ak_status ak_format_check_task(ak_trial *first, const char *format, const ak_trial *trial,
                                ak_error *err);
 
-/* Set the members that a NULL-terminated list names to the trial's texts of these names, and set
-   the trial's texts from such members. A text whose member is missing stays as it is. */
+/* Copy texts between the members of an object and the fields of a trial that have the same names.
+   `names` ends with NULL. A NULL text becomes null; a text whose member is missing stays as it
+   is. */
 bool ak_format_set_texts(json_t *object, const ak_trial *trial, const char *const *names);
 ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char *const *names,
                                const char *where, ak_error *err);
 
-/* Writes a list with one entry for each trial, on a line of its own. */
+/* The state of writing a list with one entry for each trial, each on a line of its own. */
 typedef struct ak_entry_writer {
     ak_buf *out;
-    json_t *finishes; /* as of ak_finishes_read */
+    json_t *finishes; /* from ak_finishes_read */
     ak_trial first;   /* the first trial, for ak_format_check_task */
     size_t count;     /* entries so far */
 } ak_entry_writer;
-/* Appends an entry and takes over the reference; NULL means that there is no memory. */
+/* Appends an entry and takes over the reference. NULL stands for an entry that could not be made:
+   the function returns AK_NO_MEMORY. */
 ak_status ak_format_add_entry(ak_entry_writer *writer, json_t *entry, ak_error *err);
 
-/* Converts YYYY-MM-DD, a T or a blank, and hh:mm:ss, with or without a fraction and a zone (Z,
-   +hh:mm or +hhmm), to the form "2023-02-15T02:00:02.984Z". Further digits of the fraction are cut
-   off. A time without a zone counts as UTC. Returns false for any other text. */
+/* Converts YYYY-MM-DD, a T or a blank, and hh:mm:ss, with or without a fraction and a zone (Z, or +
+   or - with hh:mm or hhmm), to the form "2023-02-15T02:00:02.984Z". Further digits of the fraction
+   are cut off. A time without a zone counts as UTC. Returns false for any other text. */
 #define AK_TIMESTAMP_BYTES 32
 bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text);
 
 /* Computes median and interval from the samples, if there are any. */
 void ak_format_summarise(ak_trial *trial);
 
-/* Convert between the milliseconds of files and the nanoseconds of ak_trial. A time that is out of
-   range becomes 0. */
+/* Convert between the milliseconds of files and the nanoseconds of ak_trial. ak_format_ns makes 0
+   of a time that is negative or longer than 30 years. */
 int64_t ak_format_ns(double ms);
 double ak_format_ms(int64_t ns);
 
-/* Gives {"hash": ...} and what the hash stands for, as far as that is known. */
+/* Gives an object with "hash" and, if the archive knows them, the facts that were hashed. */
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err);
-/* Gives the result of the run of a trial, of a run over many sizes that at the trial's size, its
-   configurations as texts; NULL if there is none. */
+/* Gives the result of a trial's run, with configurations as texts; of a run over many sizes, the
+   result at the trial's size. *out is NULL if there is none. */
 ak_status ak_format_result(json_t **out, ak_archive *archive, const ak_trial *trial, ak_error *err);
-/* Returns the entry of a configuration among the candidates of a result whose best it is, else
-   NULL. */
+/* Returns the entry of a configuration among the candidates of a result. Returns NULL if the result
+   is NULL or its best configuration is another one. */
 const json_t *ak_format_best_entry(const json_t *result, const char *config);
-/* Sets what the run of a trial says: "baseline", the fastest library with the verdict on the
-   configuration beside it, "over_default", its speed over the default, and "warnings"; each null if
-   it is not known. The verdicts are null too if the configuration is not the run's best. */
+/* Sets what the result of a trial's run says: "baseline", the fastest library with the verdict on
+   the trial's configuration, "over_default", the configuration's speed over the default, and
+   "warnings"; each null if it is not known. The verdict and "over_default" are also null if the
+   configuration is not the run's best. */
 ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_trial *trial,
                                  ak_error *err);
 
 /* Gives the document of dispatch.json: for each size the configuration that the latest matching run
-   over many sizes chose. */
+   over many sizes chose. The filter may be NULL, and may not name a size. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
 
 /* ---- finishes (finishes.c) ------------------------------------------------------------------- */
 
 /* The finish of a run measures the winner again, but the archived trial of the winner has only the
-   figures of the search. Files therefore add to that trial a member "finish" with the figures of
-   the finish of its own run, and "finishes", a list, with those of later runs that took the trial
+   figures of the search. Files therefore add to that trial a member "finish" with the figures from
+   the finish of its own run, and a list "finishes" with those from later runs that took the trial
    over (--resume): each has "run" and "started" besides. A run over many sizes measures the winners
-   of its sizes side by side; its figures stand for the finish of the run of that size. */
+   of its sizes side by side; its figures replace those of the run at that size alone. */
 
-/* Makes an object of what the finishes of all runs of an archive found. The key is the id of the
-   winner's trial, the value a list as described above, with the trial's own run in it. */
+/* Gives an object with the figures from the finishes of all runs in an archive. Each key is the id
+   of a winner's trial, each value a list like "finishes" that includes the trial's own run. */
 ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err);
-/* Sets "finish" and "finishes" in the JSON of a trial, if it won any. */
+/* Sets "finish" and "finishes" in the JSON of a trial, as far as it won finishes. */
 ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial *trial,
                           ak_error *err);
-/* Stores "finish" and "finishes" of an entry of a file as results of their runs, unless these have
-   one. A run that is not in the archive is added, marked as imported. The trial is the one that was
-   imported from the entry. */
+/* Stores "finish" and "finishes" of a file's entry as the results of their runs, if these were
+   imported and have no result yet. A run of "finishes" that is not in the archive is added, marked
+   as imported. `trial` is the one that was imported from the entry. */
 ak_status ak_finishes_import(ak_archive *archive, const ak_trial *trial, const json_t *entry,
                              const char *where, ak_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * format_csv.c: one row per trial (RFC 4180), for spreadsheets and data frames.
+ * format_csv.c: writes and reads one row per trial (RFC 4180), for spreadsheets and data frames.
  *
  * The first six columns are the usual ones (timestamp, name, ms, tflops, status, config). All other
  * fields of a trial follow, so that a file can be read back without loss. On import the header
@@ -220,7 +220,7 @@ static ak_status get_samples(ak_trial *trial, char *cell, const char *where, int
     return AK_OK;
 }
 
-/* Reads a cell that is not empty. */
+/* Reads a cell into a field; only the configuration's cell may be empty. */
 static ak_status get_field(ak_trial *trial, int column, char *cell, const char *where,
                            ak_error *err)
 {
@@ -279,7 +279,8 @@ static ak_status get_cell(ak_trial *trial, int column, char *cell, const char *w
     return get_field(trial, column, cell, where, err);
 }
 
-/* Reads the header. columns[i] becomes the number, here, of the file's column i. */
+/* Reads the header. columns[i] becomes the number, as column_name takes it, of the file's column
+   i. */
 static ak_status read_header(int *columns, size_t *count, csv_reader *csv, ak_error *err)
 {
     const char *names[COLUMN_COUNT + 1] = {NULL};

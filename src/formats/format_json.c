@@ -27,7 +27,7 @@ static ak_status write_json(ak_buf *out, ak_archive *archive, const ak_archive_f
     return AK_OK;
 }
 
-/* Reads a trial without what finishes found of it, which ak_trial does not have. */
+/* Reads a trial without the members "finish" and "finishes", which ak_trial does not have. */
 static ak_status read_one(ak_trial *trial, const json_t *entry, const void *context,
                           const char *where, ak_error *err)
 {

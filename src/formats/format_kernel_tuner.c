@@ -4,8 +4,8 @@
  * Such a file holds one task: device, kernel, problem size, the parameters in their order, and
  * under "cache" an entry for each configuration (kernel_tuner.h).
  *
- * The `time` of an entry is the mean of its `times`, including the first launch; import takes the
- * median of `times` if they exist.
+ * Kernel Tuner writes as `time` of an entry the mean of its `times`, including the first launch;
+ * import takes the median of `times` if they exist.
  */
 
 #include "archive/config_text.h"
@@ -29,7 +29,8 @@ typedef struct cache_writer {
     bool no_values; /* a trial that worked has no value under its objective */
 } cache_writer;
 
-/* Returns the objective of the trials; "time" if an entry cannot have its value. */
+/* Returns the objective that the file names: that of the trials, or "time" if one of them has no
+   value for it or a parameter has the same name. */
 static const char *objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const cache_writer *writer)
 {
     const char *name = ak_draft_objective_of(out, writer->first.choices);
@@ -52,8 +53,9 @@ static json_t *problem_size(const char *size)
     return ak_json_whole(array, good);
 }
 
-/* Adds the configuration's values to the lists of those that occur, and writes its key: the values
-   with commas between them. The first configuration determines the parameters. */
+/* Adds the values of a configuration to the lists in writer->params, and writes its key: the values
+   with commas between them. The first configuration determines the parameters; one with others is
+   refused. */
 static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *config, bool first,
                              ak_error *err)
 {
@@ -139,7 +141,7 @@ static void print_member(ak_buf *out, const char *name, const json_t *value)
 }
 
 /* Sorts a list of numbers, because readers expect near values to be neighbours and the list is in
-   the order of the trials. Returns false if there is no memory. */
+   the order of the trials. Other lists stay as they are. Returns false if there is no memory. */
 static bool sort_numbers(json_t *values)
 {
     size_t count = json_array_size(values);
@@ -266,8 +268,8 @@ static ak_status take_size(ak_trial *task, const json_t *size, const char *path,
     return ak_config_text_from_json(&task->size, object, NULL, path, err);
 }
 
-/* Restores the task, with the names of its sizes, from a file that autokernel wrote. The export of
-   a trial on a recording has its device in "device_name" only. */
+/* Restores the task, with the names of its sizes, from the member OWN if the file has it. A text
+   that is missing there, such as the device of some recordings, stays as it is. */
 static ak_status take_own(ak_trial *task, const json_t *file, const char *path, ak_error *err)
 {
     json_t *own = NULL;

@@ -3,10 +3,10 @@
  * "kernels" with one entry per trial, in the vocabulary of kernel collections: the configuration as
  * an object, times in ms.
  *
- * On import an entry needs a name, a configuration (object or text) and a status. If it has a time
- * but no status, its status is "ok". If it lacks implementation, device, size, dtype or options,
- * those of the metadata are used. Other members are ignored in both, because such files come from
- * many programs.
+ * On import an entry needs a name, a configuration (object or text), and a status or a time; with
+ * only a time its status is "ok". If it lacks implementation, device, size, dtype, options or
+ * environment, that of the metadata is used. Other members are ignored in both, because such files
+ * come from many programs.
  */
 #include "formats/format.h"
 

@@ -20,7 +20,7 @@
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* Prints a value as Python writes it. */
+/* Prints a value as Python writes it within an expression: negative numbers are in parentheses. */
 static void print_literal(ak_buf *out, const ak_value *value)
 {
     char number[64];
@@ -182,8 +182,8 @@ static json_t *space_of(const ak_task *task)
 
 /* ---- KernelSpecification --------------------------------------------------------------------- */
 
-/* Converts a list of expressions to {"X": .., "Y": .., "Z": ..}, or `fallback` if there is no
-   list. */
+/* Converts the list under `key` to {"X": .., "Y": .., "Z": ..}, as far as the list goes. Without a
+   list, "X" is `fallback`. */
 static json_t *extents_of(const ak_task *task, const char *key, const char *fallback)
 {
     static const char *const axes[] = {"X", "Y", "Z"};

@@ -10,8 +10,8 @@
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 
-/* The words that are written as "invalidity" for each status. ak_t4_status reads the statuses that
-   words are read as. */
+/* The word that is written as "invalidity" for each status. ak_t4_status has those that are
+   read. */
 static const char *const words[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_OK] = "correct",
     [AK_TRIAL_INVALID] = "constraints",
@@ -25,7 +25,7 @@ static const char *const words[AK_TRIAL_STATUS_COUNT] = {
 };
 
 /* Measurements that are added to a successful result. T4 defines neither their names nor their
-   units, so a measurement is read only if name and unit are those that are written. */
+   units, so one of them is read only if its name and unit are those that are written. */
 static const struct {
     const char *name, *unit;
     size_t offset;
@@ -64,7 +64,7 @@ static json_t *measurements_of(const ak_trial *trial, const char *objective)
     return ak_json_whole(array, good);
 }
 
-/* Takes ownership of `config`. */
+/* Makes the result of a trial and takes over `config`. Returns NULL if memory ran out. */
 static json_t *result_of(const ak_trial *trial, json_t *config)
 {
     bool ok = trial->status == AK_TRIAL_OK;
@@ -136,7 +136,7 @@ static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_fil
 /* What a file says about all its results. */
 typedef struct t4_head {
     ak_trial task;
-    double unit_ms; /* how many ms the unit of a time has that names none */
+    double unit_ms; /* milliseconds in the unit of times that name none */
 } t4_head;
 
 static ak_status take_task(t4_head *head, const json_t *file, const char *path, ak_error *err)
@@ -163,7 +163,8 @@ static void take_derived(ak_trial *trial, const json_t *measurement, const char 
     }
 }
 
-/* Reads the measurement called "time"; the median of the runtimes replaces it if there are any. */
+/* Reads the times that the stages of a trial took, its "time", which the median of the runtimes
+   replaces if there are any, and, if it was successful, the derived measurements. */
 static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms, const char *where,
                            ak_error *err)
 {

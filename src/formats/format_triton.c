@@ -37,7 +37,7 @@ static size_t find(const entries *all, const ak_trial *trial, bool implementatio
     return at;
 }
 
-/* Takes the contents of `trial` if it succeeds. */
+/* Appends a trial and takes over its contents; after a failure they stay the caller's. */
 static ak_status append(entries *all, ak_trial *trial, ak_error *err)
 {
     AK_FAIL_IF(all->count == ENTRIES_MAX, err, AK_LIMIT,
@@ -47,7 +47,8 @@ static ak_status append(entries *all, ak_trial *trial, ak_error *err)
     return AK_OK;
 }
 
-/* Keeps a trial of each size, dtype, set of options, device and implementation. */
+/* Keeps the first successful trial of a Triton implementation for each size, dtype, set of options
+   and device. */
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 {
     entries *all = context;
@@ -61,8 +62,9 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
     return append(all, &copy, err);
 }
 
-/* Adds the best configuration (ak_archive_best) of the task and implementation of `like`, unless a
-   later check refuted all that were timed, or another implementation has a better one. */
+/* Adds the best configuration (ak_archive_best) for the task and implementation of `like`, in place
+   of a worse one of another implementation. Adds nothing if a later check refuted all that were
+   timed, or if another implementation has a better one. */
 static ak_status add_best(entries *all, ak_archive *archive, const ak_archive_filter *filter,
                           const ak_trial *like, ak_error *err)
 {

@@ -55,8 +55,8 @@ static ak_status check_interval(const char *name, double value, double low, doub
 }
 
 /* Refuses a successful trial whose time, energy or cost is not in its interval, or whose time,
-   without an interval, is not among its samples. With one it may be that of a finish, for which
-   `best --json` gives the samples of the search. */
+   without an interval, is outside the range of its samples. With an interval, the time may be that
+   of a finish, for which `best --json` gives the samples of the search. */
 static ak_status check_consistent(const ak_trial *t, const char *where, ak_error *err)
 {
     if (t->status != AK_TRIAL_OK) {
@@ -82,10 +82,10 @@ static ak_status check_consistent(const ak_trial *t, const char *where, ak_error
 
 /* Searches by configuration, because an archive has few trials of one configuration but may have
    all trials of one task. Files of other tools have neither run nor environment, and perhaps no
-   device: a field that the file does not give matches anything. A trial with a timestamp is
-   recognised by the timestamp and by whether it was successful. Its status and time are not
-   compared, because other tools have fewer words for failures, and `best --json` writes the time of
-   the finish. */
+   device: a field that the file does not give matches anything, but missing options match only no
+   options. A trial with a timestamp is recognised by the timestamp and by whether it was
+   successful. Its status and time are not compared, because other tools have fewer words for
+   failures, and `best --json` writes the time of the finish. */
 static const char same_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND kernel = "
     "?3 AND (?4 = '' OR implementation = ?4) AND (?5 = '' OR device = ?5) AND (?6 = '' OR size = "
@@ -101,7 +101,7 @@ static ak_status prepare_same(ak_import *import, ak_error *err)
 }
 
 /* Finds an equal trial in the archive; *id is 0 if there is none. If the file gives no timestamp,
-   any timestamp matches. */
+   any timestamp matches, but status and time must be equal. */
 static ak_status find_same(int64_t *id, const ak_import *import, const ak_trial *trial,
                            ak_error *err)
 {
@@ -234,7 +234,7 @@ ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries
 /* ---- which format ---------------------------------------------------------------------------- */
 
 /* Finds the format of a text. A text that does not begin like JSON is taken for CSV. What
-   ak_kernel_tuner_parse leaves out, the reader of the format says. */
+   ak_kernel_tuner_parse leaves out is ignored here, because the format's reader reports it. */
 static ak_status recognise(const ak_format_ops **out, const char *text, size_t length,
                            const char *path, ak_error *err)
 {

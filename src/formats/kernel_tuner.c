@@ -66,7 +66,8 @@ ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, co
 
 /* ---- cache files ----------------------------------------------------------------------------- */
 
-/* Appends `braces` to the first `length` bytes of the text and parses that. */
+/* Parses the first `length` bytes of the text, without blanks and commas at their end, and
+   `braces`. Returns false if that fails. */
 static bool parse_closed(json_t **out, const char *text, size_t length, const char *braces,
                          const char *path)
 {
@@ -80,9 +81,9 @@ static bool parse_closed(json_t **out, const char *text, size_t length, const ch
            ak_python_json_parse(out, closed.data, closed.length, path, NULL) == AK_OK;
 }
 
-/* Returns the length of the text up to the end of its last whole entry: of the last brace that
-   closes an object within an object of the file. Returns 0 if the file is closed: what follows is
-   then no entry. */
+/* Returns the length of the text up to the end of its last whole entry: the last brace that closes
+   an object within an object within the file's. Returns 0 if there is none, or if the file's object
+   is closed, because what follows is then no entry. */
 static size_t whole_entries(const char *text, size_t length)
 {
     size_t depth = 0, end = 0;

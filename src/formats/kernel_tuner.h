@@ -1,6 +1,6 @@
 /*
- * kernel_tuner.h: what all readers of Kernel Tuner's files share: Python's kind of JSON, the names
- * of errors, and the objectives.
+ * kernel_tuner.h: what the readers and the writer of Kernel Tuner's files share: Python's kind of
+ * JSON, the names of errors, and the objectives.
  */
 #ifndef AK_FORMATS_KERNEL_TUNER_H
 #define AK_FORMATS_KERNEL_TUNER_H
@@ -27,9 +27,9 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
 /* Returns Kernel Tuner's name for the status of a trial; NULL for AK_TRIAL_OK. */
 const char *ak_kernel_tuner_fault_name(ak_trial_status status);
 
-/* Gives the status of an entry of a cache and the name of its error: AK_TRIAL_OK and NULL if no
-   member names one. Kernel Tuner 1.5.0 writes a member "__error__"; older files have the name in
-   place of the time or of the objective. */
+/* Gives the status of a cache entry and the name of its error, which it borrows: AK_TRIAL_OK and
+   NULL if no member names one. Kernel Tuner 1.5.0 writes a member "__error__"; older files have the
+   name in place of the time or of the objective. Returns AK_INVALID for an unknown error. */
 ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const json_t *entry,
                                 const char *where, ak_error *err);
 
@@ -40,7 +40,7 @@ ak_status ak_kernel_tuner_objective(const char **out, const json_t *file, const 
 
 /* Gives the name that Kernel Tuner uses for this machine's processor, which is also its name for
    the device of its C backend. As in Python's platform.processor(), this is what `uname -p` prints,
-   or "". */
+   or "" if that fails or prints "unknown". */
 #define AK_KERNEL_TUNER_NAME_BYTES 128
 void ak_kernel_tuner_processor(char out[AK_KERNEL_TUNER_NAME_BYTES]);
 

@@ -7,14 +7,14 @@
 
 typedef struct reader {
     ak_draft *draft;
-    ak_trial first; /* the latest trial, whose task is read */
+    ak_trial first; /* the earliest trial; all others must have its task */
     char *environment;
     size_t seen;
     ak_map *refuted; /* the configurations that a trial refutes: their times do not count */
 } reader;
 
-/* Returns whether the trial is of r->environment. Unless that is "", the filter has selected such
-   trials already. */
+/* Returns whether a trial belongs to r->environment. Unless that is "", the filter has selected
+   such trials already. */
 static bool is_of(const reader *r, const ak_trial *trial)
 {
     return r->environment[0] != 0 || trial->environment == NULL;

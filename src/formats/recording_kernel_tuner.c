@@ -74,8 +74,8 @@ static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
 }
 
 /* Reads the task, which autokernel's export adds to such a file, and the environment, whose device
-   name replaces that of the file. The members "facts", about the device, and "rank" are only in
-   files whose author added them. */
+   name replaces the file's. The members "facts", about the device, and "rank" are only in files
+   whose author added them. */
 static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *own = NULL, *facts = NULL, *environment = NULL;

@@ -155,7 +155,7 @@ ak_status ak_recording_open_space(ak_recording **out, const char *path, const js
     return open_with(out, path, &with, err);
 }
 
-/* Opens the kernel that a space file belongs to if there is a problem.json beside it; otherwise
+/* Opens the problem that a space file belongs to if there is a problem.json beside it; otherwise
    leaves *out unchanged. */
 static ak_status problem_beside(ak_problem **out, const char *t1, ak_error *err)
 {

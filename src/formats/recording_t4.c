@@ -53,7 +53,8 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     return AK_OK;
 }
 
-/* A time may be other than the runtimes, such as without the first, but not by this factor. */
+/* A time may differ from the runtimes, such as a mean without the first launch, but not by this
+   factor. */
 #define TIME_FACTOR 10
 
 ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
@@ -138,7 +139,8 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
     return AK_OK;
 }
 
-/* Reads the "objectives" of the first result that has them; the first of several counts. */
+/* Reads the "objectives" of the first result that has them; the first of several counts. Without
+   any, the objective is the time. */
 static ak_status take_objective(ak_draft *draft, const json_t *results, ak_error *err)
 {
     const char *name = NULL;

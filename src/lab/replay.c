@@ -25,8 +25,8 @@
 #define REPEATS_MAX     100000
 #define BATCH_MAX       4096
 #define JOBS_MAX        256
-/* A repeat lasts this many times as long as the last point of the score, as in the experiments of
-   the paper that defines the score (see ak_simulate). */
+/* Unless the options set a time, a repeat may last this many times as long as the last point of the
+   score, as in the experiments of the paper that defines the score (see ak_simulate). */
 #define BEYOND_CUTOFF 1.1
 
 typedef struct job {
@@ -101,7 +101,8 @@ static ak_status note_best(replay *r, uint64_t index, const ak_record *record, a
     return AK_OK;
 }
 
-/* Estimates how many trials the budget allows from the mean cost so far. */
+/* Estimates how many trials the budget allows: its time over the mean cost so far, but no more than
+   its evaluations. Returns 0 if neither is known. */
 static size_t expected_trials(const replay *r)
 {
     const ak_simulate_options *o = &r->job->options;
@@ -150,8 +151,8 @@ static bool goes_on(const replay *r)
            r->out->evaluations < r->job->recording->count;
 }
 
-/* Takes the next configuration that was best on another recording. These configurations come before
-   the strategy's proposals. */
+/* Sets proposals[0] to the next untried configuration among the best of other recordings, which
+   come before the strategy's proposals. Returns false if there is none now. */
 static bool transferred(replay *r)
 {
     uint64_t index;

@@ -23,8 +23,9 @@ typedef struct ak_trace {
    rank. */
 size_t ak_score_rank(const ak_recording *recording, double minimised);
 
-/* Computes the score of `count` traces. Returns false and leaves *out unchanged if no score
-   exists. */
+/* Computes the score of `count` traces. Returns false and leaves *out unchanged if there is none:
+   the recording has no costs, random search is expected at the optimum all the time, or memory ran
+   out. */
 bool ak_score(double *out, const ak_recording *recording, const ak_trace *traces, size_t count);
 
 #endif

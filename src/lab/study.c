@@ -13,7 +13,7 @@
 #define EVALUATIONS_MAX 1000000
 #define SEEDS_DEFAULT   10
 #define SEEDS_MAX       1000
-#define STEPS           10 /* reported points of each curve */
+#define STEPS           10 /* most points that are reported for a curve */
 #define CLASSIC_ARMS    "random,local," AK_STRATEGY_DEFAULT
 #define MODEL_ARMS      ",llm-oneshot,llm,hybrid"
 
@@ -157,8 +157,8 @@ static double place_of(const ak_study_run *run, size_t i, axis along)
                                      : run->points[i].usd;
 }
 
-/* Returns the quality that a run had reached when `at` was spent. After its end a run keeps its
-   last quality. */
+/* Returns the quality that a run had reached when `at` was spent; 0 if no configuration had worked
+   by then. After its end a run keeps its last quality. */
 static double quality(const ak_study_run *run, axis along, double at, double reference)
 {
     double best = 0;
@@ -168,13 +168,15 @@ static double quality(const ak_study_run *run, axis along, double at, double ref
     return best > 0 ? reference / best : 0;
 }
 
-/* Returns true if a run counts in the curves: it has a trial, and its model proposed to the end. */
+/* Returns true if a run counts in the curves: it has a trial, and it did not have to carry on
+   without its language model. */
 static bool counts(const ak_study_run *run)
 {
     return run->fell_back == NULL && run->count > 0;
 }
 
-/* Returns the optimum if it is known, else the best value of any run. */
+/* Returns the optimum if it is known, else the best value of any run, also of those that do not
+   count; 0 if no configuration worked. */
 static double reference_of(const ak_study *study)
 {
     double best = study->optimum;
@@ -188,7 +190,7 @@ static double reference_of(const ak_study *study)
     return best;
 }
 
-/* Returns the farthest point that any run of any arm reached along an axis. */
+/* Returns the farthest point along an axis that any run that counts reached, whatever its arm. */
 static double extent(const ak_study *study, axis along)
 {
     double farthest = 0;
@@ -233,7 +235,7 @@ static void bootstrap(estimate *out, const double *values, size_t count, uint64_
     out->high = means[AK_STUDY_RESAMPLES - 1 - AK_STUDY_RESAMPLES / 40];
 }
 
-/* Returns {"quality", "low", "high"}; the ends are null if they are not known. NULL: no memory. */
+/* Returns {"quality", "low", "high"}, with null for what is not known; NULL if memory ran out. */
 static json_t *estimate_json(const estimate *e)
 {
     json_t *object = json_object();
@@ -273,7 +275,7 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
 {
     double farthest = extent(study, along);
     json_t *list = json_array();
-    /* A curve has no more steps than evaluations. */
+    /* A curve over evaluations has no more steps than there were evaluations. */
     size_t steps = along == AXIS_EVALUATIONS && farthest < STEPS ? (size_t)farthest : STEPS;
     for (size_t k = 1; farthest > 0 && k <= steps; k++) {
         double at = farthest * (double)k / (double)steps;
@@ -285,8 +287,8 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
     return ak_json_set(object, axis_names[along], list);
 }
 
-/* Returns the quality at the end of all runs of an arm, including those that carried on without
-   their model: {"quality", "low", "high"}. */
+/* Returns the mean quality at the end of the arm's runs that have a trial, including those that
+   carried on without their language model: {"quality", "low", "high"}. */
 static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, double reference)
 {
     AK_FREED double *values = ak_alloc(study->options.seeds, sizeof *values);
@@ -333,7 +335,8 @@ static json_t *mean_json(double sum, const sums *of)
     return of->runs == 0 ? json_null() : json_real(sum / (double)of->runs);
 }
 
-/* Returns what all runs of an arm asked and paid, with those that do not count. */
+/* Returns the calls, tokens and cost of all runs of an arm, including those that do not count.
+   Tokens or cost are null if they are not known for every call. */
 static json_t *spent_json(const sums *all)
 {
     json_t *object = json_object();
@@ -390,7 +393,8 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
     return ak_json_whole(object, good);
 }
 
-/* Returns the warning of a busy machine, if it was, in a list. */
+/* Returns a list with the warning that the machine was busy, empty if it was not; NULL after a
+   failure. */
 static json_t *warnings_json(const ak_study *study, ak_error *err)
 {
     AK_AT_END(ak_warnings_free) ak_warnings warnings = {0};

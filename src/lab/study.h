@@ -3,10 +3,10 @@
  * the study compares with the other arms. study_replay.c runs the searches on a recording,
  * study_live.c on a device.
  *
- * A run is a curve. After each evaluation it records the best value so far (smaller is better),
- * the seconds and the money spent. Curves are compared by quality, which is reference / best and 1
- * at the reference. The reference is the optimum of a recording or, on a device, the best value of
- * any run of the study.
+ * Each run makes a curve, which records after each evaluation the best value so far (smaller is
+ * better) and the seconds and money spent so far. Curves are compared by quality, which is
+ * reference / best and 1 at the reference. The reference is the optimum of a recording or, on a
+ * device, the best value of any run of the study.
  */
 #ifndef AK_LAB_STUDY_H
 #define AK_LAB_STUDY_H
@@ -26,9 +26,9 @@ typedef struct ak_study_run {
     ak_study_point *points; /* one after each evaluation */
     size_t count, capacity;
     size_t failed, calls, uncounted; /* uncounted: calls for which no tokens were reported */
-    int64_t tokens;                  /* of the model, input and output */
-    double usd;                      /* what all calls cost, also those after the last trial */
-    bool unpriced;                   /* the price of a call is not known */
+    int64_t tokens;                  /* input and output tokens of the language model */
+    double usd;                      /* cost of all calls, including those after the last trial */
+    bool unpriced;                   /* at least one call has no known price */
     /* Why the strategy carried on without its model; NULL if it did not. Such a run counts only for
        "deployed", the quality of all runs of its arm. */
     char *fell_back;
@@ -46,27 +46,29 @@ typedef struct ak_study {
     size_t arm_count;
     double optimum;  /* minimised; 0 if unknown */
     char *model;     /* name of the language model that took part; NULL if there is none */
-    char *like;      /* what came of options.like, in one line; NULL: nothing is known of it */
+    char *like;      /* one line, owned, on what options.like contributed; NULL: not known */
     ak_share share;  /* how much the language model is told */
-    double pressure; /* the most before or after a run on a device (measure/pressure.h); negative:
-                        not known, or a recording */
+    double pressure; /* highest pressure seen before or after a run on a device
+                        (measure/pressure.h); negative: not known, or a recording */
     const char *kernel, *device, *size;
 } ak_study;
 
-/* Reads the arms and derives a seed for each run. */
+/* Reads the arms, sets options that are 0 or NULL to their defaults, and derives a seed for each
+   run. After a failure there is nothing to close. */
 ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error *err);
 void ak_study_close(ak_study *study);
 
-/* Stores the name of the language model. Later calls and a NULL name change nothing. */
+/* Stores the name of the language model, unless one is stored already or `name` is NULL. */
 ak_status ak_study_model(ak_study *study, const char *name, ak_error *err);
+/* Appends a point to the curve of a run. */
 ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err);
 /* Sends the event "run" to the sink when a run has ended. */
 void ak_study_announce(const ak_study *study, const ak_study_arm *arm, const ak_study_run *run);
 bool ak_study_cancelled(const ak_study *study);
 
-/* Writes the whole study as JSON. Each curve gives the mean quality against evaluations, seconds
-   and money, with 95 % bootstrap intervals: percentiles of AK_STUDY_RESAMPLES resamples of the
-   runs. */
+/* Writes the whole study as JSON, which the caller frees with ak_free. Each curve gives the mean
+   quality against evaluations, seconds or money, with 95 % bootstrap intervals: percentiles of
+   AK_STUDY_RESAMPLES resamples of the runs. The ends are null if the arm has only one run. */
 #define AK_STUDY_RESAMPLES 1000
 ak_status ak_study_json(char **out, const ak_study *study, ak_error *err);
 

@@ -14,7 +14,8 @@ typedef struct live {
     ak_study *study;
     const ak_task *task;
     ak_archive *archive;
-    /* what all runs have spent on a model so far; the user's limits cover the whole study */
+    /* what all runs have spent on the language model so far; the user's limits cover the whole
+       study */
     double spent_usd;
     int64_t used_tokens;
     /* These members belong to one run. */
@@ -70,7 +71,8 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
-/* Notes how busy the machine is while no run of the study is under way. */
+/* Raises the study's pressure to the machine's while no run is under way; does nothing on a
+   recording. */
 static void look_at_machine(live *l)
 {
     if (!l->task->recorded) {

@@ -27,7 +27,7 @@ typedef struct replayed {
     ak_strategy *strategy;
     ak_transfer transfer;
     ak_study_point now;
-    ak_error lost; /* set if memory ran out while the strategy reported a call or a notice */
+    ak_error lost; /* set if memory ran out while the strategy gave a notice */
 } replayed;
 
 static void tell(void *context, const ak_call *call)

@@ -2,9 +2,10 @@
  * feature.h: describes a configuration for a model, as one column for each parameter that varies.
  * The column holds the level of the parameter's value.
  *
- * The level of a number is its rank among the values, so that 64, 128 and 256 are equally far apart
- * whatever their order in the space file; equal numbers share a level. The level of a text or a
- * list is its index, which only tells values apart.
+ * If all values of a parameter are numbers or booleans, the level is the rank of the value, so that
+ * 64, 128 and 256 are equally far apart whatever their order in the space file; equal numbers share
+ * a level. If any value is a text or a list, the level is the index of the value, which only tells
+ * values apart.
  */
 #ifndef AK_MODEL_FEATURE_H
 #define AK_MODEL_FEATURE_H
@@ -13,8 +14,8 @@
 
 typedef struct ak_column {
     size_t parameter; /* index in the space */
-    size_t levels;    /* 2 or more */
-    bool ordered;     /* false: levels have no order, they are equal or different */
+    size_t levels;    /* 2 or more; 1 if all values are equal numbers */
+    bool ordered;     /* true: levels are ranks; false: they only tell values apart */
     uint16_t *level;  /* level of each value of the parameter */
 } ak_column;
 

@@ -36,7 +36,7 @@ typedef struct builder {
     const ak_forest_data *data;
     const ak_forest_options *options;
     ak_rng rng;
-    uint32_t *order; /* indices of rows; those of a node are adjacent */
+    uint32_t *order; /* indices of rows; a node's rows are adjacent */
     double *sum;     /* scratch: sum of y per level */
     uint32_t *hits;  /* scratch: rows per level */
     task *tasks;     /* a stack with one waiting sibling per depth */
@@ -57,9 +57,9 @@ static uint16_t level_at(const builder *b, size_t row, size_t column)
     return b->data->rows[row * b->forest->columns + column];
 }
 
-/* Replaces *best by the best split of the rows by one column, if that is better. The gain of a
-   split is the reduction of the sum of squared errors, plus a constant of the node. `all` is the
-   sum of y. */
+/* Replaces *best by the best split of the rows by one column, if that gains more. The gain is what
+   the split takes off the sum of squared errors, plus a constant of the node. `all` is the sum of y
+   over the rows. */
 static void try_column(split *best, builder *b, const task *t, size_t column, double all)
 {
     range reach = t->reach[column];
@@ -106,8 +106,9 @@ static uint16_t draw_threshold(builder *b, const task *t, const split *s)
     return (uint16_t)(s->level + ak_rng_below(&b->rng, (uint64_t)next - s->level));
 }
 
-/* Finds a split of the rows by some of the columns. A split without a gain is accepted, because an
-   effect of two columns together may show only after a split by the first of them. */
+/* Finds the best split of the rows by some of the columns; its column is AK_FOREST_LEAF if none
+   splits them. A split without a gain is accepted, because an effect of two columns together may
+   show only after a split by the first of them. */
 static split find_split(builder *b, const task *t)
 {
     split best = {.gain = -1.0, .column = AK_FOREST_LEAF};
@@ -221,7 +222,7 @@ static const ak_forest_node *leaf_of(const ak_forest *forest, size_t tree, const
     return &forest->nodes[at];
 }
 
-/* Adds the tree's predictions for the rows that it has not seen, and clears `seen`. */
+/* Adds the tree's predictions for rows that it has not seen to `opinions`, and clears `seen`. */
 static void ask_unseen(builder *b, size_t tree)
 {
     for (size_t i = 0; i < b->data->count; i++) {

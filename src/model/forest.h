@@ -11,11 +11,11 @@
  *     ak_forest_effects(alone, forest, err);        alone[3]: 0..1 of the variance
  *     ak_forest_interactions(pairs, forest, 3, err);   pairs[5]: what 3 and 5 do beyond that
  *
- * A number is split by a threshold, a text by one of its values. Thresholds are drawn between the
- * levels that were seen, so that trees disagree where nothing was measured. The trees' predictions
- * form a mixture: its variance comes from the differences between the trees' means and from the
- * spread within their leaves (Hutter, Xu, Hoos, Leyton-Brown, "Algorithm runtime prediction", 2014,
- * section 4.3).
+ * An ordered column is split by a threshold, another by one of its levels. Thresholds are drawn
+ * between the levels that were seen, so that trees disagree where nothing was measured. The trees'
+ * predictions form a mixture: its variance comes from the differences between the trees' means and
+ * from the spread within their leaves (Hutter, Xu, Hoos, Leyton-Brown, "Algorithm runtime
+ * prediction", 2014, section 4.3).
  *
  * Effects are a functional analysis of variance (Hutter, Hoos, Leyton-Brown, "An efficient approach
  * for assessing hyperparameter importance", 2014). The effect of a parameter is the variance of the
@@ -30,8 +30,8 @@
 
 #define AK_FOREST_ROWS_MAX  1000000
 #define AK_FOREST_TREES_MAX 1000
-/* The interaction of two columns is computed only if the product of their numbers of levels is at
-   most this (64 times 64). A column with more levels is usually a counter. */
+/* The interaction of two columns is computed only if they have at most this many pairs of levels
+   (64 times 64). A column with more levels is usually a counter. */
 #define AK_FOREST_CELLS_MAX 4096
 
 typedef struct ak_forest ak_forest;
@@ -49,7 +49,7 @@ typedef struct ak_forest_options {
     size_t trees;
     size_t leaf_min; /* least number of rows in a leaf */
     double share;    /* share of the columns that each split may choose from, in (0, 1] */
-    /* each tree learns from `count` rows drawn with replacement; else from all */
+    /* true: each tree learns from `count` rows drawn with replacement; false: from all rows */
     bool bootstrap;
     double leaf_spread; /* least standard deviation that a leaf is assumed to have */
     uint64_t seed;
@@ -71,19 +71,21 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
 void ak_forest_free(ak_forest *forest);
 AK_END_AT(ak_forest_free, ak_forest)
 
-/* Returns the share of the variance of y that the forest explains, where a row is predicted only
-   by the trees that have not seen it (Breiman's out-of-bag estimate): 1 is all of it, 0 or less is
-   nothing. It is NAN without bootstrap, if all y are equal, or if every tree has seen every row. */
+/* Returns the share of the variance of y that the forest explains, where a row is predicted only by
+   the trees that have not seen it (Breiman's out-of-bag estimate): 1 is all of it, 0 or less is
+   nothing. It is NAN if every tree has seen every row, as without bootstrap, or if all y of unseen
+   rows are equal. */
 double ak_forest_out_of_bag(const ak_forest *forest);
 
 /* Predicts y for a row of levels, which need not occur in the data. `variance` may be NULL. */
 void ak_forest_predict(double *mean, double *variance, const ak_forest *forest,
                        const uint16_t *row);
 
-/* Both functions write a share of the variance for each column, averaged over the trees. The first
-   writes the share that the column explains alone, the second the share that it explains together
-   with a given column beyond their own effects; that is 0 for the given column itself and for
-   pairs with more than AK_FOREST_CELLS_MAX pairs of levels. All shares are 0 if all y are equal. */
+/* Both functions write a share of the variance for each column, averaged over the trees that vary.
+   The first writes the share that the column explains alone, the second the share that it explains
+   together with a given column beyond their own effects; that is 0 for the given column itself and
+   for pairs with more than AK_FOREST_CELLS_MAX pairs of levels. All shares are 0 if no tree
+   varies. */
 ak_status ak_forest_effects(double *out, const ak_forest *forest, ak_error *err);
 ak_status ak_forest_interactions(double *out, const ak_forest *forest, size_t column,
                                  ak_error *err);

@@ -19,14 +19,14 @@
 
 typedef struct walk {
     const ak_forest *forest;
-    /* the given column of pairs; NO_COLUMN: each column alone */
+    /* the column that is paired with each other column; NO_COLUMN: each column alone */
     size_t column;
     uint16_t *levels; /* memory of the members `level` */
     /* levels of a column; those that reach a node are adjacent */
     uint16_t *level[AK_PARAMETERS_MAX];
     size_t first[AK_PARAMETERS_MAX], count[AK_PARAMETERS_MAX];
     double *sums;
-    /* sums of a column: by level, or by the level of `column` and then by its own; NULL: not
+    /* sums for a column: by its level, or by the level of `column` and then by its own; NULL: not
        wanted */
     double *sum[AK_PARAMETERS_MAX];
     size_t cells;         /* number of all sums */
@@ -130,7 +130,8 @@ static void visit(walk *w, size_t at, double share)
     w->count[n->column] = count;
 }
 
-/* Returns the variance of the prediction of a tree over all configurations. */
+/* Fills the sums from one tree. Returns the variance of its prediction over all configurations; 0
+   if that is no more than rounding. */
 static double walk_tree(walk *w, size_t tree)
 {
     size_t root = w->forest->root[tree];
@@ -184,7 +185,7 @@ static double variance_together(const walk *w, size_t b)
 
 /* ---- all trees ------------------------------------------------------------------------------- */
 
-/* Returns the number of sums for a column. */
+/* Returns the number of sums for a column; 0 if it has none. */
 static size_t cells_of(const walk *w, size_t column)
 {
     size_t levels = w->forest->levels[column];

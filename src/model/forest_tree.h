@@ -2,8 +2,9 @@
  * forest_tree.h: the trees of a forest, as forest.c grows them and forest_effects.c reads them.
  *
  * The nodes of all trees lie in one array, each tree in preorder: the child of the rows that
- * satisfy a split follows its parent, and `other` is the index of the other child. A number is
- * split into levels up to `level` and the others, a text into `level` and the others.
+ * satisfy a split follows its parent, and `other` is the index of the other child. An ordered
+ * column is split into levels up to `level` and the others, another column into `level` and the
+ * others.
  */
 #ifndef AK_MODEL_FOREST_TREE_H
 #define AK_MODEL_FOREST_TREE_H
@@ -16,7 +17,7 @@
 #define AK_FOREST_DEPTH_MAX 64
 
 typedef struct ak_forest_node {
-    double mean, variance; /* of y over the rows of the node */
+    double mean, variance; /* of y over the node's rows; variance is at least leaf_spread^2 */
     uint32_t other;        /* index of the child of rows that do not satisfy the split */
     uint16_t column;       /* AK_FOREST_LEAF: the node is a leaf */
     uint16_t level;

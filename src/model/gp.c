@@ -34,10 +34,10 @@ enum {
 #define VARIANCE_ALONE    0.5  /* variance of the sum of single parameters, at first */
 #define VARIANCE_SLOPE    4.0  /* variance of the slopes of prior and hint, before trials */
 #define HINT_WORTH        0.5  /* a hint must raise the log likelihood by more than this */
-#define NOMINAL           0.05 /* weight of "the numbers differ" relative to that of "how far" */
+#define NOMINAL           0.05 /* weight of "they differ" relative to the weight of "how far" */
 #define STEP              0.9  /* step in the log of a weight */
-#define SPREAD            1.5  /* prior standard deviation of the log of a weight from its start */
-#define LOG_LIMIT         5.0  /* largest distance of the log of a weight from its start */
+#define SPREAD            1.5  /* prior standard deviation of log(weight / start) */
+#define LOG_LIMIT         5.0  /* largest absolute value of log(weight / start) */
 /* least squared diagonal element; equal rows without noise need it */
 #define DIAGONAL_MIN 1e-9
 #define SCALE_MIN    1e-18
@@ -343,8 +343,9 @@ static int compare_ranked(const void *a, const void *b)
     return x->y != y->y ? (x->y > y->y) - (x->y < y->y) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Puts the rows to tune on in front and returns their number. If there are more than TUNED_MAX,
-   these are the best ones, whose order matters, and an even selection of the others. */
+/* Lists the rows to tune on first in gp->order and returns their number. If there are more than
+   TUNED_MAX, these are the best TUNED_MAX / 2, whose order matters most, and an even selection of
+   the others. */
 static size_t pick_rows(ak_gp *gp)
 {
     for (size_t i = 0; i < gp->count; i++) {
@@ -362,8 +363,8 @@ static size_t pick_rows(ak_gp *gp)
 }
 
 /* Returns, up to a constant, the logarithm of the marginal likelihood of the first `count` rows
-   that gp->order names, with the scale that makes it largest. The logarithm of the weights' prior
-   is added, which keeps the weights near their start. */
+   that gp->order names, with the scale that makes it largest. The log prior of the weights is
+   added, which keeps them near their start. */
 static double likelihood(ak_gp *gp, size_t count)
 {
     double half[TUNED_MAX];
@@ -392,8 +393,8 @@ static void set_hyper(ak_gp *gp, size_t h, double log_ratio)
     sum_weights(gp);
 }
 
-/* Tries one weight a step down and a step up, and keeps the first that makes y more likely.
-   Returns the number of tries. */
+/* Tries one weight a step down and a step up, and keeps the first change that makes y more likely,
+   if one does. Returns the number of tries. */
 static size_t improve(double *now, ak_gp *gp, size_t h, size_t count)
 {
     double before = gp->log_ratio[h];
@@ -473,7 +474,7 @@ void ak_gp_tune(ak_gp *gp, size_t tries)
 
 /* ---- predictions ---- */
 
-/* Computes mean and standard deviation of a point from its v. */
+/* Computes the mean and standard deviation of y at a point from its v. */
 static void describe(double *mean, double *deviation, const ak_gp *gp, double prior, double self,
                      const double *v)
 {

@@ -13,11 +13,11 @@
  * itself, whatever the others are: it carries what was learned to parts of the space where nothing
  * was tried. The last term is the joint effect. One half of it is rough: one step of a parameter
  * may change everything, as alignments do. The other half, Matern's with 5/2 degrees of freedom, is
- * smooth, as amounts of work are. A prior and a hint (ak_point) each add a linear term. A text has
- * one distance, 0 or 1. A number has two: how far apart the levels are, 0..1 over their range, and,
- * with a smaller weight at first, whether they differ at all, since numbers may also be mere names
- * ("method 0, 1, 2"). The weights w and a are learned (ak_gp_tune), so a hundred parameters of
- * which five matter are no harder than five.
+ * smooth, as amounts of work are. A prior and a hint (ak_point) each add a linear term. A text or a
+ * number with two levels has one distance, 0 or 1. Any other number has two: how far apart the
+ * levels are, 0..1 over their range, and, with a smaller weight at first, whether they differ at
+ * all, since numbers may also be mere names ("method 0, 1, 2"). The weights w and a are learned
+ * (ak_gp_tune), so a hundred parameters of which five matter are no harder than five.
  *
  * Rows are added one by one at a cost that grows with the square of their number, because the
  * Cholesky factor is extended and not computed anew. The last rows can be removed (ak_gp_truncate);
@@ -37,7 +37,7 @@
    ordered column with more than two levels. */
 typedef struct ak_point {
     float at[2 * AK_PARAMETERS_MAX];
-    double prior; /* expected y in its units; 0: nothing is expected */
+    double prior; /* expected value of y, in the same units; 0: nothing is expected */
     /* a quantity that y may depend on linearly, with a slope that the rows determine; ak_gp_tune
        leaves the hint out unless it makes the rows more likely */
     double hint;
@@ -45,15 +45,16 @@ typedef struct ak_point {
 
 typedef struct ak_gp_options {
     size_t rows, slots; /* most rows (up to AK_GP_ROWS_MAX) and watched candidates */
-    /* Sum of the weights at first. Random pairs of configurations are about 2/5 of all ranges
-       apart, so that a sum of 5 gives them a similarity of e^-2. */
+    /* Sum of the initial weights of the columns. Random pairs of configurations are about 2/5 of
+       all ranges apart, so that a sum of 5 gives them a similarity of e^-2. */
     double steepness;
-    double noise; /* variance of the noise of y at first, relative to that of the joint effect */
+    double noise; /* initial variance of the noise of y, relative to the joint effect's */
 } ak_gp_options;
 
 typedef struct ak_gp ak_gp;
 
-/* Opens a model without rows. It borrows the features until it is closed. */
+/* Opens a model without rows. It borrows the features until it is closed. Returns AK_INVALID unless
+   options->rows is 1 to AK_GP_ROWS_MAX. */
 ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_options *options,
                      ak_error *err);
 void ak_gp_close(ak_gp *gp);
@@ -69,10 +70,10 @@ size_t ak_gp_count(const ak_gp *gp);
 void ak_gp_add(ak_gp *gp, const ak_point *point);
 /* Removes all rows but the first `count`. */
 void ak_gp_truncate(ak_gp *gp, size_t count);
-/* Sets the y of every row; all are finite. Watched candidates stay watched. */
+/* Sets the y of every row: ak_gp_count finite values. Watched candidates stay watched. */
 void ak_gp_learn(ak_gp *gp, const double *y);
-/* Tries up to `tries` changes of one weight at a time on at most 128 rows, and keeps those that
-   make y more likely. Then all rows are factored anew. */
+/* Tries about `tries` changes of one weight at a time on at most 128 rows, and keeps those that
+   make y more likely. Then all rows are factored anew. Without rows it does nothing. */
 void ak_gp_tune(ak_gp *gp, size_t tries);
 
 /* Predicts the mean and the standard deviation of y, without noise. */
@@ -82,7 +83,7 @@ void ak_gp_predict(double *mean, double *deviation, const ak_gp *gp, const ak_po
    options.slots. */
 void ak_gp_watch(ak_gp *gp, size_t slot, const ak_point *point);
 void ak_gp_unwatch(ak_gp *gp, size_t slot);
-/* Predicts y of the point that a slot watches, as ak_gp_predict does but faster. */
+/* Predicts y at the point in a slot, which must be watched, as ak_gp_predict does but faster. */
 void ak_gp_watched(double *mean, double *deviation, const ak_gp *gp, size_t slot);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * recording.c: computes the figures of a recording that need no search: its facts, the cut-offs of
- * the score, and the expected course of random search.
+ * recording.c: computes those figures of a recording that need no search: its facts, the cut-offs
+ * of the score, and the expected course of random search.
  *
  * The statistics, the cut-off and the expected random search are the method of Willemsen et al.,
  * "A methodology for comparing optimization algorithms for auto-tuning", Future Generation
@@ -194,7 +194,8 @@ double ak_recording_baseline(const ak_recording *recording, double seconds)
     double n = (double)recording->facts.ok;
     double draws = nearbyint(seconds / recording->facts.seconds_each);
     draws = draws < 1 ? 1 : draws;
-    double place = nearbyint(draws * (n + 1) / (draws + 1)); /* expected rank of the best draw */
+    double place = nearbyint(draws * (n + 1) / (draws + 1)); /* expected rank of the best draw, from
+                                                                the worst */
     place = place > n - 1 ? n - 1 : place;
     return recording->ascending[(size_t)(n - 1 - place)];
 }

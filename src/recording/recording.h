@@ -27,8 +27,9 @@ typedef struct ak_record {
 
 struct ak_recording {
     char *path, *kernel, *device, *size, *objective;
-    char *implementation, *dtype, *choices; /* "" where the file does not say */
-    char *unit;                             /* of an objective that is no time; NULL: not known */
+    char *implementation, *dtype, *choices; /* "" if the file does not say */
+    char *unit;                             /* of an objective that is not a time; NULL: not
+                                               known */
     const char *left_out;                   /* as in ak_recording_facts */
     bool maximise;
     bool has_default;   /* true if a space file declares the default configuration */
@@ -56,19 +57,19 @@ struct ak_recording {
 
 /* Opens a recording together with the space file of its kernel. The expressions of the space file
    may read `constants`; NULL stands for the constants of the recording. Every recorded
-   configuration is valid, so conditions that read more than parameters are left out. A default or a
-   rank that reads an unknown name is left out too. If `space` is NULL, the function does what
-   ak_recording_open does. */
+   configuration is valid, so conditions that read more than parameters are left out. So are all
+   defaults if one of them cannot be computed, and a rank that reads an unknown name. If `space` is
+   NULL, the function does what ak_recording_open does. */
 ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
                                   const char *where, const ak_scope *constants, ak_error *err);
 
 /* Returns whether the objective is a time, in ms. */
 bool ak_recording_is_timed(const ak_recording *recording);
-/* Returns the objective as a value to minimise: the recorded value, or its negative if more is
-   better. */
+/* Returns the objective of a record that is OK as a value to minimise: the recorded value, or its
+   negative if more is better. */
 double ak_recording_minimised(const ak_recording *recording, const ak_record *record);
-/* Returns the objective as a positive number to minimise, which strategies take for a time: the
-   recorded value, or its reciprocal if more is better. */
+/* Returns the objective of a record that is OK as a positive number to minimise, which strategies
+   take for a time: the recorded value, or its reciprocal if more is better. */
 double ak_recording_time(const ak_recording *recording, const ak_record *record);
 /* Returns the least ak_recording_time of all configurations that worked. */
 double ak_recording_least_time(const ak_recording *recording);

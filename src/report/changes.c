@@ -45,22 +45,22 @@ static void keep_fastest(const ak_trial **fastest, const ak_trial *trial)
     }
 }
 
-/* Returns how many times as fast as `from` a trial is that differs from it in one column. */
+/* Returns how many times as fast as `from` the trial `to` is, by the trials' own times. */
 static ak_outcome contrast_of(const ak_trial *from, const ak_trial *to)
 {
     const ak_outcome start = ak_outcome_of(NULL, from), end = ak_outcome_of(NULL, to);
     return ak_outcome_speed(&start, &end);
 }
 
-/* Returns whether both trials have one measurement, as they are the same code (ak_trial). */
+/* Returns whether both trials share one measurement, because they have the same code. */
 static bool is_same_code(const ak_trial *a, const ak_trial *b)
 {
     return (a->same_code || b->same_code) && a->code_hash != NULL && b->code_hash != NULL &&
            strcmp(a->code_hash, b->code_hash) == 0 && a->median_ms == b->median_ms;
 }
 
-/* Finds the pairs among `count` views; `pairs` has room for `count` pairs. *same_code counts those
-   that are the same code. */
+/* Finds the pairs among `count` views and returns their number; `pairs` has room for as many. The
+   pairs whose trials have the same code are counted in *same_code. */
 static size_t find_pairs(ak_outcome *pairs, size_t *same_code, view *views, size_t count,
                          uint16_t from, uint16_t to)
 {

@@ -17,7 +17,7 @@ typedef struct ak_report_change {
     const char *name, *from, *to; /* parameter, value of the default, value of the best; borrowed
                                      from the matrix */
     size_t pairs;
-    size_t same_code; /* the pairs of which one was not measured, as it is the same code */
+    size_t same_code; /* the pairs of which one was not measured, because both are the same code */
     double speed, least, greatest; /* time with `from` over time with `to`; 0 without a pair */
 } ak_report_change;
 
@@ -25,8 +25,8 @@ typedef struct ak_report_change {
    both sides of 1 and are too far apart to decide (measure/verdict.h). One pair is enough to
    decide. */
 bool ak_report_change_is_open(const ak_report_change *change);
-/* Finds the changes, in the order of the parameters. A parameter with a value that no trial has is
-   left out. */
+/* Finds the changes, in the order of the parameters; the caller frees the list. A parameter with a
+   value that no trial has is left out. */
 ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *matrix,
                         const char *from, const char *to, ak_error *err);
 

@@ -1,4 +1,4 @@
-/* conversation.c: the conversations of a run as JSON, each proposal with its outcome. */
+/* conversation.c: writes the conversations of a run as JSON, each proposal with its outcome. */
 
 #include "report/gather.h"
 #include "report/outcome.h"

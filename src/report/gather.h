@@ -16,15 +16,15 @@ typedef struct ak_gathered {
     /* Trials and parents, the lowest id first. This is not the order of age, because imports add
        older trials later. */
     const ak_trial **by_id;
-    ak_map *configs; /* canonical text to the first trial with it */
+    ak_map *configs; /* from a configuration's text to the index of its first trial */
 } ak_gathered;
 
 ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,
                     ak_error *err);
 void ak_gathered_clear(ak_gathered *gathered);
 
-/* Find a trial or parent by its id, and the first trial by its canonical text; NULL if there is
-   none. */
+/* Find a trial or parent by its id, and the first trial with a configuration, given as text; NULL
+   if there is none. */
 const ak_trial *ak_gathered_trial(const ak_gathered *gathered, int64_t id);
 const ak_trial *ak_gathered_config(const ak_gathered *gathered, const char *config);
 

@@ -59,7 +59,7 @@ void ak_headline_ms(ak_buf *out, double ms)
 
 /* ---- against others -------------------------------------------------------------------------- */
 
-/* Returns the candidate that won the finish; NULL if there is none. */
+/* Returns the candidate that won the finish; NULL if there was none. */
 static const json_t *winner_of(const json_t *finish)
 {
     ak_finish_order order;
@@ -80,7 +80,8 @@ static bool was_decided(const json_t *candidate)
     return verdict == AK_SPEED_FASTER || verdict == AK_SPEED_SLOWER;
 }
 
-/* Decides as the finish did. The rounds also count as clean if it `decided` on both candidates. */
+/* Sets verdict and doubt as the finish did. The rounds also count as clean if the finish `decided`
+   on both candidates. */
 static void set_verdict(ak_speed *s, const json_t *result, bool decided)
 {
     const json_t *noise = json_object_get(result, "noise");
@@ -88,9 +89,10 @@ static void set_verdict(ak_speed *s, const json_t *result, bool decided)
     ak_speed_judge(s, &control, decided || ak_noise_is_clean(noise));
 }
 
-/* Returns the speed of the best relative to another candidate. Ratios of the finish are relative to
-   one reference. Relative to that reference, the interval is the paired one; relative to any other
-   candidate, the ends of both intervals are combined, which is wider than needed. */
+/* Returns the speed of the best relative to another candidate; ratio 0 if that has none. Ratios of
+   the finish are relative to one reference. Relative to that reference, the interval is the paired
+   one; relative to any other candidate, the ends of both intervals are combined, which is wider
+   than needed. */
 static ak_speed against(const json_t *result, const json_t *best, const json_t *other,
                         bool reference)
 {
@@ -365,8 +367,8 @@ static void put_duration(ak_buf *text, double seconds)
     }
 }
 
-/* Returns the ratio of the ends of the interval of the search's best time, which nothing that is
-   said of a nearness to it can undercut; 1 if it has none, as a recorded time. */
+/* Returns the upper over the lower end of the interval of the search's best time; 1 if it has none,
+   as a recorded time. How near another time is to it cannot be told any finer. */
 static double width_of_best(const ak_report_model *model)
 {
     const ak_trial *best =

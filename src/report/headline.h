@@ -17,8 +17,9 @@ typedef struct ak_headline {
 ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_error *err);
 void ak_headline_clear(ak_headline *headline);
 
-/* Prints "; the search was within 5 % of its best after 7, within 1 % after 9", as far as the
-   interval of that best is narrow enough to tell. */
+/* Prints "; the search was within 5 % of its best after 7, within 1 % after 9", or that this is not
+   known if the interval of that best is too wide to tell. Prints nothing if no trial was
+   successful. */
 void ak_headline_nearness(ak_buf *out, const ak_report_model *model);
 /* Prints a time with its unit: s, ms or µs. */
 void ak_headline_ms(ak_buf *out, double ms);
@@ -27,7 +28,7 @@ void ak_headline_ms(ak_buf *out, double ms);
 
 /* An undecided size is neither a win nor a loss, and no ratio includes it. */
 
-/* How much slower the dispatch table of a run is than the best configuration of each size, over the
+/* How much slower the dispatch table of a run is than each size's best configuration, over the
    sizes for which that was decided. A tie counts as no loss. */
 typedef struct ak_sizes_lost {
     double geomean, worst;  /* ratios of times or costs; 1: no loss, 0: nothing was decided */
@@ -37,9 +38,10 @@ typedef struct ak_sizes_lost {
 
 ak_sizes_lost ak_sizes_lost_of(const json_t *result);
 
-/* Says how many sizes were tuned and what the table loses. */
+/* Says how many sizes were tuned and what the table loses; prints nothing if there are none. */
 void ak_headline_sizes(ak_buf *out, const json_t *result, bool timed);
-/* Compares the dispatch table with the libraries; prints nothing if there are none. */
+/* Compares the dispatch table with the libraries, or each size's best configuration where the table
+   was not compared; prints nothing if there are none. */
 void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed);
 
 /* ---- pictures in characters (picture.c) ------------------------------------------------------ */

@@ -77,7 +77,7 @@ static void add_size(beside *b, const json_t *one)
     }
     if (!(speed.ratio > 0) || speed.verdict == AK_SPEED_UNDECIDED ||
         speed.verdict == AK_SPEED_NONE) {
-        b->open++; /* an earlier version of autokernel recorded no verdict */
+        b->open++; /* NONE: an earlier version recorded no verdict */
         return;
     }
     double ratio = tie ? 1 : speed.ratio;

@@ -16,8 +16,8 @@
 /* If there are more trials, every nth is used, because more take longer and make the shares no
    better. */
 #define LEARNED_MAX 2000
-/* Pairs are searched among the parameters with the greatest effects. A pair whose members have no
-   effect alone is found if one of them is in this set. */
+/* Pairs are searched that contain one of this many parameters with the greatest effects. A pair
+   whose members have no effect alone is found if one of them is in this set. */
 #define PARTNERS_MAX 12
 /* A weaker interaction is not reported. */
 #define PAIR_MIN 0.005
@@ -25,7 +25,8 @@
 typedef struct reader {
     ak_importance *importance;
     ak_matrix matrix;                  /* of the trials; see add_parameter() */
-    bool *usable;                      /* true: the trial has the parameters of the first one */
+    bool *usable;                      /* true: the trial has the parameters of the first that can
+                                          be read */
     size_t columns[AK_PARAMETERS_MAX]; /* the column of each parameter in the matrix */
 } reader;
 
@@ -128,7 +129,8 @@ static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_er
             same = true;
         }
         r->usable[i] = width > 0 && same;
-        r->importance->left_out += r->usable[i] ? 0 : 1; /* it has other parameters */
+        r->importance->left_out += r->usable[i] ? 0 : 1; /* it has other parameters, or cannot be
+                                                            read */
     }
     AK_DO(AK_NEW(r->importance->parameters, width, err));
     for (size_t c = 0; width > 0 && c < r->matrix.column_count; c++) {

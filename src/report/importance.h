@@ -8,9 +8,9 @@
  * that it did not learn from. If it is less than AK_IMPORTANCE_R2_MIN, or there are fewer than
  * AK_IMPORTANCE_TRIALS_MIN trials, shares would describe noise and are not given.
  *
- * Times of several tasks (sizes, devices, environments) are compared by their ratio to the mean
- * of their own task. A search tries more configurations where it is fast, so the shares describe
- * that part of the space.
+ * Times of several tasks (sizes, devices, environments) are compared by their ratio to the
+ * geometric mean of their own task. A search tries more configurations where it is fast, so the
+ * shares describe that part of the space.
  */
 #ifndef AK_REPORT_IMPORTANCE_H
 #define AK_REPORT_IMPORTANCE_H
@@ -28,15 +28,16 @@ typedef struct ak_importance_pair {
 } ak_importance_pair;
 
 typedef struct ak_importance {
-    size_t trials;   /* successful trials that could be read */
+    size_t trials;   /* successful trials with a time, except those left out */
     size_t learned;  /* trials that the forest learned from: all of them, or every nth if there are
                         more than 2000 */
-    size_t left_out; /* trials whose parameters are others than those of the first trial */
+    size_t left_out; /* trials without a configuration that can be read, or with other parameters
+                        than the first that has one */
     size_t tasks;
     const char *why; /* why shares and regions are not given; NULL: they are */
     double r2;       /* NAN: not known */
     ak_importance_parameter
-        *parameters; /* the most important first; in the order of declaration if `why` is set */
+        *parameters; /* the most important first; if `why` is set, as they appear in the trials */
     size_t parameter_count;
     ak_importance_pair pairs[AK_IMPORTANCE_PAIRS_MAX]; /* strongest first */
     size_t pair_count;

@@ -35,7 +35,8 @@ static bool same(const line *a, const line *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* The comparison of two texts: lines [from, old_to) and [from, new_to) differ, counted from 0. */
+/* The comparison of two texts. Lines before `from`, from old_to and from new_to on, counted from 0,
+   are their common beginning and end. */
 typedef struct diff {
     lines before, after;
     size_t from, old_to, new_to;

@@ -13,7 +13,7 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run)
     return result;
 }
 
-/* Returns whether the configuration, an object of the result, equals that of the trial, a text. */
+/* Returns whether a configuration of the result, an object, equals the trial's, a text. */
 static bool same_config(const json_t *config, const char *text)
 {
     json_auto_t *other = NULL;
@@ -21,7 +21,8 @@ static bool same_config(const json_t *config, const char *text)
            json_equal(config, other);
 }
 
-/* Looks for the trial's configuration in a list of the result. */
+/* Looks for a time of the trial's configuration in a list of the result. Returns whether there is
+   one. */
 static bool find(ak_outcome *out, const json_t *list, const ak_trial *trial, const char *from)
 {
     AK_EACH(one, list) {
@@ -43,7 +44,7 @@ static bool find(ak_outcome *out, const json_t *list, const ak_trial *trial, con
     return false;
 }
 
-/* Gives the time of the finish; a cost of 0 if the configuration took no part in it. */
+/* Gives the time of the finish; a cost of 0 if the configuration has none there. */
 static ak_outcome in_finish(const json_t *result, const ak_trial *trial)
 {
     ak_outcome out = {.from = "search"};
@@ -97,7 +98,7 @@ static ak_outcome shorter(const ak_outcome *a, const ak_outcome *b)
     return out;
 }
 
-/* Gives the time of `trial` that is compared with one of the search alone. */
+/* Gives the time of `trial` for a comparison in which one side was measured in the search alone. */
 static ak_outcome beside_search(const json_t *result, const ak_trial *trial)
 {
     const ak_outcome finish = in_finish(result, trial), search = in_search(result, trial);

@@ -20,14 +20,14 @@
 
 ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *err);
 /* Returns the trials as columns, each an array; a column in which nothing is known is left out.
-   This function and the next ones return NULL if there is no memory. */
+   This function and the next one return NULL if memory ran out. */
 json_t *ak_page_trials(const ak_report_model *model);
 
 /* Returns sections as an array of objects. */
 json_t *ak_page_sections(const struct ak_sections *sections);
 
-/* Makes the data of the page of a study or of simulations (archive/overview.h); `ended` may be
-   NULL. */
+/* Gives the data for the page of a study or a simulation from its result, `json`. `kind` is one of
+   those in archive/overview.h; `ended` is the time of its end, or NULL. */
 ak_status ak_study_object(json_t **out, const char *kind, const char *ended, const char *json,
                           ak_error *err);
 
@@ -35,8 +35,8 @@ ak_status ak_study_object(json_t **out, const char *kind, const char *ended, con
 extern const char *const ak_page_scripts[];
 #define AK_PAGE_STYLE "src/report/page/page.css"
 
-/* Prints a whole file that needs no network. It contains `data`, and its content security policy
-   allows only these scripts to run. */
+/* Prints a whole page that needs no network. It contains `data`, and its content security policy
+   allows only its own scripts to run. */
 ak_status ak_page_print(ak_buf *out, const char *title, const json_t *data, ak_error *err);
 
 #endif

@@ -98,8 +98,8 @@ static bool cut_failures(json_t *report)
     return ak_json_set_count(report, "failure_kinds", count);
 }
 
-/* Returns the index of a text in `texts`, which is added if it is new. Returns null if `text` is
-   NULL or would exceed the limit of bytes. */
+/* Returns the index of a text in `texts`, which is added if it is new. Returns JSON's null if
+   `text` is NULL or would exceed the limit of bytes, and NULL if memory ran out. */
 static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *text)
 {
     size_t index = json_array_size(texts);
@@ -117,8 +117,8 @@ static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *t
     return good ? json_integer((json_int_t)index) : NULL;
 }
 
-/* Returns the conversation with each text once, in "texts"; a call has the index of its text, or
-   null. */
+/* Returns the conversation with each text once, in "texts"; in place of a text, a call has its
+   index there, or null. */
 static json_t *talk_json(const json_t *conversation)
 {
     static const char *const keys[] = {"reply", "state", "system", "brief"};

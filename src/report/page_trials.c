@@ -140,7 +140,7 @@ static bool read_utc(double *out, const char *text)
     return true;
 }
 
-/* Returns when the trial was complete, in seconds since the run began. */
+/* Returns when the trial was complete, in seconds since the run began; 0 if it is not known. */
 static double since_start(const choice *c, size_t at)
 {
     double start, end;

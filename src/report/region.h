@@ -23,8 +23,9 @@ typedef struct ak_importance_parameter {
     char *name;
     ak_importance_value *values; /* numbers in ascending, texts in alphabetical order */
     size_t value_count;
-    double share;  /* share of the variance of the parameter alone */
-    double shared; /* `share` plus the shares of its interactions with single other parameters */
+    double share;  /* share of the variance that the parameter explains alone */
+    double shared; /* `share` plus the shares of those interactions with single other parameters
+                      that were computed */
 } ak_importance_parameter;
 
 /* Trials that share one or two conditions: "UNROLL=4 and KC>=256". */

@@ -21,7 +21,7 @@ typedef struct ak_report_failure {
     size_t count;
 } ak_report_failure;
 
-/* A trial that was faster than all before it. */
+/* A trial that was better, by the objective, than all before it. */
 typedef struct ak_report_step {
     size_t evaluation; /* from 1 */
     const ak_trial *trial;
@@ -52,13 +52,13 @@ typedef struct ak_report_value {
 typedef struct ak_report_best {
     bool found;
     const char *config;
-    const ak_trial *trial; /* NULL if it was resumed from another run */
-    size_t evaluation;     /* 0: resumed */
+    const ak_trial *trial; /* NULL: none of `trials` has the configuration */
+    size_t evaluation;     /* from 1; 0: `trial` is NULL */
     double ms, low_ms, high_ms, tflops, gbs, efficiency;
     double value;   /* value under the objective; 0: the objective is the time */
-    double speedup; /* relative to the baseline; 0: no baseline */
+    double speedup; /* over the baseline or, without one, the default; 0: not known */
     ak_placement placement;
-    bool from_finish; /* the finish measured it again beside the baseline */
+    bool from_finish; /* the finish measured it again beside the other candidates */
     bool again;       /* without a finish: the search measured it again */
 } ak_report_best;
 
@@ -68,10 +68,12 @@ typedef struct ak_report_model {
     json_t *options, *result, *environment;  /* NULL if not recorded */
     ak_trial *trials;                        /* in the order of evaluation */
     size_t count, capacity;
-    /* The first `resumed` of them are of earlier runs: what the run resumed. They are ranked and
-       drawn with the others; counts, times, failures and proposers are those of this run alone. */
+    /* The first `resumed` of `trials` are from earlier runs, and this run took them over. They are
+       ranked and drawn with the others; counts, times, failures and proposers are those of this run
+       alone. */
     size_t resumed;
-    /* If the run has many sizes, the trials of the runs of its sizes. They are not in `trials`. */
+    /* For a run over many sizes, how many trials the runs of its single sizes made, in all and by
+       status. These are not in `trials`. */
     size_t elsewhere, elsewhere_by_status[AK_TRIAL_STATUS_COUNT];
     const ak_trial **ranking; /* the successful trials, the best by the objective first */
     size_t ok_count;
@@ -82,23 +84,26 @@ typedef struct ak_report_model {
     ak_report_step *steps;
     size_t step_count;
     size_t within_5, within_1; /* evaluations until the best so far was within 5 % and 1 % of the
-                                  best of the run; 0: none was ok */
+                                  best of all; 0: none was ok */
     ak_importance importance;
     ak_report_author *authors;
     size_t author_count;
     ak_report_device *devices; /* in the order of their first trials */
     size_t device_count;
-    ak_report_value *values; /* in order of parameters; only parameters with several values */
+    ak_report_value *values; /* by parameter, in alphabetical order, the value most frequent among
+                                the fastest first; only parameters with several values */
     size_t value_count;
-    /* Sums over the trials. An imported trial may name any time, so no integer would hold them. */
+    /* Sums over the run's own trials. An imported trial may name any time, so no integer would hold
+       them. */
     double propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
     double seconds;                          /* wall time; 0: not recorded */
     const char *baseline, *baseline_version; /* NULL: none */
     double baseline_ms;
     ak_report_best best;
     const char *default_config;     /* NULL: not known */
-    const ak_trial *default_trial;  /* its first successful trial in this run; NULL: none */
-    const ak_trial *default_failed; /* its first trial, if it has no successful one; NULL: none */
+    const ak_trial *default_trial;  /* its first successful one of `trials`; NULL: none */
+    const ak_trial *default_failed; /* its first failed one, if it has no successful one; NULL:
+                                       none */
     ak_matrix matrix;               /* the configurations of the trials */
     ak_report_change *changes;      /* changes of the best from the default */
     size_t change_count;
@@ -113,6 +118,7 @@ typedef struct ak_report_model {
     char *refuted; /* says which check refuted the best; NULL: none */
 } ak_report_model;
 
+/* Gathers the model of a run, which the caller clears. After a failure *out is unchanged. */
 ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char *run,
                            ak_error *err);
 void ak_report_model_clear(ak_report_model *model);
@@ -121,7 +127,8 @@ void ak_report_model_clear(ak_report_model *model);
 ak_status ak_report_command(ak_report_model *model, ak_error *err);
 
 /* Return how many trials the run made, and how many of them ended with each status, as an array of
-   AK_TRIAL_STATUS_COUNT numbers. For a run over many sizes, the trials of its sizes are counted. */
+   AK_TRIAL_STATUS_COUNT numbers, which the model owns. For a run over many sizes, the trials of the
+   runs of its single sizes are counted. */
 size_t ak_report_tried(const ak_report_model *model);
 const size_t *ak_report_by_status(const ak_report_model *model);
 /* Returns whether the run resumed this trial, one of model->trials. */
@@ -130,7 +137,7 @@ bool ak_report_is_resumed(const ak_report_model *model, const ak_trial *trial);
    reference, the finish. 0 if stages that overlap hide it; negative if it is not known, as for a
    run that was killed. */
 double ak_report_rest(const ak_report_model *model);
-/* Returns the object of the json report. NULL: no memory. */
+/* Returns a new object, the json report; NULL if memory ran out. */
 json_t *ak_report_object(const ak_report_model *model);
 
 struct ak_sections; /* section.h */

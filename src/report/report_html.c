@@ -1,8 +1,9 @@
 /*
- * report_html.c: a page that stands alone: style, scripts, ECharts and the data in one file, which
- * opens from disk without a network. Whatever a kernel, a compiler or a language model wrote is
- * data: JSON in a block that is no script, in which "<" never appears, and which the scripts insert
- * as text, never as markup. The policy names the scripts by their hashes, so nothing else can run.
+ * report_html.c: writes a page that stands alone: style, scripts, ECharts and the data in one file,
+ * which opens from disk without a network. Whatever a kernel, a compiler or a language model wrote
+ * is data: JSON in a block that is no script, in which "<" never appears, and which the scripts
+ * insert as text, never as markup. The policy names the scripts by their hashes, so nothing else
+ * can run.
  */
 #include "report/page.h"
 

@@ -1,4 +1,4 @@
-/* report_json.c: the model as one JSON object; docs/formats.md lists its members. */
+/* report_json.c: writes the model as one JSON object; docs/formats.md lists its members. */
 #include "report/report.h"
 
 #include "measure/placement.h"
@@ -29,7 +29,7 @@ static json_t *run_of(const ak_report_model *model)
         state_of(model));
 }
 
-/* Returns the default configuration, its status and its time; null if it is not known. */
+/* Returns the default configuration, its status and its time; JSON's null if it is not known. */
 static json_t *default_of(const ak_report_model *model)
 {
     const ak_trial *failed = model->default_failed, *trial = model->default_trial;
@@ -67,8 +67,8 @@ static json_t *baseline_of(const ak_report_model *model)
                            model->baseline_version, "ms", ak_json_known(model->baseline_ms));
 }
 
-/* Returns what limits the best configuration, "compute" or "memory". Its trial says so or, if the
-   trial is of another run, the record of this run. */
+/* Returns what limits the best configuration, "compute" or "memory"; NULL if it is not known. Its
+   trial says so or, if the model has no trial of it, the record of the run. */
 static const char *bound_of(const ak_report_model *model)
 {
     const ak_trial *trial = model->best.trial;
@@ -108,7 +108,7 @@ static json_t *best_of(const ak_report_model *model)
         "trial", trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 
-/* Fills an array of `count` items; NULL if an item cannot be made. */
+/* Returns an array of `count` items; NULL if one of them cannot be made. */
 static json_t *array_of(const ak_report_model *model, size_t count,
                         json_t *(*item)(const ak_report_model *, size_t))
 {
@@ -199,8 +199,8 @@ static json_t *llm_of(const ak_report_model *model)
     return json_is_object(llm) ? json_deep_copy(llm) : json_null();
 }
 
-/* Returns the members of a list of the result that have this type. Readers rely on the type, but a
-   record may hold any JSON. */
+/* Returns those members of the result's list `key` that have this type. Readers rely on the type,
+   but a record may hold any JSON. */
 static json_t *list_of(const ak_report_model *model, const char *key, json_type type)
 {
     json_t *list = json_array();

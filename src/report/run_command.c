@@ -9,7 +9,8 @@ static const char *text(const json_t *object, const char *key)
     return ak_json_text_or_null(object, key);
 }
 
-/* Returns an option that names a file: as a path, if the archive knows where the file lies. */
+/* Returns the value of an option that names a file: its path if the archive knows where the file
+   lies, else what was given. */
 static const char *file(const ak_report_model *model, const char *key)
 {
     const char *path = text(model->paths, key);

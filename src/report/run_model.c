@@ -11,8 +11,8 @@
 #include "base/map.h"
 #include "measure/placement.h"
 
-/* The fastest trials, whose values are compared with those of all, are a tenth of the successful
-   ones, but at least this many. Shares of fewer would mean little. */
+/* A tenth of the successful trials, but at least this many if there are so many, count as the
+   fastest, whose values are compared with the values of all. Shares of fewer would mean little. */
 #define TOP_MIN 3
 
 /* ---- the trials ------------------------------------------------------------------------------ */
@@ -36,11 +36,11 @@ static ak_status keep_trial(void *context, const ak_trial *trial, ak_error *err)
     return add_trial(model, trial, err);
 }
 
-/* What is read of earlier runs for a run that resumed them. */
+/* The state of reading, from earlier runs, the trials that a run resumed. */
 typedef struct resuming {
     ak_report_model *model;
     ak_map *known, *refuted; /* configurations that were kept, and those that a check refuted */
-    size_t most;             /* as many were resumed; SIZE_MAX: not known */
+    size_t most;             /* how many trials were resumed; SIZE_MAX: not known */
 } resuming;
 
 static bool is_earlier(const ak_report_model *model, const ak_trial *trial)
@@ -277,8 +277,8 @@ static int by_parameter(const void *a, const void *b)
     return order == 0 ? strcmp(x->value, y->value) : order;
 }
 
-/* Counts the values of each parameter. A parameter that has the same value in all trials is left
-   out. */
+/* Counts the values of each parameter in the successful trials. A parameter with the same value in
+   all of them is left out. */
 static ak_status compare_values(ak_report_model *model, ak_error *err)
 {
     const ak_matrix *m = &model->matrix;
@@ -331,8 +331,8 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->efficiency = trial->efficiency;
 }
 
-/* Notes the configuration of a trial that refutes it. The trial may be of the check before the
-   finish, which tries more sizes than the search, or of a later check. */
+/* Notes the configuration of a trial that refutes it. The trial may come from the check before the
+   finish, which tries more sizes than the search, or from a later check. */
 static ak_status note_wrong(void *context, const ak_trial *trial, ak_error *err)
 {
     return ak_trial_refutes(trial) ? ak_map_put(context, trial->config, 0, err) : AK_OK;

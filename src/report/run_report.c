@@ -1,4 +1,5 @@
-/* run_report.c: the public calls that print the report of a run, and of two runs side by side. */
+/* run_report.c: prints the report of a run, of the versions of a kernel, and of two runs side by
+   side. */
 #include "report/page.h"
 #include "report/versions.h"
 #include "report/versus.h"

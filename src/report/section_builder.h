@@ -28,15 +28,15 @@ void ak_section_table(ak_section_builder *b, const char *title, const char *head
     __attribute__((sentinel));
 void ak_section_notef(ak_section_builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Adds to the note why a fraction of the roofline is above 1; nothing if it is not, or if the note
-   says so already. */
+/* Adds to the section's note why a fraction of the roofline is above 1; adds nothing if it is not,
+   or if the note says so already. */
 void ak_section_note_roofline(ak_section_builder *b, double efficiency, bool memory_bound);
 /* Takes the text of the buffer and frees it; an empty buffer adds no picture. */
 void ak_section_picture(ak_section_builder *b, ak_buf *picture);
 void ak_section_cell(ak_section_builder *b, const char *text);
 void ak_section_cellf(ak_section_builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Adds a cell in the same way, or "-" if what it would show is not known. */
+/* Adds a cell as ak_section_cellf does, or "-" if what it would show is not `known`. */
 void ak_section_cell_if(ak_section_builder *b, bool known, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Adds a row of a label and a text, unless the text is empty or NULL. */

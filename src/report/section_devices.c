@@ -1,5 +1,5 @@
 /* section_devices.c: adds the devices that measured the trials, their clocks, power and temperature
-   during the finish, and the warnings of the finish. */
+   during the finish, and the run's warnings and sanitizers. */
 #include "report/section_builder.h"
 
 void ak_sections_add_warnings(ak_section_builder *b, const ak_report_model *model)

@@ -226,8 +226,8 @@ static bool any_overlap(const json_t *list)
 
 #define WORDS_BYTES 64
 
-/* Gives words for a tie or an undecided verdict. The figure shows whether a candidate is faster or
-   slower. Earlier versions did not record why a verdict is undecided. */
+/* Returns words for a tie or an undecided verdict, else "". The figure shows whether a candidate is
+   faster or slower. Earlier versions did not record why a verdict is undecided. */
 static const char *verdict_words(char out[WORDS_BYTES], const json_t *one)
 {
     const char *why = ak_json_text_at(one, "undecided_because");
@@ -272,7 +272,8 @@ static void note_finish(ak_section_builder *b, const ak_report_model *model, con
     }
 }
 
-/* Adds "#1 tuned", "#2" for a configuration, by its rank, and the name for a library. */
+/* Adds "#1 tuned" or "#2" for a configuration with a rank in the finish, and the name for any other
+   candidate. */
 static void add_name(ak_section_builder *b, const json_t *one, size_t rank)
 {
     const char *name = ak_json_text_at(one, "name");

@@ -35,7 +35,7 @@ static void loss_cell(ak_section_builder *b, const json_t *object, const char *k
                        verdict_words(text_of(object, "loss_verdict")));
 }
 
-/* Adds the cell with a number of sizes; "-" for none. */
+/* Adds a cell with a number of sizes; "-" for none. */
 static void sizes_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
     const double count = ak_json_positive_at(object, key);

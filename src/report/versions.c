@@ -14,7 +14,7 @@
 typedef struct gathering {
     ak_versions *out;
     ak_archive *archive;
-    ak_kernel_version *version; /* version of the run whose trials are read */
+    ak_kernel_version *version; /* the version that the run being read belongs to */
 } gathering;
 
 /* Finds the version with these sources, which is added if it is new. */
@@ -48,7 +48,7 @@ static bool take_trial(void *context, const ak_trial *trial)
     return true;
 }
 
-/* Takes the best of a run as the best of its version if it is the fastest so far. */
+/* Takes the best of a run as the best of its version if it is the version's fastest so far. */
 static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t *result,
                            ak_error *err)
 {
@@ -249,8 +249,8 @@ static void add_file(ak_section_builder *b, const ak_pack_file *before, const ak
     }
 }
 
-/* Notes which other members of the environment differ, because they may also explain a change of
-   speed. */
+/* Notes which members of the newer environment, besides the sources, differ, because they may also
+   explain a change of speed. */
 static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
 {
     AK_AT_END(ak_buf_free) ak_buf others = AK_BUF(4096);

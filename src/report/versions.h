@@ -1,7 +1,7 @@
 /*
  * versions.h: one run's task over the versions of its kernel. A version is a state of the sources:
  * all runs of the task with the same sources belong to one version. The sections say what each
- * version reached, how fast the best configuration of the run was in each, and which lines changed.
+ * version reached, how fast the run's best configuration was in each, and which lines changed.
  */
 #ifndef AK_REPORT_VERSIONS_H
 #define AK_REPORT_VERSIONS_H
@@ -14,10 +14,10 @@ typedef struct ak_kernel_version {
     char *since, *run,
         *config; /* when its first run began; the run and configuration of its best */
     size_t runs, trials;
-    double ms, low_ms, high_ms; /* time of its best and its interval; 0: no trial was successful, or
-                                   there is no interval */
-    json_t *noise;              /* of the run of its best: how sure its time is */
-    double same_ms;      /* its fastest trial of the best configuration of the run; 0: none */
+    double ms, low_ms, high_ms; /* time of its best, with the interval; 0: no trial was successful,
+                                   or there is no interval */
+    json_t *noise;              /* "noise" in the result of `run`: how sure `ms` is */
+    double same_ms;      /* time of its fastest trial with the run's best configuration; 0: none */
     json_t *environment; /* of its latest run */
     ak_pack sources;     /* empty: the archive does not have them */
 } ak_kernel_version;
@@ -28,14 +28,16 @@ typedef struct ak_versions {
     ak_kernel_version *list; /* oldest first */
     size_t count, capacity;
     size_t at;       /* the version of the run */
-    json_t *refuted; /* of each run whose best a check has refuted, and so does not count: "run",
-                        and "refuted", which says why */
+    json_t *refuted; /* one object for each run whose best does not count, because a check refuted
+                        it: "run", and "refuted", which says why */
 } ak_versions;
 
+/* Gathers the versions; the caller clears them. Returns AK_NOT_FOUND if the run does not say which
+   sources it was made of. After a failure *out is unchanged. */
 ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err);
 void ak_versions_clear(ak_versions *versions);
 ak_status ak_versions_sections(ak_sections *out, const ak_versions *versions, ak_error *err);
-/* Returns the data of the page, an object of the kind "versions" (docs/formats.md). */
+/* Gives the data for the page, an object of the kind "versions" (docs/formats.md). */
 ak_status ak_versions_object(json_t **out, const ak_versions *versions, const ak_sections *sections,
                              ak_error *err);
 

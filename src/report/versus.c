@@ -22,8 +22,9 @@ static int by_ratio(const void *a, const void *b)
     return x->a->id < y->a->id ? -1 : x->a->id > y->a->id;
 }
 
-/* Finds the configurations that both runs tried. A ranking begins with the best trial, so the first
-   trial of a configuration in it is the best one. */
+/* Finds the configurations that both runs tried with success, not counting resumed trials. A
+   ranking begins with the best trial, so the first trial of a configuration in it is the best
+   one. */
 static ak_status find_common(ak_versus *v, ak_error *err)
 {
     AK_AT_END(ak_map_free_at) ak_map *of_a = ak_map_new();
@@ -53,8 +54,8 @@ static ak_status find_common(ak_versus *v, ak_error *err)
     return AK_OK;
 }
 
-/* Returns whether the best of both runs have one configuration, of which both archived the same
-   machine code. */
+/* Returns whether both runs found the same best configuration and archived the same machine code
+   for it. */
 static bool is_same_code(const ak_versus *v)
 {
     for (size_t i = 0; i < v->common_count; i++) {
@@ -145,8 +146,8 @@ static void add_runs(ak_section_builder *b, const ak_versus *v)
     row(b, "environment", x->environment, y->environment);
 }
 
-/* Returns in what the tasks of the runs differ, because of which their times cannot be compared;
-   NULL: the task is the same. */
+/* Returns how the tasks of the runs differ, so that their times cannot be compared; NULL: they do
+   not. */
 static const char *difference(const ak_versus *v)
 {
     const ak_run *x = &v->a.run, *y = &v->b.run;

@@ -13,24 +13,25 @@
 
 /* A configuration that both runs tried with success. */
 typedef struct ak_versus_common {
-    const ak_trial *a, *b; /* the best trial of it in each run */
-    double ratio; /* time in A over time in B, or so of the costs under another objective; above 1,
-                     B is better */
+    const ak_trial *a, *b; /* the configuration's best trial in each run */
+    double ratio; /* cost in A over cost in B, which are times unless the objective is another;
+                     above 1, B is better */
 } ak_versus_common;
 
 typedef struct ak_versus {
     ak_report_model a, b;
     ak_versus_common *common; /* in the order of the ratio, the greatest first */
     size_t common_count;
-    ak_speed speed; /* of the best of B relative to the best of A (below) */
-    bool same_code; /* the best of both have one configuration and the same machine code */
+    ak_speed speed; /* speed of B's best relative to A's best (see ak_apart_speed) */
+    bool same_code; /* both runs found the same best configuration, with the same machine code */
 } ak_versus;
 
+/* Gathers two runs, of any tasks; the caller clears them. After a failure *out is unchanged. */
 ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,
                            ak_error *err);
 void ak_versus_clear(ak_versus *versus);
 ak_status ak_versus_sections(ak_sections *out, const ak_versus *versus, ak_error *err);
-/* Returns the data of the page, an object of the kind "versus" (docs/formats.md). */
+/* Gives the data for the page, an object of the kind "versus" (docs/formats.md). */
 ak_status ak_versus_object(json_t **out, const ak_versus *versus, const ak_sections *sections,
                            ak_error *err);
 
@@ -39,12 +40,12 @@ ak_status ak_versus_object(json_t **out, const ak_versus *versus, const ak_secti
 /* Compares the best of two runs that were not measured beside each other. Each run's finish
    measured its own error: one candidate took part twice, and disturbed rounds were counted ("noise"
    in its result). A ratio between runs can be no surer than either of them, so it is judged by the
-   worse of both controls, and as clean only if both were. */
+   worse of the two controls, and counts as clean only if both runs were clean. */
 
-/* The best of a run. The interval is 0, 0 if there is none, as of recorded times. */
+/* The best of a run. The interval is 0, 0 if there is none, as for recorded times. */
 typedef struct ak_apart {
     double ms, low_ms, high_ms;
-    const json_t *noise; /* of the run's result; NULL or null: nothing is known of its error */
+    const json_t *noise; /* "noise" in the run's result; NULL or null: its error is not known */
 } ak_apart;
 
 /* Returns the speed of `after` relative to `before`; ratio 0 if either has no time, and neither

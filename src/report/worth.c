@@ -1,5 +1,5 @@
 /*
- * worth.c: what language models contributed: success by proposer, the learning curve,
+ * worth.c: computes what language models contributed: success by proposer, the learning curve,
  * predictions against outcomes, and the price of a percent gained.
  *
  * Gains are gains of speed: 0.1 means 1.10 times the speed. (The archive's predicted_gain is a
@@ -23,7 +23,7 @@ static const double bins[] = {0, 0.05, 0.1, 0.25, INFINITY};
 #define BINS (AK_COUNT(bins))
 
 typedef struct proposer {
-    const char *strategy, *model; /* of the trials; model NULL: none */
+    const char *strategy, *model; /* borrowed from the trials; model NULL: none */
     size_t trials, by_status[AK_TRIAL_STATUS_COUNT];
     double best_ratio;          /* best speed relative to the run's default; 0: none */
     double best_low, best_high; /* interval of best_ratio */
@@ -32,7 +32,7 @@ typedef struct proposer {
 /* Sums over runs of relative speeds, so that kernels with different times count alike. */
 typedef struct generation {
     size_t trials, ok, runs;
-    double speed; /* sum over runs of the best so far, relative to the default */
+    double speed; /* sum over runs of the speed of the best so far, relative to the default */
 } generation;
 
 typedef struct bin {
@@ -56,8 +56,8 @@ typedef struct worth {
     double gain_pct; /* sum over runs of the gain, in %, of the model's best relative to the
                         default; only trials whose interval is above 1 count */
     size_t runs;     /* runs in which a model took part and the default has a time */
-    ak_map *asked;   /* runs that asked a model; other runs are left out */
-    ak_map *run_ids; /* the runs in `asked` that have selected trials */
+    ak_map *asked;   /* runs with calls of a model; other runs are left out */
+    ak_map *run_ids; /* the runs in `asked` of which the filter selects trials */
     ak_status status;
     ak_error *err;
 } worth;
@@ -141,7 +141,8 @@ static void judge_run(worth *w, const json_t *result, const char *run)
     }
 }
 
-/* Adds speeds relative to the default: of each proposer, and the best so far by generation. */
+/* Adds speeds relative to the default: the best of each proposer, and the best so far by
+   generation. */
 static void count_run(worth *w, const json_t *result, const char *run)
 {
     const ak_trial *start = default_of(w, run);
