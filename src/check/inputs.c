@@ -542,24 +542,3 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
         round_to(block, length, dtype);
     }
 }
-
-ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
-                                size_t i, ak_error *err)
-{
-    const ak_argument_spec *argument = &task->problem->arguments[i];
-    ak_dtype dtype = ak_task_argument_dtype(task, i);
-    size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
-    const ak_fill fill = {.kind = argument->fill,
-                          .a = shape->fill[i][0],
-                          .b = shape->fill[i][1],
-                          .unused = shape->unused[i],
-                          .elements = shape->elements[i]};
-    AK_FREED double *values = NULL;
-    AK_DO(AK_NEW(values, shape->elements[i], err));
-    ak_inputs_fill(values, shape->elements[i], &fill, dtype, task->seed, i);
-    for (size_t r = 0; r < rows; r++) {
-        ak_inputs_encode(bytes + r * shape->pitch[i] * element, values + r * shape->row[i],
-                         shape->row[i], dtype);
-    }
-    return AK_OK;
-}

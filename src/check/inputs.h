@@ -51,10 +51,4 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
 void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dtype);
 void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dtype);
 
-/* Writes an input that is drawn by its fill, laid out as candidates see it: its rows in the dtype
-   of the argument, shape->pitch[i] elements apart. An input from a file is filled as a constant
-   one. `bytes` has shape->bytes[i] bytes; those between rows are left as they are. */
-ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
-                                size_t i, ak_error *err);
-
 #endif

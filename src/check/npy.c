@@ -79,7 +79,7 @@ static ak_status read_header(header *h, const unsigned char *file, size_t length
     text[bytes] = 0;
     h->data = at + bytes;
     const char *descr = value_of(text, "'descr'"), *order = value_of(text, "'fortran_order'");
-    if (descr == NULL || descr[0] != '\'' || strchr("<|", descr[1]) == NULL ||
+    if (descr == NULL || strlen(descr) < 5 || descr[0] != '\'' || strchr("<|", descr[1]) == NULL ||
         strchr("fiub", descr[2]) == NULL || strchr("1248", descr[3]) == NULL || descr[4] != '\'' ||
         (descr[2] == 'f' && descr[3] == '1')) {
         return ak_fail(err, AK_INVALID,

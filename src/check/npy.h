@@ -19,5 +19,4 @@ typedef struct ak_npy_array {
    to 8 bytes, or booleans; other files hold elements of the array's dtype. Returns AK_INVALID, with
    what the file has and what it should have, if they differ. */
 ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, ak_error *err);
-
 #endif

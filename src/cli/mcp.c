@@ -17,8 +17,7 @@ static const char *const revisions[] = {NEWEST, TOOL_FAULT, STRUCTURED, BATCHES,
 #define META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER       "io.modelcontextprotocol/serverInfo"
-/* How long, in ms, a client may cache a list, which does not change while the server runs, or a
-   resource. */
+/* How long, in ms, a client may cache a list, which does not change while the server runs. */
 #define KEEP_MS 3600000
 
 static const char instructions[] =
@@ -237,24 +236,24 @@ static const struct {
     const char *name;
     bool early;  /* also allowed before notifications/initialized */
     bool newest; /* only in the newest revision */
-    bool kept;   /* in the newest revision, its result may be cached (KEEP_MS) */
+    int keep_ms; /* in the newest revision, how long its result may be cached; -1: not at all */
     method_run run;
-} methods[] = {{"initialize", true, false, false, initialize},
-               {"server/discover", false, true, true, discover},
-               {"ping", true, false, false, ping},
-               {"notifications/initialized", true, false, false, initialized},
-               {"tools/list", false, false, true, list_tools},
-               {"tools/call", false, false, false, call_tool},
-               {"resources/list", false, false, true, list_resources},
-               {"resources/templates/list", false, false, true, list_templates},
-               {"resources/read", false, false, true, read_resource}};
+} methods[] = {{"initialize", true, false, -1, initialize},
+               {"server/discover", false, true, KEEP_MS, discover},
+               {"ping", true, false, -1, ping},
+               {"notifications/initialized", true, false, -1, initialized},
+               {"tools/list", false, false, KEEP_MS, list_tools},
+               {"tools/call", false, false, -1, call_tool},
+               {"resources/list", false, false, KEEP_MS, list_resources},
+               {"resources/templates/list", false, false, KEEP_MS, list_templates},
+               {"resources/read", false, false, 0, read_resource}};
 
 /* Adds what every result of the newest revision has. */
-static ak_rpc_code complete(json_t *result, bool kept, ak_error *err)
+static ak_rpc_code complete(json_t *result, int keep_ms, ak_error *err)
 {
     bool good = ak_json_set_text(result, "resultType", "complete");
-    if (kept) {
-        good = good && ak_json_set(result, "ttlMs", json_integer(KEEP_MS)) &&
+    if (keep_ms >= 0) {
+        good = good && ak_json_set(result, "ttlMs", json_integer(keep_ms)) &&
                ak_json_set_text(result, "cacheScope", "private");
     }
     return good ? AK_RPC_OK : no_memory(err);
@@ -274,7 +273,7 @@ static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message
             return AK_RPC_NO_REQUEST;
         }
         ak_rpc_code code = methods[i].run(result, mcp, message, err);
-        return code == AK_RPC_OK && since(mcp, NEWEST) ? complete(*result, methods[i].kept, err)
+        return code == AK_RPC_OK && since(mcp, NEWEST) ? complete(*result, methods[i].keep_ms, err)
                                                        : code;
     }
     (void)ak_fail(err, AK_INVALID, "there is no method '%.60s'", message->method);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "check/inputs.h"
-#include "check/npy.h"
+#include "check/argument.h"
 
 /* Each shape of a problem has this many streams of random numbers, one for each argument. */
 #define STREAMS_PER_STAGE AK_ARGUMENTS_MAX
@@ -174,34 +174,14 @@ static void fill_chunks(void *context, int thread, int n)
     ak_free(own);
 }
 
-/* Refuses numbers of a file that an integer dtype cannot hold. */
-static ak_status check_file(const double *values, const ak_npy_array *array, const char *path,
-                            ak_error *err)
-{
-    ak_dtype_range holds;
-    for (size_t i = 0; ak_dtype_holds(&holds, array->dtype) && i < array->count; i++) {
-        if (!(values[i] >= holds.low && values[i] <= holds.high) || rint(values[i]) != values[i]) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: element %zu is %.17g; an argument of %s gets whole numbers from "
-                           "%.0f to %.0f",
-                           path, i, values[i], ak_dtype_text(array->dtype), holds.low, holds.high);
-        }
-    }
-    return AK_OK;
-}
-
 /* Reads an argument from its file. */
 static ak_status read_input(ak_stage *stage, size_t i, double *values, ak_error *err)
 {
-    const ak_argument_spec *spec = &stage->task->problem->arguments[i];
     const ak_shape *shape = &stage->shape;
     AK_FREED double *own = values == NULL ? ak_alloc(shape->elements[i], sizeof *own) : NULL;
     double *to = values == NULL ? own : values;
     AK_DO(ak_made(to, err));
-    ak_dtype dtype = ak_stage_dtype(stage, i);
-    const ak_npy_array array = {shape->elements[i], shape->extent[i], spec->rank, dtype};
-    AK_DO(ak_npy_read(to, &array, spec->fill_file, err));
-    AK_DO(check_file(to, &array, spec->fill_file, err));
+    AK_DO(ak_argument_read(to, stage->task, shape, i, err));
     encode(stage, i, to, 0, shape->elements[i]);
     /* The reference gets the numbers that the candidate gets. */
     ak_stage_decode(to, stage, i, 0, shape->elements[i]);

@@ -279,7 +279,7 @@ static bool note_trials(void *context, const ak_overview_trials *trials)
     size_t at;
     if (ak_map_get(&at, w->by_id, trials->run)) {
         w->runs[at].last_trial = trials->last_id;
-        w->runs[at].trials = -1;
+        w->runs[at].trials = w->runs[at].has_result ? w->runs[at].trials : -1;
         w->runs[at].stale = true;
     }
     w->last_trial = trials->last_id > w->last_trial ? trials->last_id : w->last_trial;

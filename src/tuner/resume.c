@@ -1,5 +1,7 @@
 /* resume.c: reads the archived trials of the task that a run is about to tune. */
 
+#include <string.h>
+
 #include "archive/field.h"
 #include "tuner/run.h"
 
@@ -41,7 +43,17 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     }
     AK_DO(ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), err));
     state->count += fresh ? 1 : 0;
-    return fresh && !state->counting ? ak_tuning_remember(r, &config, trial, err) : AK_OK;
+    if (!fresh || state->counting) {
+        return AK_OK;
+    }
+    ak_config first;
+    ak_space_default(&first, r->task->space);
+    if (memcmp(&first, &config, sizeof first) == 0) {
+        r->default_ended = true;
+        r->default_ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0;
+        r->default_cost = trial->status == AK_TRIAL_OK ? ak_trial_cost(trial) : 0;
+    }
+    return ak_tuning_remember(r, &config, trial, err);
 }
 
 /* Visits the archived trials of this task and environment, if the options ask to resume. */

@@ -101,7 +101,7 @@ typedef struct ak_tuning {
     size_t next_first;    /* index into the configurations that the caller wants tried first */
     size_t sent;          /* number of jobs submitted in this run */
     size_t lost;          /* number of devices given up */
-    bool default_ended;   /* this run has tried the default, with any outcome */
+    bool default_ended; /* the default has been tried, here or in a resumed run, with any outcome */
     double default_ms, default_cost;
     double pressure;        /* of the machine when the run began (measure/pressure.h) */
     const char *began;      /* warning in the result about that pressure, dropped once the finish

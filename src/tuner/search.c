@@ -361,7 +361,7 @@ static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *
 }
 
 /* Takes the jobs that are still in flight as trials. If time is up (`late`), a configuration works
-   and this run has tried the default, jobs that have not begun are withdrawn. The default is waited
+   and the default has been tried, jobs that have not begun are withdrawn. The default is waited
    for, even if configurations that compile faster have overtaken it, because a short run would
    otherwise have nothing to compare with. */
 static ak_status drain(ak_tuning *r, bool late, ak_error *err)

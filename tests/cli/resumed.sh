@@ -39,3 +39,9 @@ printf '[{"run": "a sweep of November, 2026", %s}]\n' "$trial" >sweep.json
 autokernel import --format json sweep.json --archive other.db | head -n 1
 autokernel history --runs --archive other.db | grep next
 autokernel history --run 'a sweep of November, 2026' --archive other.db | grep next
+echo "-- a target is relative to the default also if that is resumed"
+double() {
+    autokernel tune "$TESTS/../data/kernels/double" --device host --size 4096 --libraries none --finish-time 0.02 --json --quiet "$@" 2>/dev/null
+}
+double --evals 1 >/dev/null
+double --evals 40 --resume --target-speedup 0.001 | grep -o '"stopped_by":"[a-z ]*"'

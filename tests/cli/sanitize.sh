@@ -113,3 +113,14 @@ if [ "$(uname -m)" = x86_64 ]; then # 57 fork, 59 execve, 29 shmget, 68 msgget, 
 else
     echo ok
 fi
+echo "--- indices from a file"
+autokernel new kernel gather >/dev/null
+i=0
+while [ $i -lt 100 ]; do
+    printf "\\$(printf %03o $((i == 50 ? 100 : i)))\\000\\000\\000" # 50 becomes one past the end
+    i=$((i + 1))
+done >gather/index.raw
+sed -i 's/1048576/100/; s/"awkward": .*\]/"awkward": []/; s/"name": "Y", "dtype": "dtype"\(.*\)"uniform(-1,1)"/"name": "Y", "dtype": "i32"\1"file(index.raw)"/' gather/problem.json
+sed -i 's/z\[i\] = .*/z[i] = x[(int64_t)y[i] < call->size[0] ? (int64_t)y[i] : 0];/' gather/reference.c
+sed -i 's/w->z\[i\(.*\)\] = .*/w->z[i\1] = w->x[((const int *)w->y)[i\1]];/' gather/host.c
+autokernel check ./gather --size 100 --config COMPILER=gcc --quiet --sanitize 2>/dev/null | grep -o 'heap-buffer-overflow.*at n=100' | sed 's/ in .* at/ .. at/'

@@ -558,8 +558,8 @@ static void a_compiler_without_a_version_is_not_available(void **state)
     assert_int_equal(ak_fs_write(path, good, strlen(good), NULL), AK_OK);
     assert_int_equal(chmod(path, 0755), 0);
     assert_true(ak_host_available(NULL, path));
-    ak_host_compiler_version(version, sizeof version, path);
-    ak_host_compiler_version(again, sizeof again, path);
+    ak_host_compiler_version(version, sizeof version, path, NULL);
+    ak_host_compiler_version(again, sizeof again, path, NULL);
     assert_string_equal(version, again); /* it is asked once: $$ is another number each time */
     assert_int_equal(ak_fs_write(path, mute, strlen(mute), NULL), AK_OK);
     assert_int_equal(chmod(path, 0755), 0);
@@ -580,7 +580,7 @@ static void a_compiler_that_does_not_answer_is_not_guessed(void **state)
     assert_int_equal(ak_fs_join(path, fixture_folder, "clang", NULL), AK_OK);
     assert_int_equal(ak_fs_write(path, silent, strlen(silent), NULL), AK_OK);
     assert_int_equal(chmod(path, 0755), 0);
-    assert_false(ak_host_compiler_version(version, sizeof version, path));
+    assert_false(ak_host_compiler_version(version, sizeof version, path, NULL));
     assert_true(ak_host_available(NULL, path));
     if (clang) {
         use_source("void ak_kernel(const ak_host_call *c)\n{\n    (void)c;\n}\n");
@@ -609,11 +609,11 @@ static void a_compiler_that_cannot_be_started_is_there(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &kept), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, kept.rlim_max}), 0);
     const bool there = ak_host_available(NULL, path);
-    const bool answered = ak_host_compiler_version(version, sizeof version, path);
+    const bool answered = ak_host_compiler_version(version, sizeof version, path, NULL);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
     assert_true(there);
     assert_false(answered);
-    assert_true(ak_host_compiler_version(version, sizeof version, path));
+    assert_true(ak_host_compiler_version(version, sizeof version, path, NULL));
     assert_string_equal(version, "compiler");
 }
 

@@ -22,7 +22,7 @@
 #include "base/plain.h"
 #include "base/proc.h"
 #include "base/program.h"
-#include "check/inputs.h"
+#include "check/argument.h"
 #include "problem/task_options.h"
 
 #define COMPILE_NS  (180 * AK_SECOND_NS)
@@ -56,8 +56,8 @@ static ak_status place(ak_cuda_address *out, ak_device *device, const ak_task *t
         status = ak_cuda_fail(device, code, "reserving an argument", err);
         if (status == AK_OK && task->problem->arguments[i].access != AK_ACCESS_OUT) {
             unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-            status = bytes == NULL ? ak_fail_memory(err)
-                                   : ak_inputs_of_argument(bytes, task, shape, i, err);
+            status =
+                bytes == NULL ? ak_fail_memory(err) : ak_argument_input(bytes, task, shape, i, err);
             code =
                 status == AK_OK ? cuda->upload(out[i], bytes, shape->bytes[i], device->stream) : 0;
             code = code == 0 ? ak_cuda_wait(device, LAUNCH_NS) : code;

@@ -43,7 +43,7 @@ bool ak_host_available(void *context, const char *compiler)
 {
     char version[16];
     (void)context;
-    return !ak_host_compiler_version(version, sizeof version, compiler) || version[0] != 0;
+    return !ak_host_compiler_version(version, sizeof version, compiler, NULL) || version[0] != 0;
 }
 
 ak_status ak_host_compiler(const char **out, ak_error *err)
@@ -63,14 +63,14 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
 /* Writes the first line of --version; leaves `out` as it is if the compiler fails. Returns false if
    it gave no answer: time ran out, a signal ended it, or this machine had no process or file left
    for it. */
-static bool ask_version(char *out, size_t bytes, const char *compiler)
+static bool ask_version(char *out, size_t bytes, const char *compiler, ak_error *why)
 {
     const char *const argv[] = {compiler, "--version", NULL};
     /* On stderr the loader complains of LD_PRELOAD, and a shell of the locale. */
     const ak_proc_spec spec = {
         .argv = argv, .timeout_ns = VERSION_TIMEOUT_NS, .output_max = 4096, .only_stdout = true};
     AK_AT_END(ak_proc_result_clear) ak_proc_result result = {0};
-    const ak_status status = ak_compile_run(&result, spec, NULL, NULL, NULL);
+    const ak_status status = ak_compile_run(&result, spec, NULL, NULL, why);
     if (status != AK_OK) {
         return status == AK_NOT_FOUND;
     }
@@ -98,7 +98,7 @@ static bool is_same(const answer *a, const char *path, const struct stat *file)
 /* The version is asked for by the facts of the device, by its description and for each
    configuration's compiler, and clang takes 20 ms to answer. So answers are kept until the process
    ends or the file changes. */
-bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
+bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_error *why)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */
     static answer answers[ANSWERS];
@@ -118,7 +118,7 @@ bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
     if (found == NULL) {
         found = &answers[next++ % ANSWERS];
         *found = (answer){.file = file};
-        answered = ask_version(found->version, sizeof found->version, compiler);
+        answered = ask_version(found->version, sizeof found->version, compiler, why);
         /* A compiler that did not answer is asked again, because the machine may have been too
            busy. */
         (void)snprintf(found->path, sizeof found->path, "%s", found->version[0] == 0 ? "" : path);
@@ -130,15 +130,16 @@ bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
 
 ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak_error *err)
 {
-    return ak_host_compiler_version(out, bytes, compiler)
-               ? AK_OK
-               : ak_fail(
-                     err, AK_UNAVAILABLE,
-                     "'%.100s --version' gave no answer within %d s, was killed, or could not be "
-                     "started, and results belong to a version: try again when this machine is "
-                     "less busy, raise the limits of processes and files (`ulimit -a`), or take "
-                     "the compiler out of PATH",
-                     compiler, (int)(VERSION_TIMEOUT_NS / AK_SECOND_NS));
+    ak_error why = AK_ERROR_INIT;
+    if (ak_host_compiler_version(out, bytes, compiler, &why)) {
+        return AK_OK;
+    }
+    AK_FAIL_IF(why.text[0] != 0, err, AK_UNAVAILABLE, "%s", why.text);
+    return ak_fail(err, AK_UNAVAILABLE,
+                   "'%.100s --version' gave no answer within %d s, or was killed, and results "
+                   "belong to a version: try again when this machine is less busy, or take "
+                   "the compiler out of PATH",
+                   compiler, (int)(VERSION_TIMEOUT_NS / AK_SECOND_NS));
 }
 
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err)
@@ -254,7 +255,7 @@ static bool is_clang(const char *compiler)
     static const char *const names[] = {"clang", "LLVM", "oneAPI"};
     char version[VERSION_BYTES];
     bool is = false;
-    (void)ak_host_compiler_version(version, sizeof version, compiler);
+    (void)ak_host_compiler_version(version, sizeof version, compiler, NULL);
     if (version[0] == 0) {
         const char *slash = strrchr(compiler, '/');
         (void)snprintf(version, sizeof version, "%s", slash == NULL ? compiler : slash + 1);
@@ -456,7 +457,7 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
     const int64_t identity[] = {(int64_t)file.st_dev, (int64_t)file.st_ino, (int64_t)file.st_size,
                                 (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
     AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
-    const bool answered = ak_host_compiler_version(version, sizeof version, argv[0]);
+    const bool answered = ak_host_compiler_version(version, sizeof version, argv[0], NULL);
     ak_hasher *hasher = ak_hasher_new();
     ak_hasher_add(hasher, source, length);
     ak_hasher_add_text(hasher, path);

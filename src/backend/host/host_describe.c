@@ -32,7 +32,7 @@ static bool add_compilers(json_t *list)
     for (size_t i = 0; good && i < AK_COUNT(names); i++) {
         char path[AK_PATH_MAX], version[128];
         if (ak_fs_which(path, names[i])) {
-            const bool answered = ak_host_compiler_version(version, sizeof version, names[i]);
+            const bool answered = ak_host_compiler_version(version, sizeof version, names[i], NULL);
             good =
                 ak_json_append(list, json_pack("{s:s, s:s, s:s}", "name", names[i], "version",
                                                answered ? version : "(no answer)", "path", path));

@@ -26,7 +26,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/plain.h"
-#include "check/inputs.h"
+#include "check/argument.h"
 #include "problem/task_options.h"
 
 #define COMPILE_NS (180 * AK_SECOND_NS)
@@ -178,8 +178,8 @@ static ak_status append_inputs(ak_buf *out, const build *b, const ak_shape *shap
             continue;
         }
         unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-        status = bytes == NULL ? ak_fail_memory(err)
-                               : ak_inputs_of_argument(bytes, b->task, shape, i, err);
+        status =
+            bytes == NULL ? ak_fail_memory(err) : ak_argument_input(bytes, b->task, shape, i, err);
         if (status == AK_OK) {
             ak_buf_append(out, (const char *)bytes, shape->bytes[i]);
         }
