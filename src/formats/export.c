@@ -36,7 +36,6 @@ ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *
     AK_AT_END(ak_buf_free) ak_buf names = AK_BUF(256);
     for (size_t i = 0; ak_formats[i] != NULL; i++) {
         if (strcmp(ak_formats[i]->name, name) == 0) {
-            ak_buf_free(&names);
             *out = ak_formats[i];
             return AK_OK;
         }
@@ -45,7 +44,6 @@ ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *
     AK_DO(ak_buf_status(&names, err));
     return ak_fail(err, AK_INVALID, "there is no format \"%.60s\"; the formats are: %s", name,
                    names.data);
-    return AK_OK;
 }
 
 ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err)

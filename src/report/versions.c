@@ -249,17 +249,27 @@ static void add_file(ak_section_builder *b, const ak_pack_file *before, const ak
     }
 }
 
-/* Notes which members of the newer environment, besides the sources, differ, because they may also
+/* Appends the names of the members of `one`, besides the sources, that `other` does not have like
+   that; with `missing`, only of those that it does not have at all. */
+static void list_changed(ak_buf *out, const json_t *one, const json_t *other, bool missing)
+{
+    AK_EACH_MEMBER(key, value, one) {
+        const json_t *there = json_object_get(other, key);
+        if (strcmp(key, "source") != 0 &&
+            (there == NULL || !(missing || json_equal(there, value)))) {
+            ak_buf_print(out, "%s%.100s", out->length == 0 ? "" : ", ", key);
+        }
+    }
+}
+
+/* Notes which members of the environment, besides the sources, differ, because they may also
    explain a change of speed. */
 static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
 {
     AK_AT_END(ak_buf_free) ak_buf others = AK_BUF(4096);
-    AK_EACH_MEMBER(key, value, v->list[at].environment) {
-        const json_t *was = json_object_get(v->list[at - 1].environment, key);
-        if (strcmp(key, "source") != 0 && (was == NULL || !json_equal(was, value))) {
-            ak_buf_print(&others, "%s%.100s", others.length == 0 ? "" : ", ", key);
-        }
-    }
+    const json_t *before = v->list[at - 1].environment, *after = v->list[at].environment;
+    list_changed(&others, after, before, false);
+    list_changed(&others, before, after, true);
     ak_section_notef(b, "From version %zu to version %zu.%s%s%s", at, at + 1,
                      others.length == 0 ? "" : " The environment differs also in: ",
                      others.length == 0 ? "" : others.data, others.length == 0 ? "" : ".");
