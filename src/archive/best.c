@@ -143,9 +143,8 @@ static json_t *library_at(const json_t *one)
 
 json_t *ak_result_at_size(const json_t *result, const char *size)
 {
-    size_t i;
-    const json_t *one, *configs = json_object_get(result, "configs");
-    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+    const json_t *configs = json_object_get(result, "configs");
+    AK_EACH(one, json_object_get(result, "sizes")) {
         const char *name = ak_json_text_or_null(one, "size");
         json_int_t which = json_integer_value(json_object_get(one, "winner"));
         json_t *config = json_array_get(configs, (size_t)which);
@@ -359,9 +358,7 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
    it did not take part. */
 static const char *default_of(const finish *one)
 {
-    size_t i;
-    const json_t *candidate;
-    json_array_foreach(json_object_get(one->result, "contestants"), i, candidate) {
+    AK_EACH(candidate, json_object_get(one->result, "contestants")) {
         const ak_speed speed = ak_speed_read(json_object_get(candidate, "over_default"));
         if (speed.low == 1 && speed.high == 1) {
             return ak_json_text_or_null(candidate, "config");
@@ -532,12 +529,10 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
         }
     }
     AK_DO(status);
-    if (!found) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: every configuration that was timed failed a later check; make others "
-                       "with 'autokernel tune KERNEL'",
-                       ak_archive_path(archive));
-    }
+    AK_FAIL_IF(!found, err, AK_NOT_FOUND,
+               "%s: every configuration that was timed failed a later check; make others with "
+               "'autokernel tune KERNEL'",
+               ak_archive_path(archive));
     AK_GIVE(out, best);
     return status;
 }

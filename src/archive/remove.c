@@ -179,9 +179,7 @@ ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *wh
 {
     ak_removal gone = {0};
     ak_status status = AK_OK;
-    if (really && archive->copied) {
-        return ak_fail(err, AK_IO, "%.300s cannot be written", archive->path);
-    }
+    AK_FAIL_IF(really && archive->copied, err, AK_IO, "%.300s cannot be written", archive->path);
     AK_DO(ak_store_begin(archive, err));
     AK_TRY(list_gone(archive, what, err));
     AK_TRY(check_idle(archive, err));

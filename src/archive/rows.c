@@ -194,10 +194,8 @@ static ak_status read_samples(ak_trial *trial, sqlite3_stmt *row, int column, ak
         return AK_OK;
     }
     size_t count = (size_t)bytes / sizeof(double);
-    if ((size_t)bytes % sizeof(double) != 0 || count > AK_TRIAL_SAMPLES_MAX) {
-        return ak_fail(err, AK_CORRUPT, "trial %lld: its samples are damaged",
-                       (long long)trial->id);
-    }
+    AK_FAIL_IF((size_t)bytes % sizeof(double) != 0 || count > AK_TRIAL_SAMPLES_MAX, err, AK_CORRUPT,
+               "trial %lld: its samples are damaged", (long long)trial->id);
     AK_DO(AK_NEW(trial->samples_ms, count, err));
     trial->sample_count = count;
     swap_samples((unsigned char *)trial->samples_ms, blob, count);
@@ -273,9 +271,8 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
         char where[48];
         ak_error why = AK_ERROR_INIT;
         (void)snprintf(where, sizeof where, "trial %lld is damaged", (long long)trial.id);
-        if (ak_trial_validate(&trial, where, &why) != AK_OK) {
-            return ak_fail(err, AK_CORRUPT, "%s", why.text);
-        }
+        AK_FAIL_IF(ak_trial_validate(&trial, where, &why) != AK_OK, err, AK_CORRUPT, "%s",
+                   why.text);
     } else if (sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
         return ak_fail(err, AK_CORRUPT,
                        "trial %lld was changed after it was archived: restore the archive from a "

@@ -138,9 +138,7 @@ ak_status ak_proc_launch_with(pid_t *out, const ak_proc_spec *spec, int output, 
     int why = errno;
     ak_free(envp);
     ak_proc_close(&null);
-    if (pid < 0) {
-        return ak_fail(err, AK_IO, "%s: cannot be started: %s", path, strerror(why));
-    }
+    AK_FAIL_IF(pid < 0, err, AK_IO, "%s: cannot be started: %s", path, strerror(why));
     if (!spec->stdio) {
         (void)setpgid(pid, pid);
     }

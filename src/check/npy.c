@@ -79,15 +79,13 @@ static ak_status read_header(header *h, const unsigned char *file, size_t length
     text[bytes] = 0;
     h->data = at + bytes;
     const char *descr = value_of(text, "'descr'"), *order = value_of(text, "'fortran_order'");
-    if (descr == NULL || descr[0] != '\'' || strchr("<|", descr[1]) == NULL ||
-        strchr("fiub", descr[2]) == NULL || strchr("1248", descr[3]) == NULL || descr[4] != '\'' ||
-        (descr[2] == 'f' && descr[3] == '1')) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: elements of the kind %.*s cannot be read; floats, integers and "
-                       "booleans of this machine's byte order can",
-                       path, descr == NULL ? 1 : (int)strcspn(descr, ",}"),
-                       descr == NULL ? "?" : descr);
-    }
+    AK_FAIL_IF(descr == NULL || descr[0] != '\'' || strchr("<|", descr[1]) == NULL ||
+                   strchr("fiub", descr[2]) == NULL || strchr("1248", descr[3]) == NULL ||
+                   descr[4] != '\'' || (descr[2] == 'f' && descr[3] == '1'),
+               err, AK_INVALID,
+               "%s: elements of the kind %.*s cannot be read; floats, integers and booleans of "
+               "this machine's byte order can",
+               path, descr == NULL ? 1 : (int)strcspn(descr, ",}"), descr == NULL ? "?" : descr);
     if (order == NULL || strncmp(order, "False", 5) != 0) {
         return broken(path, "its columns adjoin (fortran_order): save numpy.ascontiguousarray(...)",
                       err);
@@ -123,10 +121,8 @@ static ak_status check_shape(const header *h, const ak_npy_array *array, size_t 
     shape_text(has, sizeof has, h->extent, h->rank);
     shape_text(wanted, sizeof wanted, extents == NULL ? &array->count : extents,
                extents == NULL ? 1 : array->rank);
-    if (!same || elements != array->count) {
-        return ak_fail(err, AK_INVALID, "%s: the array has the shape (%s); (%s) is needed here",
-                       path, has, wanted);
-    }
+    AK_FAIL_IF(!same || elements != array->count, err, AK_INVALID,
+               "%s: the array has the shape (%s); (%s) is needed here", path, has, wanted);
     return length - h->data == array->count * h->width
                ? AK_OK
                : broken(path, "the file is not as long as its header says", err);

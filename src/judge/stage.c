@@ -43,9 +43,8 @@ ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task 
         arrays->bytes[i] = stage->shape.bytes[i];
         arrays->dtype[i] = ak_stage_dtype(stage, i);
     }
-    if (!ak_guard_layout(arrays) || arrays->total > SIZE_MAX - base) {
-        return ak_fail(err, AK_LIMIT, "%s: the arguments are too large", task->problem->name);
-    }
+    AK_FAIL_IF(!ak_guard_layout(arrays) || arrays->total > SIZE_MAX - base, err, AK_LIMIT,
+               "%s: the arguments are too large", task->problem->name);
     for (size_t i = 0; i < arrays->count; i++) {
         stage->offset[i] = base + arrays->offset[i];
     }
@@ -180,12 +179,11 @@ static ak_status check_file(const double *values, const ak_npy_array *array, con
 {
     ak_dtype_range holds;
     for (size_t i = 0; ak_dtype_holds(&holds, array->dtype) && i < array->count; i++) {
-        if (!(values[i] >= holds.low && values[i] <= holds.high) || rint(values[i]) != values[i]) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: element %zu is %.17g; an argument of %s gets whole numbers from "
-                           "%.0f to %.0f",
-                           path, i, values[i], ak_dtype_text(array->dtype), holds.low, holds.high);
-        }
+        AK_FAIL_IF(
+            !(values[i] >= holds.low && values[i] <= holds.high) || rint(values[i]) != values[i],
+            err, AK_INVALID,
+            "%s: element %zu is %.17g; an argument of %s gets whole numbers from %.0f to %.0f",
+            path, i, values[i], ak_dtype_text(array->dtype), holds.low, holds.high);
     }
     return AK_OK;
 }

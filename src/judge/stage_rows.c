@@ -121,12 +121,10 @@ ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak
     const int64_t *all = stage->shape.size;
     int64_t size[AK_SIZES_MAX];
     *out = (ak_stage_rows){.stage = stage};
-    if (!split->rows || !find_parts(out, stage, split->column)) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "%s cannot be split along %s into independent problems, so the CPU computes "
-                       "its reference",
-                       task->problem->name, task->problem->sizes[0].name);
-    }
+    AK_FAIL_IF(
+        !split->rows || !find_parts(out, stage, split->column), err, AK_UNAVAILABLE,
+        "%s cannot be split along %s into independent problems, so the CPU computes its reference",
+        task->problem->name, task->problem->sizes[0].name);
     memcpy(size, all, sizeof size);
     const double flops = stage->shape.flops / (double)all[0];
     const double can = draw->flops / (flops > 1.0 ? flops : 1.0); /* so many rows */

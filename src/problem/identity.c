@@ -46,12 +46,11 @@ static int by_name(const void *a, const void *b)
 static json_t *copy_object(canon *c, const json_t *object, const char *place, int depth)
 {
     char below[PLACE_MAX];
-    const char *key;
     AK_FREED const char **keys = ak_alloc(json_object_size(object) + 1, sizeof *keys);
-    json_t *out = json_object(), *value;
+    json_t *out = json_object();
     size_t count = 0;
     c->lost = c->lost || keys == NULL || out == NULL;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+    AK_EACH_MEMBER(key, value, object) {
         if (!c->lost) {
             keys[count++] = key;
         }

@@ -13,10 +13,8 @@ static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, 
 {
     char path[AK_PATH_MAX];
     const size_t i = AK_FIND(problem->files, problem->file_count, name, name);
-    if (i == problem->file_count) {
-        return ak_fail(err, AK_INTERNAL, "%s: the file \"%.100s\" has not been read", problem->name,
-                       name);
-    }
+    AK_FAIL_IF(i == problem->file_count, err, AK_INTERNAL,
+               "%s: the file \"%.100s\" has not been read", problem->name, name);
     AK_DO(ak_kernel_path(path, problem->name, name, err));
     return ak_pack_add(out, path, problem->files[i].text, problem->files[i].length, err);
 }

@@ -92,9 +92,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
     static const char *const in_kernel[] = {"Device", "SimulationInput", "BenchmarkName"};
     const json_t *kernel = json_object_get(document, read[1]);
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)document, key, value) {
+    AK_EACH_MEMBER(key, value, document) {
         if (strcmp(key, read[0]) != 0 && strcmp(key, read[1]) != 0) {
             ak_buf_print(&text, "%s%.60s", text.length == 0 ? "" : ", ", key);
         }

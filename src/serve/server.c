@@ -384,17 +384,12 @@ static ak_status listen_at(int *out, unsigned *port, const char *address, bool t
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)*port)};
     socklen_t bytes = sizeof at;
     const int on = 1;
-    if (inet_pton(AF_INET, address, &at.sin_addr) != 1) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%.60s is not an address to listen at: give one such as 127.0.0.1 or 0.0.0.0; "
-            "the port is given by --port",
-            address);
-    }
-    if (!token && (ntohl(at.sin_addr.s_addr) >> 24) != 127) {
-        return ak_fail(err, AK_INVALID,
-                       "%s can be reached from other machines: give a --token-file, too", address);
-    }
+    AK_FAIL_IF(inet_pton(AF_INET, address, &at.sin_addr) != 1, err, AK_INVALID,
+               "%.60s is not an address to listen at: give one such as 127.0.0.1 or 0.0.0.0; the "
+               "port is given by --port",
+               address);
+    AK_FAIL_IF(!token && (ntohl(at.sin_addr.s_addr) >> 24) != 127, err, AK_INVALID,
+               "%s can be reached from other machines: give a --token-file, too", address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool good = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
                 bind(fd, (struct sockaddr *)&at, sizeof at) == 0 &&
@@ -434,9 +429,8 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
     while (cancel == NULL || *cancel == 0) {
         char before[AK_WATCH_PLACE_BYTES];
         bool changed;
-        if (s->mhd->MHD_run_wait(s->daemon, AK_SERVE_POLL_MS) != AK_MHD_YES) {
-            return ak_fail(err, AK_IO, "the dashboard cannot wait for requests any more");
-        }
+        AK_FAIL_IF(s->mhd->MHD_run_wait(s->daemon, AK_SERVE_POLL_MS) != AK_MHD_YES, err, AK_IO,
+                   "the dashboard cannot wait for requests any more");
         int64_t now = ak_clock_ns();
         ak_streams_sweep(&s->streams);
         if (now - polled_ns >= AK_SERVE_POLL_MS * AK_MS_NS) {

@@ -205,9 +205,7 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
 static ak_status print_asset(ak_buf *out, const char *path, ak_error *err)
 {
     const ak_asset *asset = ak_asset_find(path);
-    if (asset == NULL) {
-        return ak_fail(err, AK_INTERNAL, "%s is not part of this build", path);
-    }
+    AK_FAIL_IF(asset == NULL, err, AK_INTERNAL, "%s is not part of this build", path);
     for (const char *line = asset->data; *line != 0;) {
         size_t length = strcspn(line, "\n") + 1;
         if (strncmp(line, "#include \"ak_runtime.h\"", 23) != 0) {

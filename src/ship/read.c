@@ -15,12 +15,9 @@ ak_status ak_bundle_open(akr_bundle **out, const char *path, int flags, ak_error
     akr_error why;
     akr_status status = akr_open(out, path, flags, &why);
     bool known = (size_t)status < AK_COUNT(statuses);
-    if (status == AKR_NOT_FOUND) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' "
-                       "writes",
-                       why.text);
-    }
+    AK_FAIL_IF(status == AKR_NOT_FOUND, err, AK_NOT_FOUND,
+               "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' writes",
+               why.text);
     return status == AKR_OK
                ? AK_OK
                : ak_fail(err, known && statuses[status] != AK_OK ? statuses[status] : AK_INTERNAL,
@@ -66,12 +63,10 @@ ak_status ak_bundle_file(json_t **out, const akr_bundle *bundle, const char *pat
     const json_t *list = json_object_get(file, "measured");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *what = impossible(json_array_get(list, i));
-        if (what != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "%.300s: \"%s\" of measured size %zu in bundle.json is nothing that a "
-                           "measurement gives; export the bundle again",
-                           path, what, i + 1);
-        }
+        AK_FAIL_IF(what != NULL, err, AK_INVALID,
+                   "%.300s: \"%s\" of measured size %zu in bundle.json is nothing that a "
+                   "measurement gives; export the bundle again",
+                   path, what, i + 1);
     }
     *out = json_incref(file);
     return AK_OK;

@@ -122,10 +122,8 @@ static ak_status own_files(const verifying *v, const json_t *variant, ak_error *
     for (size_t i = 0; i < json_array_size(list) && !listed; i++) {
         listed = ak_json_text_is(json_array_get(list, i), "name", code);
     }
-    if (!listed) {
-        return ak_fail(err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
-                       v->path, code);
-    }
+    AK_FAIL_IF(!listed, err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
+               v->path, code);
     return kernel[0] != '.' && kernel[0] != 0 && strchr(kernel, '/') == NULL
                ? AK_OK
                : ak_fail(err, AK_INVALID, "%.200s: \"%.80s\" is not the name of a kernel", v->path,
@@ -169,10 +167,9 @@ static void name_difference(ak_buf *out, const char *key, const json_t *have, co
     char number[24];
     ak_buf_print(out, "%s%s", out->length == 0 ? "" : " ", key);
     if (json_is_object(have) && json_is_object(want)) {
-        json_t *part;
-        json_object_foreach((json_t *)(uintptr_t)want, key, part) {
-            if (!json_equal(json_object_get(have, key), part)) {
-                name_difference(out, key, json_object_get(have, key), part);
+        AK_EACH_MEMBER(name, part, want) {
+            if (!json_equal(json_object_get(have, name), part)) {
+                name_difference(out, name, json_object_get(have, name), part);
                 return;
             }
         }
@@ -195,13 +192,12 @@ static ak_status own_interface(const verifying *v, const ak_task *task, const js
                                ak_error *err)
 {
     json_auto_t *interface = NULL, *tolerances = NULL;
-    json_t *value;
-    const char *key, *other = NULL;
+    const char *other = NULL;
     AK_AT_END(ak_buf_free) ak_buf what = AK_BUF(160);
     if (json_array_size(v->rows) == 0) {
         AK_DO(ak_bundle_interface(&interface, task, err));
     }
-    json_object_foreach(interface, key, value) {
+    AK_EACH_MEMBER(key, value, interface) {
         if (other == NULL && !json_equal(json_object_get(v->file, key), value)) {
             other = key;
             name_difference(&what, key, json_object_get(v->file, key), value);
@@ -213,12 +209,10 @@ static ak_status own_interface(const verifying *v, const ak_task *task, const js
         other = "tolerances";
         ak_buf_puts(&what, other);
     }
-    if (other != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%.200s: bundle.json differs from the problem in the bundle (%.150s), so "
-                       "programs would call something else than what is checked: export it again",
-                       v->path, what.data);
-    }
+    AK_FAIL_IF(other != NULL, err, AK_INVALID,
+               "%.200s: bundle.json differs from the problem in the bundle (%.150s), so programs "
+               "would call something else than what is checked: export it again",
+               v->path, what.data);
     return AK_OK;
 }
 
@@ -243,8 +237,8 @@ static ak_status own_programs(const verifying *v, const json_t *variant, const j
     const ak_bundle_case one = {.task = task, .config = *config};
     ak_bundle_variant own = {.first = &one};
     const bool measured_only = json_is_null(json_object_get(variant, "workspace"));
-    const char *key, *other = NULL;
-    json_t *want = NULL, *value;
+    const char *other = NULL;
+    json_t *want = NULL;
     size_t bytes;
     int threads;
     ak_status status = AK_OK;
@@ -253,7 +247,7 @@ static ak_status own_programs(const verifying *v, const json_t *variant, const j
     want = json_pack("{s:O?,s:O?,s:O?,s:O?}", "when", own.when, "workspace", own.workspace,
                      "threads", own.threads, "launch", own.launch);
     AK_TRY(ak_made(want, err));
-    json_object_foreach(want, key, value) {
+    AK_EACH_MEMBER(key, value, want) {
         const json_t *have = json_object_get(variant, key);
         other = json_equal(have == NULL ? json_null() : have, value) ? other : key;
     }

@@ -45,10 +45,9 @@ ak_status ak_give_real(ak_value *out, double value, const ak_walk *w)
 
 ak_status ak_give_list(ak_value *out, ak_value **items, size_t count, ak_walk *w)
 {
-    if (count > AK_EXPR_LIST_MAX) {
-        return ak_fail(w->err, AK_LIMIT, "%s: \"%.160s\": a list has more than %d items",
-                       w->expr->where, w->expr->text, AK_EXPR_LIST_MAX);
-    }
+    AK_FAIL_IF(count > AK_EXPR_LIST_MAX, w->err, AK_LIMIT,
+               "%s: \"%.160s\": a list has more than %d items", w->expr->where, w->expr->text,
+               AK_EXPR_LIST_MAX);
     AK_DO(ak_walk_spend(w, count));
     AK_DO(AK_ARENA_NEW(*items, w->arena, count + 1, w->err));
     *out = (ak_value){.type = AK_VALUE_LIST, .as.list = {*items, count}};

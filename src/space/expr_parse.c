@@ -388,10 +388,8 @@ static ak_status resolve_name(ak_expr *expr, ak_node *node, const binding *bound
     if (node->slot < expr->name_count) {
         return AK_OK;
     }
-    if (expr->name_count == AK_EXPR_NAMES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: the expression has more than %d names", expr->where,
-                       AK_EXPR_NAMES_MAX);
-    }
+    AK_FAIL_IF(expr->name_count == AK_EXPR_NAMES_MAX, err, AK_LIMIT,
+               "%s: the expression has more than %d names", expr->where, AK_EXPR_NAMES_MAX);
     AK_DO(AK_GROW(expr->names, &expr->name_capacity, expr->name_count + 1, err));
     expr->names[expr->name_count++] = node->name;
     return AK_OK;
@@ -421,10 +419,8 @@ ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_e
 {
     where = where == NULL ? "expression" : where;
     size_t length = strlen(text);
-    if (length > AK_EXPR_TEXT_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: the expression is longer than %d bytes", where,
-                       AK_EXPR_TEXT_MAX);
-    }
+    AK_FAIL_IF(length > AK_EXPR_TEXT_MAX, err, AK_LIMIT,
+               "%s: the expression is longer than %d bytes", where, AK_EXPR_TEXT_MAX);
     AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     AK_DO(AK_NEW(expr, 1, err));
     expr->arena = ak_arena_new();

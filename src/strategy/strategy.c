@@ -66,10 +66,8 @@ ak_status ak_strategy_hyper_text(char **out, const ak_hyper *hyper, ak_error *er
 static ak_status no_such_hyper(const ak_strategy_ops *ops, const char *name, ak_error *err)
 {
     size_t count = ak_strategy_hyper_count(ops);
-    if (count == 0) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "strategy %s has no hyper-parameters; leave out \"%.60s\"", ops->name, name);
-    }
+    AK_FAIL_IF(count == 0, err, AK_NOT_FOUND,
+               "strategy %s has no hyper-parameters; leave out \"%.60s\"", ops->name, name);
     AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(1024);
     for (size_t i = 0; i < count; i++) {
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ops->hypers[i].name);
@@ -83,10 +81,8 @@ static ak_status choose_hyper(ak_strategy_choice *choice, bool *given, char *tex
 {
     const char *strategy = choice->ops->name;
     char *equals = strchr(text, '=');
-    if (equals == NULL) {
-        return ak_fail(err, AK_INVALID, "strategy %s: \"%.60s\" must be NAME=NUMBER", strategy,
-                       text);
-    }
+    AK_FAIL_IF(equals == NULL, err, AK_INVALID, "strategy %s: \"%.60s\" must be NAME=NUMBER",
+               strategy, text);
     *equals = 0;
     const ak_hyper *hypers = choice->ops->hypers;
     const size_t count = ak_strategy_hyper_count(choice->ops);
@@ -95,17 +91,13 @@ static ak_status choose_hyper(ak_strategy_choice *choice, bool *given, char *tex
         return no_such_hyper(choice->ops, text, err);
     }
     const ak_hyper *hyper = &hypers[i];
-    if (given[i]) {
-        return ak_fail(err, AK_INVALID, "strategy %s: %s is given twice", strategy, hyper->name);
-    }
+    AK_FAIL_IF(given[i], err, AK_INVALID, "strategy %s: %s is given twice", strategy, hyper->name);
     double value;
-    if (!ak_text_real(&value, equals + 1) || value < hyper->low || value > hyper->high ||
-        (hyper->whole && floor(value) != value)) {
-        return ak_fail(err, AK_INVALID,
-                       "strategy %s: %s cannot be \"%.60s\"; it must be a %snumber from %g to %g",
-                       strategy, hyper->name, equals + 1, hyper->whole ? "whole " : "", hyper->low,
-                       hyper->high);
-    }
+    AK_FAIL_IF(!ak_text_real(&value, equals + 1) || value < hyper->low || value > hyper->high ||
+                   (hyper->whole && floor(value) != value),
+               err, AK_INVALID,
+               "strategy %s: %s cannot be \"%.60s\"; it must be a %snumber from %g to %g", strategy,
+               hyper->name, equals + 1, hyper->whole ? "whole " : "", hyper->low, hyper->high);
     given[i] = true;
     choice->hyper[i] = value;
     return AK_OK;
@@ -115,10 +107,9 @@ ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error
 {
     char copy[AK_STRATEGY_TEXT_MAX];
     size_t length = strlen(text);
-    if (length >= sizeof copy) {
-        return ak_fail(err, AK_LIMIT, "the strategy is longer than %d bytes: \"%.40s...\"",
-                       AK_STRATEGY_TEXT_MAX - 1, text);
-    }
+    AK_FAIL_IF(length >= sizeof copy, err, AK_LIMIT,
+               "the strategy is longer than %d bytes: \"%.40s...\"", AK_STRATEGY_TEXT_MAX - 1,
+               text);
     memcpy(copy, text, length + 1);
     char *rest = strchr(copy, ':');
     if (rest != NULL) {

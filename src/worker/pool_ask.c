@@ -15,9 +15,7 @@
 static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
 {
     bool asked = false;
-    if (pool->device_count == 0) {
-        return ak_fail(err, AK_INVALID, "the pool was opened without a device");
-    }
+    AK_FAIL_IF(pool->device_count == 0, err, AK_INVALID, "the pool was opened without a device");
     json_decref(pool->answer);
     pool->answer = NULL;
     pool->asked = 0;
@@ -32,9 +30,7 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
             pool->answer = NULL;
             return AK_OK;
         }
-        if (ak_pool_cancelled(pool)) {
-            return ak_fail(err, AK_CANCELLED, "cancelled");
-        }
+        AK_FAIL_IF(ak_pool_cancelled(pool), err, AK_CANCELLED, "cancelled");
         if (!asked && home->state == AK_DEVICE_FREE) {
             asked = true;
             home->state = AK_DEVICE_ASKED;

@@ -114,9 +114,8 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const
 {
     char key[KEY_MAX], name[64], path[AK_PATH_MAX];
     const char *text;
-    if (!unit_key(key, &text, task, config, specialised)) {
-        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
-    }
+    AK_FAIL_IF(!unit_key(key, &text, task, config, specialised), err, AK_LIMIT,
+               "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     if (ak_map_get(out, pool->unit_of, key)) {
         ak_pool_unit *known = &pool->units[*out];
         known->users++; /* also on failure: the caller then releases all units of the job */
@@ -197,9 +196,7 @@ static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
 {
     size_t count = from->kind == AK_JOB_COMPARISON ? from->candidate_count : 1;
-    if (count == 0) {
-        return ak_fail(err, AK_INVALID, "a comparison needs at least one candidate");
-    }
+    AK_FAIL_IF(count == 0, err, AK_INVALID, "a comparison needs at least one candidate");
     ak_pool_job *j;
     AK_DO(AK_NEW(j, 1, err));
     *j = (ak_pool_job){.kind = from->kind,

@@ -160,9 +160,8 @@ static ak_status other_task(const ak_task **out, worker *w, const char *name, ak
             return AK_OK;
         }
     }
-    if (w->other_count == AK_JUDGED_MAX) {
-        return ak_fail(err, AK_LIMIT, WHERE ": more than %d implementations", AK_JUDGED_MAX);
-    }
+    AK_FAIL_IF(w->other_count == AK_JUDGED_MAX, err, AK_LIMIT,
+               WHERE ": more than %d implementations", AK_JUDGED_MAX);
     AK_DO(ak_task_spec_to_json(&json, w->task, err));
     AK_DO(ak_task_spec_from_json(&spec, json, err));
     spec.implementation = name;
@@ -177,9 +176,7 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     json_t *object;
     const char *folder;
     ak_task_spec spec = {0};
-    if (w->task != NULL) {
-        return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
-    }
+    AK_FAIL_IF(w->task != NULL, err, AK_INVALID, WHERE ": a task is open already");
     AK_DO(ak_json_object(&object, request, "task", WHERE, err));
     AK_DO(ak_json_string(&folder, request, "folder", WHERE, err));
     AK_DO(ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns", LAUNCH_TIMEOUT_NS,

@@ -361,10 +361,8 @@ ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_c
             architecture = job->argv[i] + sizeof option - 1;
         }
     }
-    if (strncmp(architecture, "sm_", 3) != 0) {
-        return ak_fail(err, AK_INVALID, "code for \"%.40s\" cannot be shipped: it names no device",
-                       architecture);
-    }
+    AK_FAIL_IF(strncmp(architecture, "sm_", 3) != 0, err, AK_INVALID,
+               "code for \"%.40s\" cannot be shipped: it names no device", architecture);
     AK_DO(ak_cuda_nvrtc_open(&nvrtc, err));
     (void)nvrtc->version(&major, &minor);
     (void)snprintf(version, bytes, "NVRTC %d.%d", major, minor);

@@ -130,15 +130,14 @@ out:
 /* Opens the task with the device's facts as the tuner's process found them. */
 static ak_status open_task(ak_task **out, const json_t *file, const char *path, ak_error *err)
 {
-    json_t *object = NULL, *known = NULL, *value;
-    const char *name;
+    json_t *object = NULL, *known = NULL;
     ak_task_spec spec = {0};
     AK_AT_END(ak_scope_free_at) ak_scope *facts = ak_scope_new(NULL);
     AK_DO(ak_made(facts, err));
     AK_DO(ak_json_object_or_null(&object, file, "task", path, err));
     AK_DO(ak_json_object_or_null(&known, file, "facts", path, err));
     AK_DO(ak_task_spec_from_json(&spec, object, err));
-    json_object_foreach(known, name, value) {
+    AK_EACH_MEMBER(name, value, known) {
         AK_DO(ak_scope_set_int(facts, name, json_integer_value(value), err));
     }
     const ak_device_facts device = {

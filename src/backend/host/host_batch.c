@@ -498,9 +498,8 @@ static ak_status empty_batches(int64_t *out, int64_t *stop_ns, ak_runnable *runn
         runner->page->threads = single ? 1 : device->threads;
         runner->page->iterations = single ? 1 : 0;
         run_batch(&outcome, runner, single, AK_HOST_LOAD_NS);
-        if (outcome.status != AK_TRIAL_OK) {
-            return ak_fail(err, AK_INTERNAL, "a runner does not start: %s", outcome.reason);
-        }
+        AK_FAIL_IF(outcome.status != AK_TRIAL_OK, err, AK_INTERNAL, "a runner does not start: %s",
+                   outcome.reason);
         ns[i] = outcome.ns;
         stops[i] = runner->stop_ns;
     }

@@ -142,9 +142,7 @@ ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err)
 {
     const ak_asset *head = ak_asset_find("src/backend/host/ak_host.h");
-    if (head == NULL) {
-        return ak_fail(err, AK_INTERNAL, "ak_host.h is not part of this build");
-    }
+    AK_FAIL_IF(head == NULL, err, AK_INTERNAL, "ak_host.h is not part of this build");
     ak_buf_append(out, head->data, head->length);
     ak_buf_putc(out, '\n');
     return ak_backend_source(out, text, name, err);

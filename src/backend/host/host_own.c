@@ -68,12 +68,10 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     for (size_t i = 0; i < json_array_size(own->options) && count < OPTIONS_MAX; i++) {
         const char *option = json_string_value(json_array_get(own->options, i));
-        if (!ak_host_rules.allows_option(option)) {
-            return ak_fail(err, AK_INVALID,
-                           "the option \"%.60s\" is not allowed; it may choose how code is "
-                           "generated (docs/formats.md, CompilerOptions)",
-                           option);
-        }
+        AK_FAIL_IF(!ak_host_rules.allows_option(option), err, AK_INVALID,
+                   "the option \"%.60s\" is not allowed; it may choose how code is generated "
+                   "(docs/formats.md, CompilerOptions)",
+                   option);
         options[count++] = option;
     }
     AK_DO(print_source(&text, task->problem, own, err));

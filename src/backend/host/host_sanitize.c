@@ -191,9 +191,8 @@ static ak_status append_inputs(ak_buf *out, const build *b, const ak_shape *shap
 static ak_status draw_token(build *b, ak_error *err)
 {
     unsigned char random[32];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-        return ak_fail(err, AK_IO, "the system gives no random numbers");
-    }
+    AK_FAIL_IF(getrandom(random, sizeof random, 0) != (ssize_t)sizeof random, err, AK_IO,
+               "the system gives no random numbers");
     ak_hash_text(b->token, (const char *)random, sizeof random);
     return AK_OK;
 }

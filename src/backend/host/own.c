@@ -94,9 +94,8 @@ static ak_status load_library(char path[AK_PATH_MAX], const ak_runner_page *page
                        named ? page->library : "");
     }
     void *function = dlsym(library, page->symbol);
-    if (function == NULL) {
-        return ak_fail(err, AK_INVALID, "%.160s has no function %s", page->library, page->symbol);
-    }
+    AK_FAIL_IF(function == NULL, err, AK_INVALID, "%.160s has no function %s", page->library,
+               page->symbol);
     ak_dl_path(path, AK_PATH_MAX, function);
     return AK_OK;
 }
@@ -113,10 +112,8 @@ static ak_status own_open(ak_baseline *b, char *version, size_t bytes,
         return fail_loading(page->baseline, page->artifact, err);
     }
     void *kernel = dlsym(artifact, "ak_kernel");
-    if (kernel == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "it defines no ak_kernel: name a \"function\" and its \"arguments\"");
-    }
+    AK_FAIL_IF(kernel == NULL, err, AK_INVALID,
+               "it defines no ak_kernel: name a \"function\" and its \"arguments\"");
     memcpy(&b->kernel, &kernel, sizeof kernel);
     name_version(version, bytes, page->library[0] != 0 ? "library" : "C file", path);
     return AK_OK;

@@ -143,9 +143,8 @@ static ak_status read_result(ak_compile_result *out, const json_t *reply, ak_err
     AK_DO(ak_json_int_or(&registers, reply, "registers", 0, WHERE, err));
     AK_DO(ak_json_int_or(&shared, reply, "shared", 0, WHERE, err));
     AK_DO(ak_json_int_or(&spill, reply, "spill", 0, WHERE, err));
-    if (!ak_trial_status_parse(&out->status, text)) {
-        return ak_fail(err, AK_INTERNAL, WHERE " replied with the status \"%.40s\"", text);
-    }
+    AK_FAIL_IF(!ak_trial_status_parse(&out->status, text), err, AK_INTERNAL,
+               WHERE " replied with the status \"%.40s\"", text);
     out->reason = ak_strdup(reason);
     out->log = ak_strdup(log);
     out->registers = (int)registers;
