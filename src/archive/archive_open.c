@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "archive/field.h"
-#include "archive/schema.h"
 #include "archive/store.h"
 #include "base/alloc.h"
 #include "base/buf.h"

@@ -213,6 +213,15 @@ typedef struct finishes {
                       many sizes has measured again */
 } finishes;
 
+static void finishes_clear(finishes *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        json_decref(f->list[i].result);
+    }
+    ak_map_free(f->measured);
+    ak_buf_free(&f->judged);
+}
+
 static bool was_judged(const finishes *f, const char *run)
 {
     char id[RUN_MAX + 3];
@@ -402,17 +411,18 @@ static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
                                  like->choices, like->environment, filter->run};
     ak_status status = AK_OK;
+    AK_AT_END(finishes_clear)
     finishes f = {.archive = archive,
                   .filter = filter,
                   .size = like->size,
                   .measured = ak_map_new(),
                   .judged = AK_BUF(JUDGED_MAX)};
-    AK_TRY(ak_made(f.measured, err));
-    AK_TRY(ak_store_query(
+    AK_DO(ak_made(f.measured, err));
+    AK_DO(ak_store_query(
         &rows, archive,
         "SELECT result, id, " AK_STORE_CHANGED
         " FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
@@ -428,17 +438,9 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                                              : ak_store_unchanged(rows, 2, run, err);
         status = status == AK_OK ? consider_run(&f, run, text, err) : status;
     }
-    AK_TRY(status);
-    AK_TRY(ak_buf_status(&f.judged, err));
-    AK_TRY(take_best(best, &f, err));
-out:
-    (void)sqlite3_finalize(rows);
-    for (size_t i = 0; i < f.count; i++) {
-        json_decref(f.list[i].result);
-    }
-    ak_map_free(f.measured);
-    ak_buf_free(&f.judged);
-    return status;
+    AK_DO(status);
+    AK_DO(ak_buf_status(&f.judged, err));
+    return take_best(best, &f, err);
 }
 
 bool ak_trial_not_judged(const ak_trial *trial)

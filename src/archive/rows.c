@@ -370,6 +370,11 @@ typedef struct id_list {
     size_t count, capacity;
 } id_list;
 
+static void id_list_clear(id_list *list)
+{
+    ak_free(list->ids);
+}
+
 #define BY_TIME    " ORDER BY " AK_STORE_MADE ", id"
 #define BEST_FIRST " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
 
@@ -394,28 +399,24 @@ static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_fi
 ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
                           ak_trial_visitor visit, void *context, ak_error *err)
 {
-    sqlite3_stmt *row = NULL;
-    id_list list = {0};
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *row = NULL;
+    AK_AT_END(id_list_clear) id_list list = {0};
     bool more = true;
-    ak_status status = AK_OK;
-    AK_TRY(list_ids(&list, archive, filter, err));
-    AK_TRY(ak_store_select(&row, archive, ak_store_columns, &(ak_archive_filter){.simulated = true},
-                           " AND id = ?", err));
+    AK_DO(list_ids(&list, archive, filter, err));
+    AK_DO(ak_store_select(&row, archive, ak_store_columns, &(ak_archive_filter){.simulated = true},
+                          " AND id = ?", err));
     for (size_t i = 0; i < list.count && more; i++) {
-        ak_trial trial = {0};
-        AK_TRY(ak_stored(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK, err));
+        AK_AT_END(ak_trial_clear) ak_trial trial = {0};
+        ak_status status = AK_OK;
+        AK_DO(ak_stored(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK, err));
         if (ak_store_next(&status, archive, row, err)) { /* the trial still exists */
             status = ak_store_read_trial(&trial, row, err);
             more = status == AK_OK && visit(context, &trial);
         }
-        ak_trial_clear(&trial);
-        AK_TRY(status);
+        AK_DO(status);
         (void)sqlite3_reset(row);
     }
-out:
-    (void)sqlite3_finalize(row);
-    ak_free(list.ids);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,

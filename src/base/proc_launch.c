@@ -1,9 +1,8 @@
 /*
- * proc_launch.c: see proc_launch.h. Everything that a child needs is prepared before vfork, so that
+ * proc_launch.c: see proc_child.h. Everything that a child needs is prepared before vfork, so that
  * a large parent is neither copied nor stopped for long. Only a call needs a copy, and gets one by
  * fork.
  */
-#include "base/proc_launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -445,22 +445,24 @@ static ak_status check_wrong(selftest *t, const ak_compare_inputs *inputs, ak_er
     return AK_OK;
 }
 
+static void selftest_clear(selftest *t)
+{
+    AK_FREE_ALL(t->values, t->encoded);
+}
+
 ak_status ak_compare_selftest(const char *problem, const ak_compare_argument *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err)
 {
+    AK_AT_END(selftest_clear)
     selftest t = {.problem = problem,
                   .argument = argument,
                   .with = with,
                   .values = ak_alloc(with->count, sizeof(double)),
                   .encoded = ak_alloc(with->count, ak_dtype_bytes(with->dtype))};
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(t.values != NULL && t.encoded != NULL, err));
-    AK_TRY(check_reference(&t, err));
-    AK_TRY(check_wrong(&t, inputs, err));
-out:
-    AK_FREE_ALL(t.values, t.encoded);
-    return status;
+    AK_DO(ak_stored(t.values != NULL && t.encoded != NULL, err));
+    AK_DO(check_reference(&t, err));
+    return check_wrong(&t, inputs, err);
 }
 
 ak_compare_tried ak_compare_try(const ak_compare_with *with, const double *values)

@@ -15,7 +15,7 @@
  * as long as memory needs, of which the batches of other candidates are free. Therefore a call on
  * unseen inputs may also take longer by as much as reading its arguments from the same beginning
  * takes longer than reading them in a batch. A process without a candidate reads them, by turns
- * with the candidate's calls (cold.h). Where the caches hold the arguments, the limit stays as it
+ * with the candidate's calls (cold.c). Where the caches hold the arguments, the limit stays as it
  * is.
  *
  * Several calls of each kind are made; one fast call is enough to pass. Waits for a processor are
@@ -35,8 +35,7 @@
 #include "base/clock.h"
 #include "base/instrumented.h"
 #include "base/number.h"
-#include "judge/cold.h"
-#include "judge/unseen.h"
+#include "judge/loaded.h"
 #include "measure/pressure.h"
 
 /* A call alone may take ALONE_TIMES as long as a call in a batch, plus ALONE_NS, because it begins

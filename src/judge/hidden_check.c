@@ -1,4 +1,4 @@
-/* hidden_check.c: checks candidates at hidden shapes (hidden.h). Up to three are drawn when the
+/* hidden_check.c: checks candidates at hidden shapes (hidden.c). Up to three are drawn when the
    device is opened. A candidate whose conditions exclude the far one of these gets a far shape of
    its own. */
 #include "judge/loaded.h"

@@ -43,7 +43,7 @@ static ak_status open_task(kernel_state *s, const ak_task *task, ak_error *err)
     const char *name = task->problem->reference.name;
     const ak_implementation_spec *implementation;
     ak_task_spec spec;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_problem_find(&implementation, task->problem, name, err));
     if (strcmp(name, task->implementation->name) == 0) {
@@ -58,7 +58,6 @@ static ak_status open_task(kernel_state *s, const ak_task *task, ak_error *err)
     AK_TRY(ak_task_open(&s->own, &spec, err));
     s->task = s->own;
 out:
-    json_decref(json);
     return status == AK_OK || status == AK_NO_MEMORY
                ? status
                : ak_fail_within(err, "%s: the reference", task->problem->name);

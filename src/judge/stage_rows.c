@@ -1,4 +1,4 @@
-#include "judge/stage_rows.h"
+#include "judge/stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -264,10 +264,10 @@ bool ak_stage_rows_agree(const ak_stage_rows *rows)
     return true;
 }
 
-void ak_stage_rows_clear(ak_stage_rows *rows)
+void ak_stage_rows_free(ak_stage_rows *rows)
 {
-    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        ak_free(rows->arrays[i]);
-        rows->arrays[i] = NULL;
+    if (rows != NULL) {
+        AK_END_EACH(ak_free, rows->arrays, AK_ARGUMENTS_MAX);
+        ak_free(rows);
     }
 }

@@ -1,4 +1,4 @@
-#include "problem/headers.h"
+#include "problem/sources.h"
 
 #include <string.h>
 

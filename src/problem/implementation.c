@@ -130,7 +130,7 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     const char *where = implementation->where, *file;
     const char *const *includes = NULL;
     size_t count = 0;
-    ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
     AK_TRY(read_strings(&includes, &count, problem, &(text_list){kernel, "Include", where}, err));
     AK_TRY(ak_json_string(&file, kernel, "KernelFile", where, err));
@@ -144,7 +144,6 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     implementation->file_count = count + 1;
     AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
 out:
-    ak_buf_free(&source);
     return status == AK_OK || status == AK_NO_MEMORY ? status : ak_fail_within(err, "%s", where);
 }
 

@@ -1,4 +1,4 @@
-#include "problem/modules.h"
+#include "problem/kernel_files.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "problem/objective.h"
+#include "problem/task.h"
 
 #include <math.h>
 #include <string.h>

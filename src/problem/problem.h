@@ -205,7 +205,7 @@ typedef struct ak_own_baseline {
 typedef struct ak_kernel_file {
     const char *name, *text;
     size_t length;
-    bool module; /* a Python module that the reference imports (modules.h) */
+    bool module; /* a Python module that the reference imports (modules.c) */
     bool beside; /* one that a baseline imports */
 } ak_kernel_file;
 

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "problem/identity.h"
-#include "problem/python_kernel.h"
 
 #define BUILTIN_FOLDER "kernels/"
 

@@ -4,7 +4,6 @@
  * of the language makes a kernel folder from both. The folder is kept in the cache under the hash
  * of its inputs, so that Python runs once and not for every command and worker.
  */
-#include "problem/python_kernel.h"
 
 #include <string.h>
 #include <unistd.h>

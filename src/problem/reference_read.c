@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "problem/modules.h"
+#include "problem/kernel_files.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/hash.h"

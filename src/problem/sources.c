@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "problem/headers.h"
 #include "problem/identity.h"
 #include "problem/kernel_files.h"
 

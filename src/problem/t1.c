@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "problem/t1_kernel.h"
 
 /* Returns the member "autokernel" that our export (format_t1.c) writes for a host kernel, because
    T1 can express neither the host nor its options; NULL if the file has none. */

@@ -6,7 +6,7 @@
  * nothing is dropped in silence. `autokernel list` names the members that say how other tuners
  * search.
  */
-#include "problem/t1_kernel.h"
+#include "problem/kernel_files.h"
 
 #include <string.h>
 
@@ -447,6 +447,14 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
     return ak_made(*out, c->err);
 }
 
+static void converter_clear(converter *c)
+{
+    json_decref(c->sizes);
+    json_decref(c->arguments);
+    json_decref(c->passed);
+    json_decref(c->constants);
+}
+
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
                         const char *where, ak_error *err)
 {
@@ -460,6 +468,7 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
         "GridDivX",      "GridDivY",        "GridDivZ",   "ProblemSize",
         "SharedMemory",  "Arguments",       "Reference",  "Device",
         "Stream",        "SimulationInput", NULL};
+    AK_AT_END(converter_clear)
     converter c = {.kernel = json_object_get(document, "KernelSpecification"),
                    .tuned = json_object_get(json_object_get(document, "ConfigurationSpace"),
                                             "TuningParameters"),
@@ -469,36 +478,29 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
                    .passed = json_array(),
                    .constants = json_array(),
                    .err = err};
-    ak_status status = AK_OK;
     (void)snprintf(c.where, sizeof c.where, "%s", where);
-    AK_TRY(ak_made(c.constants, err));
-    AK_TRY(ak_stored(c.sizes != NULL && c.arguments != NULL && c.passed != NULL, err));
-    AK_TRY(json_is_object(json_object_get(document, "ConfigurationSpace"))
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where));
+    AK_DO(ak_made(c.constants, err));
+    AK_DO(ak_stored(c.sizes != NULL && c.arguments != NULL && c.passed != NULL, err));
+    AK_FAIL_IF(!json_is_object(json_object_get(document, "ConfigurationSpace")), err, AK_INVALID,
+               "%s: \"ConfigurationSpace\" must be an object", where);
     AK_EACH_MEMBER(key, value, c.kernel) {
         if (!ak_text_is_one_of(key, known) ||
             (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
             const char *near = ak_text_meant(key, known);
             near = near != NULL && strcmp(near, key) != 0 ? near : NULL;
-            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported%s%s%s",
+            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported%s%s%s",
                            c.where, key, near == NULL ? "" : "; did you mean \"", ak_or_empty(near),
-                           near == NULL ? "" : "\"?"));
+                           near == NULL ? "" : "\"?");
         }
     }
-    AK_TRY(read_sizes(&c));
-    AK_TRY(check_launch(&c));
-    AK_TRY(read_arguments(&c));
-    AK_TRY(make_problem(problem, name, &c));
-    status = make_space(space, document, &c);
+    AK_DO(read_sizes(&c));
+    AK_DO(check_launch(&c));
+    AK_DO(read_arguments(&c));
+    AK_DO(make_problem(problem, name, &c));
+    ak_status status = make_space(space, document, &c);
     if (status != AK_OK) {
         json_decref(*problem);
         *problem = NULL;
     }
-out:
-    json_decref(c.sizes);
-    json_decref(c.arguments);
-    json_decref(c.passed);
-    json_decref(c.constants);
     return status;
 }

@@ -1,4 +1,4 @@
-#include "serve/shown.h"
+#include "serve/watch.h"
 
 #include "base/alloc.h"
 #include "base/utf8.h"

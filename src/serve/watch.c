@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/map.h"
-#include "serve/shown.h"
 
 /* A run records its process just after it begins. If the record is still missing after this many
    looks at the archive, the run is taken to have none. */

@@ -191,7 +191,8 @@ static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config
     const json_t *lets = json_object_get(launch, "Let"),
                  *maps = json_object_get(launch, "TensorMaps"),
                  *passes = json_object_get(launch, "Arguments");
-    json_t *one = json_object(), *let = json_array(), *map = json_array(), *pass = json_array();
+    json_auto_t *one = json_object(), *let = json_array(), *map = json_array(),
+                *pass = json_array();
     ak_status status = AK_OK;
     AK_TRY(ak_stored(one != NULL && let != NULL && map != NULL && pass != NULL, w->err));
     AK_TRY(ak_task_scope(&w->scope, task, &task->shape, config, w->err));
@@ -229,10 +230,6 @@ static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config
 out:
     ak_scope_free(w->scope);
     w->scope = NULL;
-    json_decref(one);
-    json_decref(let);
-    json_decref(map);
-    json_decref(pass);
     return status;
 }
 

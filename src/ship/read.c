@@ -61,12 +61,12 @@ ak_status ak_bundle_file(json_t **out, const akr_bundle *bundle, const char *pat
     json_auto_t *file = NULL;
     AK_DO(ak_json_parse(&file, json, strlen(json), path, err));
     const json_t *list = json_object_get(file, "measured");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *what = impossible(json_array_get(list, i));
+    AK_EACH(measured, list) {
+        const char *what = impossible(measured);
         AK_FAIL_IF(what != NULL, err, AK_INVALID,
                    "%.300s: \"%s\" of measured size %zu in bundle.json is nothing that a "
                    "measurement gives; export the bundle again",
-                   path, what, i + 1);
+                   path, what, measured_at + 1);
     }
     *out = json_incref(file);
     return AK_OK;
@@ -74,13 +74,9 @@ ak_status ak_bundle_file(json_t **out, const akr_bundle *bundle, const char *pat
 
 ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err)
 {
-    akr_bundle *bundle = NULL;
+    AK_AT_END(akr_close_at) akr_bundle *bundle = NULL;
     json_auto_t *file = NULL;
     AK_DO(ak_bundle_open(&bundle, path, AKR_LOOK, err));
-    ak_status status = ak_bundle_file(&file, bundle, path, err);
-    if (status == AK_OK) {
-        status = ak_copy_text(out_json, akr_describe(bundle)->json, err);
-    }
-    akr_close(bundle);
-    return status;
+    AK_DO(ak_bundle_file(&file, bundle, path, err));
+    return ak_copy_text(out_json, akr_describe(bundle)->json, err);
 }

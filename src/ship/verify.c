@@ -44,6 +44,13 @@ typedef struct verifying {
     bool good;
 } verifying;
 
+static void verifying_clear(verifying *v)
+{
+    json_decref(v->file);
+    json_decref(v->rows);
+    ak_fs_owned_close(&v->unpacked);
+}
+
 /* Unpacks a bundle; a path that is a folder is an unpacked bundle already. */
 static ak_status unpack(verifying *v, const char *path, ak_error *err)
 {
@@ -67,7 +74,7 @@ static ak_status unpack(verifying *v, const char *path, ak_error *err)
 static ak_status is_namesake(bool *out, const verifying *v, const char *kernel, ak_error *err)
 {
     char name[AK_PATH_MAX], folder[AK_PATH_MAX];
-    ak_problem *problem = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     bool same = false;
     (void)snprintf(name, sizeof name, "source/%.100s", kernel);
     AK_DO(ak_fs_join(folder, v->folder, name, err));
@@ -77,16 +84,16 @@ static ak_status is_namesake(bool *out, const verifying *v, const char *kernel, 
         strcmp(problem->name, kernel) == 0) {
         status = ak_problem_is_as_builtin(&same, problem, err);
     }
-    ak_problem_close(problem);
     *out = !same;
     return status;
 }
 
 ak_status ak_bundle_warning(char **out, const char *path, ak_error *err)
 {
-    char *json = NULL, text[AK_PATH_MAX + 100];
+    AK_FREED char *json = NULL;
+    char text[AK_PATH_MAX + 100];
     bool namesake = false;
-    verifying v = {.path = path};
+    AK_AT_END(verifying_clear) verifying v = {.path = path};
     ak_status status = AK_OK;
     *out = NULL;
     AK_TRY(ak_bundle_read(&json, path, err));
@@ -105,9 +112,6 @@ out:
     if (status != AK_OK) {
         (void)ak_fail_unpacked(err, status, v.unpacked.path, path);
     }
-    ak_free(json);
-    json_decref(v.file);
-    ak_fs_owned_close(&v.unpacked);
     return status;
 }
 
@@ -229,24 +233,30 @@ static bool is_first(const verifying *v, const json_t *measured)
     return json_array_get(list, i) == measured;
 }
 
+static void programs_clear(ak_bundle_variant *own)
+{
+    json_decref(own->when);
+    json_decref(own->workspace);
+    json_decref(own->threads);
+    json_decref(own->launch);
+}
+
 /* Returns an error unless the guards, the workspace, the threads and the launch in bundle.json, by
    which programs call the code, are those of the sources, by which it is judged here. */
 static ak_status own_programs(const verifying *v, const json_t *variant, const json_t *measured,
                               ak_task *task, const ak_config *config, ak_error *err)
 {
     const ak_bundle_case one = {.task = task, .config = *config};
-    ak_bundle_variant own = {.first = &one};
+    AK_AT_END(programs_clear) ak_bundle_variant own = {.first = &one};
     const bool measured_only = json_is_null(json_object_get(variant, "workspace"));
     const char *other = NULL;
-    json_t *want = NULL;
     size_t bytes;
     int threads;
-    ak_status status = AK_OK;
-    AK_TRY(ak_bundle_programs(&own, measured_only, err));
-    AK_TRY(ak_task_workspace(&bytes, &threads, task, &task->shape, config, err));
-    want = json_pack("{s:O?,s:O?,s:O?,s:O?}", "when", own.when, "workspace", own.workspace,
-                     "threads", own.threads, "launch", own.launch);
-    AK_TRY(ak_made(want, err));
+    AK_DO(ak_bundle_programs(&own, measured_only, err));
+    AK_DO(ak_task_workspace(&bytes, &threads, task, &task->shape, config, err));
+    json_auto_t *want = json_pack("{s:O?,s:O?,s:O?,s:O?}", "when", own.when, "workspace",
+                                  own.workspace, "threads", own.threads, "launch", own.launch);
+    AK_DO(ak_made(want, err));
     AK_EACH_MEMBER(key, value, want) {
         const json_t *have = json_object_get(variant, key);
         other = json_equal(have == NULL ? json_null() : have, value) ? other : key;
@@ -259,19 +269,11 @@ static ak_status own_programs(const verifying *v, const json_t *variant, const j
         ak_json_number_at(measured, "threads") != threads) {
         other = "measured";
     }
-    if (other != NULL) {
-        status = ak_fail(err, AK_INVALID,
-                         "%.200s: \"%s\" in bundle.json is not what its sources give here, so "
-                         "programs would call what is not checked: export it again, on this device",
-                         v->path, other);
-    }
-out:
-    json_decref(want);
-    json_decref(own.when);
-    json_decref(own.workspace);
-    json_decref(own.threads);
-    json_decref(own.launch);
-    return status;
+    AK_FAIL_IF(other != NULL, err, AK_INVALID,
+               "%.200s: \"%s\" in bundle.json is not what its sources give here, so programs "
+               "would call what is not checked: export it again, on this device",
+               v->path, other);
+    return AK_OK;
 }
 
 /* A size of the bundle while it is verified. */
@@ -284,6 +286,12 @@ typedef struct sizing {
     bool searched;            /* then_ms is the time of the search, not of the finish */
     bool slower;              /* the code is slower here */
 } sizing;
+
+static void sizing_clear(sizing *s)
+{
+    ak_session_close(&s->session);
+    ak_trial_clear(&s->trial);
+}
 
 /* Runs a job and gives its result, which the caller clears. */
 static ak_status run_job(ak_result *out, sizing *s, const ak_job *job, ak_error *err)
@@ -451,17 +459,16 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     const json_t *variant =
         json_array_get(variants, (size_t)json_integer_value(json_object_get(measured, "variant")));
     char code[AK_PATH_MAX];
-    ak_buf size = AK_BUF(1024);
-    ak_task *task = NULL;
-    sizing s = {.measured = measured};
-    ak_status status = AK_OK;
-    AK_TRY(own_files(v, variant, err));
+    AK_AT_END(ak_buf_free) ak_buf size = AK_BUF(1024);
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(sizing_clear) sizing s = {.measured = measured};
+    AK_DO(own_files(v, variant, err));
     ak_infix_print_size(&size, v->file, json_object_get(measured, "size"));
-    AK_TRY(ak_buf_status(&size, err));
-    AK_TRY(open_task(&task, &s.config, v, variant, size.data, err));
-    AK_TRY(own_interface(v, task, measured, err));
-    AK_TRY(own_programs(v, variant, measured, task, &s.config, err));
-    AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
+    AK_DO(ak_buf_status(&size, err));
+    AK_DO(open_task(&task, &s.config, v, variant, size.data, err));
+    AK_DO(own_interface(v, task, measured, err));
+    AK_DO(own_programs(v, variant, measured, task, &s.config, err));
+    AK_DO(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
     const ak_pool_options options = {.compile_workers = 1,
                                      .artifact = code,
                                      .symbol = ak_json_text_at(variant, "entry"),
@@ -470,16 +477,10 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
                                      .own_sizes =
                                          json_is_null(json_object_get(variant, "workspace")),
                                      .cancel = v->options->cancel};
-    AK_TRY(ak_session_open(&s.session, task, &options, err));
-    AK_TRY(judge(&s, v->max_slowdown, err));
+    AK_DO(ak_session_open(&s.session, task, &options, err));
+    AK_DO(judge(&s, v->max_slowdown, err));
     const char *note = ak_json_text_or_null(variant, "note");
-    status = ak_stored(add_row(v, size.data, note, &s), err);
-out:
-    ak_session_close(&s.session);
-    ak_trial_clear(&s.trial);
-    ak_task_close(task);
-    ak_buf_free(&size);
-    return status;
+    return ak_stored(add_row(v, size.data, note, &s), err);
 }
 
 static ak_status report(char **out, const verifying *v, const char *path, ak_error *err)
@@ -507,7 +508,8 @@ static ak_status report(char **out, const verifying *v, const char *path, ak_err
 ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
                            const ak_bundle_verify_options *options, ak_error *err)
 {
-    akr_bundle *bundle = NULL;
+    AK_AT_END(akr_close_at) akr_bundle *bundle = NULL;
+    AK_AT_END(verifying_clear)
     verifying v = {.options = options, .path = path, .good = true, .rows = json_array()};
     ak_status status = AK_OK;
     v.max_slowdown = options->max_slowdown > 0 ? options->max_slowdown : SLOWDOWN_DEFAULT;
@@ -517,8 +519,8 @@ ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
     AK_TRY(unpack(&v, path, err));
     const json_t *sizes = json_object_get(v.file, "measured");
     ak_pressure_take(&v.begun);
-    for (size_t i = 0; i < json_array_size(sizes); i++) {
-        AK_TRY(verify_size(&v, json_array_get(sizes, i), err));
+    AK_EACH(size, sizes) {
+        AK_TRY(verify_size(&v, size, err));
     }
     AK_TRY(report(out_json, &v, path, err));
     *good = v.good;
@@ -526,9 +528,5 @@ out:
     if (status != AK_OK) {
         (void)ak_fail_unpacked(err, status, v.unpacked.path, path);
     }
-    akr_close(bundle);
-    json_decref(v.file);
-    json_decref(v.rows);
-    ak_fs_owned_close(&v.unpacked);
     return status;
 }

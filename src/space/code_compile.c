@@ -1,4 +1,4 @@
-#include "space/code_compile.h"
+#include "space/condition.h"
 
 typedef struct compiler {
     ak_symbols *symbols;

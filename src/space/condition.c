@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "space/code_compile.h"
-
 /* ---- atoms ----------------------------------------------------------------------------------- */
 
 #define NODES_A_WORK 16 /* nodes whose evaluation costs one unit of work */

@@ -9,8 +9,8 @@
  *
  * If a condition cannot be evaluated for a configuration (division by zero, a number beyond 64
  * bits, a text ordered against a number), it excludes that configuration. So the order in which
- * conditions are tested never matters. symbols.h holds the parameters as numbers, code.h the typed
- * code and its evaluators; code_compile.h compiles it.
+ * conditions are tested never matters. code.h holds the parameters as numbers, and the typed
+ * code and its evaluators; code_compile.c compiles it.
  */
 #ifndef AK_SPACE_CONDITION_H
 #define AK_SPACE_CONDITION_H
@@ -56,5 +56,27 @@ typedef enum ak_truth { AK_NEVER, AK_ALWAYS, AK_MAYBE } ak_truth;
 /* Returns whether an atom holds always, never or perhaps while the parameters that are not bound
    vary over their ranges. */
 ak_truth ak_atom_decide(const ak_atom *atom, const ak_binding *binding);
+
+/* ---- code_compile (code_compile.c) ----------------------------------------------------------- */
+
+/* Compiles a part of a condition to typed code (code.h). The expression's own walk
+   folds constant parts. Types follow Python: ints stay ints until the first real or /. */
+
+/* Most evaluation steps for all constant parts of a space together: about a second of work. */
+#define AK_FOLD_STEPS_MAX 20000000u
+
+/* An expression and what each of its names stands for. All is borrowed. */
+typedef struct ak_code_source {
+    const ak_expr *expr;
+    const ak_value *values; /* value of each name that is a constant */
+    /* index of the parameter of each name; AK_PARAMETERS_MAX: a constant */
+    const uint8_t *parameter_of;
+} ak_code_source;
+
+/* Compiles the truth of `node`, a part of source->expr. The code lives in symbols->arena. *out is
+   NULL if the part cannot be typed, for example because of lists, or of texts outside of ==, != and
+   in. Fails only without memory or at AK_FOLD_STEPS_MAX. */
+ak_status ak_code_compile(const ak_code **out, const ak_code_source *source, const ak_node *node,
+                          ak_symbols *symbols, ak_arena *scratch, ak_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* diagram.c: builds the graph of the valid configurations as the product of the rules (rules.h);
+/* diagram.c: builds the graph of the valid configurations as the product of the rules (rules.c);
    see diagram.h. */
 #include "space/diagram.h"
 
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "space/rules.h"
 
 /* ---- the product of the rules ---------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * diagram.h: sets of configurations as decision diagrams. Internal to space/.
  *
  * A diagram is an automaton that reads the parameters in declared order and shares equal subgraphs.
- * Two kinds are built. A rule (rules.h) represents one atom of a condition. The graph represents
+ * Two kinds are built. A rule represents one atom of a condition. The graph represents
  * the valid configurations: it is the product of all rules, built by walking them in parallel. A
  * state of that walk is the tuple of the rules' nodes, and equal states are visited once. The graph
  * reads every parameter, all its edges lead to a configuration, and each node holds the number of
@@ -16,6 +16,75 @@
 #define AK_SPACE_DIAGRAM_H
 
 #include "space/condition.h"
+
+/* ---- rules (rules.c) ------------------------------------------------------------------------- */
+
+/* Atoms of conditions as decision diagrams.
+
+   A rule reads the parameters of one atom in declared order. A node has a child for every value of
+   its parameter; parameters that make no difference are skipped; the ends are AK_RULE_NEVER and
+   AK_RULE_ALWAYS. A rule is built by binding the atom's parameters one by one, and a branch ends as
+   soon as an evaluation over ranges decides the atom. All rules share their equal nodes, and the
+   index of its first node identifies a rule. */
+
+#define AK_SPACE_EDGES_MAX (1u << 24)
+#define AK_SPACE_NODES_MAX (1u << 23)
+
+/* A hash table of unique nodes or states, with open addressing. It holds indices into an array
+   of its owner; an id of 0 marks a free slot. */
+typedef struct ak_unique {
+    struct ak_unique_slot {
+        uint64_t hash;
+        uint32_t id; /* index + 1 */
+    } * slots;
+    size_t size, count; /* size is a power of two */
+} ak_unique;
+/* Makes room for one more entry, so that the table is at most half full. */
+ak_status ak_unique_room(ak_unique *t, ak_error *err);
+
+#define AK_RULE_NEVER  0u
+#define AK_RULE_ALWAYS 1u
+
+typedef struct ak_rule_node {
+    uint32_t first; /* index of the child for value 0; the children for the other values follow */
+    uint8_t variable;
+} ak_rule_node;
+
+#define AK_RULE_GUIDES_MAX 16 /* most smaller rules that are consulted while a rule is built */
+
+typedef struct ak_rules {
+    const ak_atoms *atoms;
+    const ak_symbols *symbols;
+    const char *where;
+    ak_rule_node *nodes;
+    size_t node_count, node_capacity;
+    uint32_t *children;
+    size_t child_count, child_capacity;
+    ak_unique unique;
+    uint32_t *root; /* first node of each atom's rule */
+    uint64_t work, work_max;
+    /* The members from `atom` to `guide_count` are used while the rule of one atom is built. */
+    const ak_atom *atom;
+    ak_binding binding;
+    uint32_t *row[AK_PARAMETERS_MAX]; /* children of the node that is being built, per parameter */
+    size_t guide_count;
+    ak_error *err;
+} ak_rules;
+
+/* Builds the rules of all atoms. The caller sets atoms, symbols, where, work_max and err, and
+   zeroes the rest. Returns AK_LIMIT if there are too many nodes or evaluations. The caller calls
+   ak_rules_clear, also after a failure. */
+ak_status ak_rules_build(ak_rules *r);
+void ak_rules_clear(ak_rules *r);
+
+/* Returns the node that follows `node` if the parameter has this value; `node` itself if it does
+   not read the parameter. */
+static inline uint32_t ak_rule_step(const ak_rules *r, uint32_t node, size_t parameter,
+                                    size_t value)
+{
+    bool reads = node > AK_RULE_ALWAYS && r->nodes[node].variable == parameter;
+    return reads ? r->children[r->nodes[node].first + value] : node;
+}
 
 #define AK_GRAPH_END 0u /* the node that every configuration ends in */
 

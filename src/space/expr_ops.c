@@ -1,5 +1,5 @@
-/* expr_ops.c: operators and functions on values; see expr_ops.h. */
-#include "space/expr_ops.h"
+/* expr_ops.c: operators and functions on values; see expr_tree.h. */
+#include "space/expr_tree.h"
 
 #include <math.h>
 #include <string.h>

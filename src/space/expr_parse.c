@@ -1,7 +1,7 @@
 /* expr_parse.c: parses tokens into a tree by recursive descent, with one function for each level
    of precedence, lowest first. Names are resolved in a second pass, because a comprehension uses
    its variable before it binds it. */
-#include "space/expr_lex.h"
+#include "space/expr_tree.h"
 
 #include <string.h>
 

@@ -328,21 +328,22 @@ static ak_status write_program(writer *w, const ak_program_names *known)
     return status == AK_OK ? write(w, w->expr->root) : status;
 }
 
+static void writer_clear(writer *w)
+{
+    json_decref(w->tokens);
+    ak_arena_free(w->arena);
+}
+
 ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *names,
                         ak_error *err)
 {
-    ak_expr *expr = NULL;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    AK_AT_END(writer_clear)
     writer w = {.tokens = json_array(), .arena = ak_arena_new(), .whole = names->whole, .err = err};
-    AK_TRY(ak_stored(w.tokens != NULL && w.arena != NULL, err));
-    AK_TRY(ak_expr_parse(&expr, text, names->where, err));
+    AK_DO(ak_stored(w.tokens != NULL && w.arena != NULL, err));
+    AK_DO(ak_expr_parse(&expr, text, names->where, err));
     w.expr = expr;
-    AK_TRY(write_program(&w, names));
-    *out = w.tokens;
-    w.tokens = NULL;
-out:
-    json_decref(w.tokens);
-    ak_expr_free(expr);
-    ak_arena_free(w.arena);
-    return status;
+    AK_DO(write_program(&w, names));
+    AK_GIVE(out, w.tokens);
+    return AK_OK;
 }

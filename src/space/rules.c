@@ -1,5 +1,5 @@
-/* rules.c: builds the rule of each atom; see rules.h. */
-#include "space/rules.h"
+/* rules.c: builds the rule of each atom; see diagram.h. */
+#include "space/diagram.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* space_family.c: see space_family.h. The members are found by a walk through the graph of the
+/* space_family.c: see space_body.h. The members are found by a walk through the graph of the
    valid configurations, which never follows alternatives that conditions exclude. */
-#include "space/space_family.h"
+#include "space/space_body.h"
 
 #include <math.h>
 

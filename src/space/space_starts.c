@@ -7,7 +7,7 @@
  * starts count. First come the starts that won at sizes near those of the space, in the order of
  * the distance, which is the number of doublings and halvings of all sizes together. Then come the
  * starts without "At", which are for every size, in the order of the times that the author's rank
- * expects; a family of them (space_family.h) is ranked member by member. Last come the starts from
+ * expects; a family of them (space_family.c) is ranked member by member. Last come the starts from
  * sizes farther away.
  */
 #include <math.h>
@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "space/rank.h"
-#include "space/space_family.h"
+#include "space/space_body.h"
 #include "space/space_read.h"
 
 #define NEAR 1.0 /* the distance that is near if "StartsNear" is missing */

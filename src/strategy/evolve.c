@@ -10,7 +10,7 @@
  *       of fitness approximation in evolutionary computation", 2005). The children are few because
  *       the model is simple; a search that trusts it blindly sees only what the model expects.
  */
-#include "strategy/effects.h"
+#include "strategy/frame.h"
 
 #include <math.h>
 

@@ -3,11 +3,10 @@
  * the description of a kernel in a T1 file or a source file.
  */
 
-#include "problem/headers.h"
+#include "problem/sources.h"
 #include "problem/kernel_scan.h"
-#include "problem/python_kernel.h"
 #include "problem/source_text.h"
-#include "problem/t1_kernel.h"
+#include "problem/kernel_files.h"
 #include "tuner/skeleton.h"
 
 #define DOCUMENT_BYTES_MAX (1u << 20)

@@ -6,7 +6,6 @@
 #include "archive/field.h"
 #include "base/alloc.h"
 #include "measure/ceilings.h"
-#include "worker/message_part.h"
 
 #define WHERE     AK_PART_WHERE
 #define TEXTS_MAX 4096

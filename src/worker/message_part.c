@@ -1,4 +1,4 @@
-#include "worker/message_part.h"
+#include "worker/message.h"
 
 #include <float.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "archive/archive.h"
-#include "archive/schema.h"
+#include "archive/store.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"

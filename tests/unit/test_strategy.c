@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
-#include "strategy/effects.h"
+#include "strategy/frame.h"
 #include "strategy/strategy.h"
 
 /* A space of 7 * 5 * 3 * 2 combinations, some of which conditions exclude. One parameter is a

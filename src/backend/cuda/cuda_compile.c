@@ -319,9 +319,9 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (job->compiler != NULL && strcmp(job->compiler, AK_TRITON) == 0) {
         return ak_triton_compile(out, job, err);
     }
-    ak_compile_cache *place = ak_alloc(1, sizeof *place);
+    AK_FREED ak_compile_cache *place = ak_alloc(1, sizeof *place);
     ak_compile_result result = {0};
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
     AK_TRY(place == NULL ? ak_fail_memory(err) : ak_cuda_nvrtc_open(&nvrtc, err));
@@ -344,8 +344,6 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     }
 out:
     result.compile_ns = ak_clock_ns() - begin;
-    ak_proc_result_clear(&run);
-    ak_free(place);
     return ak_compile_end(out, &result, status, err);
 }
 

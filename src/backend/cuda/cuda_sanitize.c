@@ -147,10 +147,11 @@ static ak_status open_task(ak_task **out, const json_t *file, const char *path, 
 
 static ak_status run_all(const char *folder, ak_error *err)
 {
-    char path[AK_PATH_MAX], *text = NULL;
+    char path[AK_PATH_MAX];
+    AK_FREED char *text = NULL;
     const char *config_text = NULL;
-    json_t *file = NULL;
-    ak_task *task = NULL;
+    json_auto_t *file = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     ak_device *device = NULL;
     ak_config config;
     size_t length = 0;
@@ -170,9 +171,6 @@ out:
     if (device != NULL) {
         ak_cuda_ops.close(device);
     }
-    ak_task_close(task);
-    json_decref(file);
-    ak_free(text);
     return status;
 }
 
@@ -309,7 +307,7 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
                            ak_error *err)
 {
     char folder[AK_PATH_MAX] = "", program[AK_PATH_MAX], tool[AK_PATH_MAX];
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     ak_status status = AK_OK;
     *out = (ak_sanitized){.tool = "compute-sanitizer (memcheck, racecheck, initcheck)"};
     if (!find_tool(tool)) {
@@ -339,6 +337,5 @@ out:
     if (folder[0] != 0) {
         ak_fs_remove(folder);
     }
-    ak_proc_result_clear(&run);
     return status;
 }

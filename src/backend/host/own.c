@@ -144,7 +144,8 @@ static ak_status python_start(ak_script *out, const ak_runner_page *page, ak_err
 static ak_status python_open(ak_baseline *b, char *version, size_t bytes,
                              const ak_baseline_setup *setup, ak_error *err)
 {
-    json_t *message = NULL, *reply = NULL;
+    json_auto_t *reply = NULL;
+    json_t *message = NULL;
     *b = (ak_baseline){.page = setup->page, .block_fd = setup->block_fd};
     AK_DO(python_start(&b->script, setup->page, err));
     ak_status status = AK_OK;
@@ -156,7 +157,6 @@ out:
     if (status != AK_OK) {
         ak_script_end(&b->script);
     }
-    json_decref(reply);
     return status;
 }
 

@@ -156,7 +156,7 @@ static ak_status read_result(ak_compile_result *out, const json_t *reply, ak_err
 ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     ak_compile_result result = {0};
-    json_t *reply = NULL;
+    json_auto_t *reply = NULL;
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
     if (strcmp(python.folder, job->folder) != 0) { /* the process may write to one folder only */
@@ -187,7 +187,6 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
         AK_TRY(ak_compile_hash(&result, job, NULL, err));
     }
 out:
-    json_decref(reply);
     result.compile_ns = ak_clock_ns() - begin;
     return ak_compile_end(out, &result, status, err);
 }
