@@ -50,8 +50,8 @@ struct ak_frame {
     ak_arena *arena; /* owner of what ak_frame_list gives */
 };
 
-ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_next next,
-                        const ak_strategy_context *context, ak_error *err);
+ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_context *context,
+                        ak_error *err);
 /* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 

@@ -15,6 +15,25 @@ const ak_strategy_ops *const ak_strategies[] = {
     NULL,
 };
 
+ak_status ak_strategy_open(ak_strategy **out, const ak_strategy_ops *ops,
+                           const ak_strategy_context *context, ak_error *err)
+{
+    AK_AT_END(ak_strategy_close_at) ak_strategy *made = ak_alloc(1, ops->bytes);
+    AK_DO(ak_made(made, err));
+    made->ops = ops;
+    AK_DO(ops->open(made, context, err));
+    AK_GIVE(out, made);
+    return AK_OK;
+}
+
+void ak_strategy_close(ak_strategy *strategy)
+{
+    if (strategy != NULL) {
+        strategy->ops->close(strategy);
+        ak_free(strategy);
+    }
+}
+
 ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_error *err)
 {
     const char *names[AK_COUNT(ak_strategies)] = {NULL};
