@@ -54,10 +54,7 @@ static json_t *value_of_text(const char *text)
     if (plain && ak_text_int(&integer, text)) {
         return json_integer(integer);
     }
-    if (plain && ak_text_real(&real, text)) {
-        return json_real(real);
-    }
-    return json_string(text);
+    return plain && ak_text_real(&real, text) ? json_real(real) : json_string(text);
 }
 
 /* Adds a parameter: its name goes up to the '=' at `equals`, its value up to `end`. */

@@ -50,10 +50,9 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
                      SQLITE_OK &&
                  ak_store_bind_text(statement, 3, now);
     AK_DO(ak_stored(bound, err));
-    if (sqlite3_step(statement) != SQLITE_DONE) {
-        return ak_store_fault(archive, "sources cannot be added", err);
-    }
-    return AK_OK;
+    return sqlite3_step(statement) != SQLITE_DONE
+               ? ak_store_fault(archive, "sources cannot be added", err)
+               : AK_OK;
 }
 
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash, ak_error *err)

@@ -264,10 +264,7 @@ ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name
     size_t length = strlen(folder);
     const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
     int written = snprintf(out, AK_PATH_MAX, "%s%s%s", folder, slash, name);
-    if (written < 0 || written >= AK_PATH_MAX) {
-        return too_long(folder, err);
-    }
-    return AK_OK;
+    return written < 0 || written >= AK_PATH_MAX ? too_long(folder, err) : AK_OK;
 }
 
 static int by_name(const void *a, const void *b)

@@ -140,10 +140,9 @@ ak_status ak_json_string_or(const char **out, const json_t *object, const char *
 ak_status ak_json_string(const char **out, const json_t *object, const char *key, const char *where,
                          ak_error *err)
 {
-    if (json_object_get(object, key) == NULL) {
-        return missing(where, key, err);
-    }
-    return ak_json_string_or(out, object, key, NULL, where, err);
+    return json_object_get(object, key) == NULL
+               ? missing(where, key, err)
+               : ak_json_string_or(out, object, key, NULL, where, err);
 }
 
 ak_status ak_json_int_or(int64_t *out, const json_t *object, const char *key, int64_t fallback,
@@ -158,10 +157,8 @@ ak_status ak_json_int_or(int64_t *out, const json_t *object, const char *key, in
 ak_status ak_json_int(int64_t *out, const json_t *object, const char *key, const char *where,
                       ak_error *err)
 {
-    if (json_object_get(object, key) == NULL) {
-        return missing(where, key, err);
-    }
-    return ak_json_int_or(out, object, key, 0, where, err);
+    return json_object_get(object, key) == NULL ? missing(where, key, err)
+                                                : ak_json_int_or(out, object, key, 0, where, err);
 }
 
 ak_status ak_json_real_or(double *out, const json_t *object, const char *key, double fallback,

@@ -89,10 +89,8 @@ static json_t *copy(canon *c, const json_t *value, const char *place, int depth)
     if (json_is_object(value)) {
         return copy_object(c, value, place, depth);
     }
-    if (json_is_array(value)) {
-        return copy_array(c, value, place, depth);
-    }
-    return json_incref((json_t *)(uintptr_t)value);
+    return json_is_array(value) ? copy_array(c, value, place, depth)
+                                : json_incref((json_t *)(uintptr_t)value);
 }
 
 static ak_status identity(char **out, const json_t *document, const char *const *prose,

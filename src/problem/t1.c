@@ -102,10 +102,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
         }
     }
     AK_DO(ak_buf_status(&text, err));
-    if (text.length > 0) {
-        return ak_problem_text(&problem->unread, problem, text.data, err);
-    }
-    return AK_OK;
+    return text.length > 0 ? ak_problem_text(&problem->unread, problem, text.data, err) : AK_OK;
 }
 
 /* Reads the T1 file as a problem that can be run. Returns an error if the file cannot be read so;

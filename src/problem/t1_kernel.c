@@ -240,10 +240,8 @@ static ak_status add_argument(const json_t *argument, converter *c)
     AK_DO(given == NULL
               ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
               : expression(value, given, "FillValue", c));
-    if (!ak_json_append(c->passed, json_pack("{s:s}", ak_dtype_scalar(found->dtype), value))) {
-        return ak_fail_memory(c->err);
-    }
-    return AK_OK;
+    json_t *passed = json_pack("{s:s}", ak_dtype_scalar(found->dtype), value);
+    return ak_stored(ak_json_append(c->passed, passed), c->err);
 }
 
 static ak_status read_arguments(converter *c)

@@ -184,10 +184,9 @@ static int show_run(server *s, struct MHD_Connection *connection, const char *id
     if (!is_run_id(id)) {
         return reply_text(s, connection, 404, "there is no such run");
     }
-    if (make_run(s, id, &err) != AK_OK) {
-        return reply_error(s, connection, &err);
-    }
-    return reply(s, connection, 200, json_kind, s->page, strlen(s->page));
+    return make_run(s, id, &err) != AK_OK
+               ? reply_error(s, connection, &err)
+               : reply(s, connection, 200, json_kind, s->page, strlen(s->page));
 }
 
 typedef struct study_page {
@@ -321,10 +320,9 @@ static int answer(server *s, struct MHD_Connection *connection, const char *url)
     if (strncmp(url, study_api, sizeof study_api - 1) == 0) {
         return show_study(s, connection, url + sizeof study_api - 1);
     }
-    if (strcmp(url, "/events") == 0) {
-        return show_events(s, connection);
-    }
-    return reply_text(s, connection, 404, "there is nothing at this address");
+    return strcmp(url, "/events") == 0
+               ? show_events(s, connection)
+               : reply_text(s, connection, 404, "there is nothing at this address");
 }
 
 static int handle(void *context, struct MHD_Connection *connection, const char *url,
@@ -358,10 +356,9 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
     if (guest != NULL) {
         ak_guests_asked(&s->guests, guest, false);
     }
-    if (s->gate.token != NULL && asked.argument != NULL && strcmp(url, "/") == 0) {
-        return take_token(s, connection);
-    }
-    return answer(s, connection, url);
+    return s->gate.token != NULL && asked.argument != NULL && strcmp(url, "/") == 0
+               ? take_token(s, connection)
+               : answer(s, connection, url);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */

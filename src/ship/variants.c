@@ -259,10 +259,7 @@ static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
             break;
         }
     }
-    if (one->variant == b->variant_count) {
-        return new_variant(b, one, config, &options, err);
-    }
-    return AK_OK;
+    return one->variant == b->variant_count ? new_variant(b, one, config, &options, err) : AK_OK;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */

@@ -136,10 +136,8 @@ ak_status ak_apply_power(ak_value *out, const ak_value *a, const ak_value *b, ak
         int64_t result;
         return ak_int_power(&result, x.i, y.i) ? ak_give_int(out, result) : too_large(w);
     }
-    if (x.r == 0.0 && y.r < 0.0) {
-        return ak_walk_fault(w, "division by zero");
-    }
-    return ak_give_real(out, pow(x.r, y.r), w);
+    return x.r == 0.0 && y.r < 0.0 ? ak_walk_fault(w, "division by zero")
+                                   : ak_give_real(out, pow(x.r, y.r), w);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */

@@ -132,10 +132,9 @@ static ak_node *parse_call(ak_parser *p, const ak_token *name)
     for (const ak_node *argument = node->child; argument != NULL; argument = argument->next) {
         count++;
     }
-    if (count < functions[f].least || count > functions[f].most) {
-        return ak_lex_fault(p, name->at, "this call has the wrong number of arguments");
-    }
-    return node;
+    return count < functions[f].least || count > functions[f].most
+               ? ak_lex_fault(p, name->at, "this call has the wrong number of arguments")
+               : node;
 }
 
 static ak_node *parse_primary(ak_parser *p)

@@ -295,10 +295,9 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
         json_decref(message);
         AK_DO(handled);
     }
-    if (next == HEED_CLOSED || (status == AK_OK && next == HEED_NEXT && !over)) {
-        return AK_OK;
-    }
-    return bury(pool, at, next == HEED_OVER, &why, err);
+    return next == HEED_CLOSED || (status == AK_OK && next == HEED_NEXT && !over)
+               ? AK_OK
+               : bury(pool, at, next == HEED_OVER, &why, err);
 }
 
 static ak_status watch(ak_pool *pool, size_t at, ak_error *err)

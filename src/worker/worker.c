@@ -471,10 +471,9 @@ static int compile_worker(const char *backend)
 static int device_worker(const char *device)
 {
     worker w = {0};
-    if (ak_backend_device(&w.backend, w.device, sizeof w.device, device, NULL) != AK_OK) {
-        return AK_WORKER_EXIT_USAGE;
-    }
-    return serve(&w, device_ops);
+    return ak_backend_device(&w.backend, w.device, sizeof w.device, device, NULL) != AK_OK
+               ? AK_WORKER_EXIT_USAGE
+               : serve(&w, device_ops);
 }
 
 static bool is_open(int fd)
@@ -523,8 +522,5 @@ int ak_worker_main(int argc, char **argv)
     if (strcmp(argv[2], "--compile") == 0) {
         return compile_worker(argv[3]);
     }
-    if (strcmp(argv[2], "--device") == 0) {
-        return device_worker(argv[3]);
-    }
-    return AK_WORKER_EXIT_USAGE;
+    return strcmp(argv[2], "--device") == 0 ? device_worker(argv[3]) : AK_WORKER_EXIT_USAGE;
 }
