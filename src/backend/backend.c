@@ -20,19 +20,16 @@ const ak_backend_ops *const ak_backends[] = {
 
 ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error *err)
 {
-    ak_buf known = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(256);
     for (size_t i = 0; ak_backends[i] != NULL; i++) {
         if (strcmp(ak_backends[i]->name, name) == 0) {
-            ak_buf_free(&known);
             *out = ak_backends[i];
             return AK_OK;
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ak_backends[i]->name);
     }
-    ak_status status = ak_fail(
-        err, AK_NOT_FOUND, "there is no backend \"%.64s\"; choose one of: %s", name, known.data);
-    ak_buf_free(&known);
-    return status;
+    return ak_fail(err, AK_NOT_FOUND, "there is no backend \"%.64s\"; choose one of: %s", name,
+                   known.data);
 }
 
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)

@@ -109,14 +109,10 @@ ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin,
 
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err)
 {
-    char *text;
+    AK_FREED char *text = NULL;
     size_t length;
-    ak_status status = ak_fs_read(&text, &length, path, AK_JSON_BYTES_MAX, err);
-    if (status == AK_OK) {
-        status = ak_json_parse(out, text, length, path, err);
-        ak_free(text);
-    }
-    return status;
+    AK_DO(ak_fs_read(&text, &length, path, AK_JSON_BYTES_MAX, err));
+    return ak_json_parse(out, text, length, path, err);
 }
 
 static ak_status mistyped(const char *where, const char *key, const char *type, ak_error *err)

@@ -67,20 +67,16 @@ static ak_status unpack(ak_buf *out, char *packed, size_t bytes, const char *pat
 
 ak_status ak_unpack_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
 {
-    char *data = NULL;
+    AK_FREED char *data = NULL;
     size_t bytes = 0;
     AK_DO(ak_fs_read(&data, &bytes, path, max, err));
     if (bytes < 2 || (unsigned char)data[0] != 0x1f || (unsigned char)data[1] != 0x8b) {
-        *out = data;
+        AK_GIVE(out, data);
         *length = bytes;
         return AK_OK;
     }
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(max);
-    ak_status status = unpack(&text, data, bytes, path, err);
-    if (status == AK_OK) {
-        *length = text.length;
-        status = ak_buf_take(out, &text, err);
-    }
-    ak_free(data);
-    return status;
+    AK_DO(unpack(&text, data, bytes, path, err));
+    *length = text.length;
+    return ak_buf_take(out, &text, err);
 }

@@ -33,8 +33,8 @@ typedef struct ak_fill {
     /* Nothing may read the array. It holds NaN, and whole numbers at the ends of their range by
        turns, so that a result into which an element went is not right. */
     bool unused;
-    size_t row;      /* elements of a row, for AK_HABIT_FEW */
-    size_t period;   /* the same */
+    size_t row;    /* elements of a row, for AK_HABIT_FEW */
+    size_t period; /* the same */
 } ak_fill;
 
 /* Fills an array of `count` elements. Each block of 4096 elements has its own generator, seeded
@@ -55,5 +55,23 @@ void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dty
    they are. */
 ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
                                 size_t i, ak_error *err);
+
+/* ---- npy (npy.c) ----------------------------------------------------------------------------- */
+
+/* Reads arrays from files. A file in NumPy's format (.npy, versions 1 to 3) states the type
+   of its elements and its shape; any other file holds only the elements. */
+
+/* The array that a file should hold. */
+typedef struct ak_npy_array {
+    size_t count;          /* elements */
+    const size_t *extents; /* NULL: a .npy file may have any */
+    size_t rank;
+    ak_dtype dtype;
+} ak_npy_array;
+
+/* Reads an array in row-major order. A .npy file may hold floats of 2, 4 or 8 bytes, integers of 1
+   to 8 bytes, or booleans; other files hold elements of the array's dtype. Returns AK_INVALID, with
+   what the file has and what it should have, if they differ. */
+ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, ak_error *err);
 
 #endif

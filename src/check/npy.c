@@ -1,6 +1,6 @@
-/* npy.c: see npy.h. The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format
+/* npy.c: see inputs.h. The format:
+ * https://numpy.org/doc/stable/reference/generated/numpy.lib.format
  */
-#include "check/npy.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * executable; a user's is compiled when the task is opened and runs in a confined child, as a
  * candidate does.
  */
-#include "judge/reference_kind.h"
+#include "judge/reference.h"
 
 #include <string.h>
 #include <unistd.h>

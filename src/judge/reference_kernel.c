@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "check/guard.h"
 #include "check/inputs.h"
-#include "judge/reference_kind.h"
+#include "judge/reference.h"
 #include "problem/task_options.h"
 
 #define COMPILE_TIMEOUT_NS (120 * AK_SECOND_NS)

@@ -1,6 +1,6 @@
 /* reference_open.c: opens a reference of any kind. references.def lists the kinds and their
    files. */
-#include "judge/reference_kind.h"
+#include "judge/reference.h"
 
 #include <string.h>
 

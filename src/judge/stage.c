@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "check/inputs.h"
-#include "check/npy.h"
 
 /* Each shape of a problem has this many streams of random numbers, one for each argument. */
 #define STREAMS_PER_STAGE AK_ARGUMENTS_MAX

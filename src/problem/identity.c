@@ -1,4 +1,4 @@
-#include "problem/identity.h"
+#include "problem/sources.h"
 
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "base/utf8.h"
 #include "space/expr.h"
 #include "problem/backend_rules.h"
-#include "problem/kernel_scan.h"
 
 static const char *const our_keys[] = {
     "Language", "KernelName", "KernelFile", "Include",        "CompilerOptions",    "Workspace",

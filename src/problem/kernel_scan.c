@@ -1,7 +1,7 @@
-/* kernel_scan.c: see kernel_scan.h. The scan ignores comments and does not parse code as a compiler
-   would, so it refuses unusual code or notes a guess. scan_parameters.c reads the parameters, and
-   scan_documents.c makes the documents. */
-#include "problem/kernel_scan.h"
+/* kernel_scan.c: see kernel_files.h. The scan ignores comments and does not parse code as a
+   compiler would, so it refuses unusual code or notes a guess. scan_parameters.c reads the
+   parameters, and scan_documents.c makes the documents. */
+#include "problem/kernel_files.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "base/asset.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "problem/identity.h"
+#include "problem/sources.h"
 
 #define BUILTIN_FOLDER "kernels/"
 

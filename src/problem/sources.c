@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "problem/identity.h"
 #include "problem/kernel_files.h"
 
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)

@@ -26,7 +26,7 @@ ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)
 
 /* Writes the hash of the implementation's source with the headers that lie outside of the kernel's
    folder (headers.c; these as they are now), the reference with its modules (modules.c), and what
-   problem.json and the space file say without their prose (identity.h), as they were when the
+   problem.json and the space file say without their prose (identity.c), as they were when the
    problem was opened. An environment stores it as "source". */
 #define AK_SOURCES_HASH_BYTES AK_HASH_BYTES
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
@@ -65,5 +65,19 @@ int ak_headers_name(const char **name, size_t *length, const char *word);
    of the space file `definition` may have options; NULL: there are none. */
 ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *definition,
                          ak_error *err);
+
+/* ---- identity (identity.c) ------------------------------------------------------------------- */
+
+/* The canonical text of a problem.json or a space file: the members that decide which
+   code is built and what is measured.
+
+   White space and the order of members make no difference, and prose is left out: descriptions,
+   notes, and what only prompts show. Every member that is not known to be prose counts, so members
+   that are added to the formats count without a change here. */
+
+/* Gives the canonical text of a problem.json or of a space file. The caller frees it with
+   ak_free. */
+ak_status ak_problem_identity(char **out, const json_t *problem, ak_error *err);
+ak_status ak_space_identity(char **out, const json_t *space, ak_error *err);
 
 #endif

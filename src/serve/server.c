@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "llm/key.h"
 #include "report/page.h"
-#include "serve/gate.h"
 #include "serve/guests.h"
 #include "serve/mhd.h"
 #include "serve/streams.h"

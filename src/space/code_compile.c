@@ -1,4 +1,4 @@
-#include "space/condition.h"
+#include "space/diagram.h"
 
 typedef struct compiler {
     ak_symbols *symbols;

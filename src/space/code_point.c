@@ -1,6 +1,6 @@
 /* code_point.c: evaluates typed code at a point. The operators on cells are in this file so that
    they are inlined: a large space needs millions of evaluations. */
-#include "space/code_ops.h"
+#include "space/code.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "space/condition.h"
+#include "space/diagram.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "space/code_ops.h"
+#include "space/code.h"
 
 #define TEXT_BYTES_A_STEP 8 /* bytes of text that are copied or compared for one step */
 

@@ -172,7 +172,7 @@ bool ak_lex_expect(ak_parser *p, const char *text);
    that a space is built from. Typed code over ranges tells what may happen in a box of
    configurations, so that whole boxes are decided at once. All three share the arithmetic of 64-bit
    integers and of reals (ak_int_*, ak_real_*, ak_number_compare in expr_tree.h) and the operators
-   on numbers (code_ops.h). */
+   on numbers (code.h). */
 
 /* One evaluation. Each operator spends steps before it works; an evaluation has at most
    AK_EXPR_STEPS_MAX. */

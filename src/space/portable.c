@@ -298,8 +298,8 @@ static ak_status write(writer *w, const ak_node *node)
     const bool whole = w->whole;
     if (!is_open(w, node)) {
         ak_value value;
-        ak_status status = value_of(&value, w, node);
-        return status == AK_OK ? put_value(w, &value) : status;
+        AK_DO(value_of(&value, w, node));
+        return put_value(w, &value);
     }
     w->whole = whole && (node->kind == AK_NODE_SUM || node->kind == AK_NODE_NEGATE ||
                          node->kind == AK_NODE_IF);
@@ -316,9 +316,7 @@ static ak_status write_program(writer *w, const ak_program_names *known)
     AK_FREED bool *stays = ak_alloc(name_count + 1, sizeof *stays);
     ak_status status = ak_stored(values != NULL && stays != NULL, w->err);
     for (size_t i = 0; i < name_count && status == AK_OK; i++) {
-        for (size_t k = 0; k < known->open_count; k++) {
-            stays[i] = stays[i] || strcmp(names[i], known->open[k]) == 0;
-        }
+        stays[i] = AK_HAS_TEXT(known->open, known->open_count, names[i]);
         if (!stays[i] && !ak_scope_get(&values[i], known->scope, names[i])) {
             status = cannot(w, "a name in it is not known");
         }

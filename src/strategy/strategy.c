@@ -37,25 +37,20 @@ void ak_strategy_close(ak_strategy *strategy)
 ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_error *err)
 {
     const char *names[AK_COUNT(ak_strategies)] = {NULL};
-    ak_buf known = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(256);
     for (size_t i = 0; ak_strategies[i] != NULL; i++) {
         names[i] = ak_strategies[i]->name;
         if (strcmp(names[i], name) == 0) {
-            ak_buf_free(&known);
             *out = ak_strategies[i];
             return AK_OK;
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
     const char *meant = ak_text_meant(name, names);
-    ak_status status =
-        meant != NULL
-            ? ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; did you mean %s?", name,
-                      meant)
-            : ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; choose one of: %s", name,
-                      known.data);
-    ak_buf_free(&known);
-    return status;
+    AK_FAIL_IF(meant != NULL, err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; did you mean %s?",
+               name, meant);
+    return ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; choose one of: %s", name,
+                   known.data);
 }
 
 /* ---- hyper-parameters ------------------------------------------------------------------------ */

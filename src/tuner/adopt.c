@@ -4,7 +4,6 @@
  */
 
 #include "problem/sources.h"
-#include "problem/kernel_scan.h"
 #include "problem/source_text.h"
 #include "problem/kernel_files.h"
 #include "tuner/skeleton.h"

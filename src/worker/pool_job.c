@@ -78,20 +78,17 @@ ak_status ak_pool_job_end(ak_pool *pool, ak_pool_job *j, ak_result *result, ak_s
    deletes the copy. */
 static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
 {
-    char *code = NULL;
+    AK_FREED char *code = NULL;
     size_t length = 0;
     if (pool->options.artifact == NULL) {
         return AK_OK;
     }
-    ak_status status = ak_fs_read(&code, &length, pool->options.artifact, AK_ARTIFACT_MAX, err);
-    status = status == AK_OK ? ak_fs_write(u->artifact, code, length, err) : status;
-    ak_free(code);
-    if (status == AK_OK) {
-        u->state = AK_UNIT_COMPILED;
-        u->compiled = (ak_compile_result){.status = AK_TRIAL_OK};
-        pool->artifacts++;
-    }
-    return status;
+    AK_DO(ak_fs_read(&code, &length, pool->options.artifact, AK_ARTIFACT_MAX, err));
+    AK_DO(ak_fs_write(u->artifact, code, length, err));
+    u->state = AK_UNIT_COMPILED;
+    u->compiled = (ak_compile_result){.status = AK_TRIAL_OK};
+    pool->artifacts++;
+    return AK_OK;
 }
 
 /* Writes the key of a unit: 'o' for code that is specialised for the task's own sizes or 'e' for

@@ -30,7 +30,6 @@
 #include "judge/evaluate.h"
 #include "worker/environment.h"
 #include "worker/message.h"
-#include "worker/probe.h"
 #include "worker/process.h"
 #include "worker/relay.h"
 

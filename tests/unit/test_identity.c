@@ -19,7 +19,6 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/hash.h"
-#include "problem/identity.h"
 #include "problem/sources.h"
 
 #define OLD_ARCHIVE AK_TEST_DATA "/archive_8"

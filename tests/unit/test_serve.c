@@ -8,7 +8,6 @@
 
 #include "archive/overview.h"
 #include "archive/store.h"
-#include "serve/gate.h"
 #include "serve/guests.h"
 #include "serve/streams.h"
 #include "serve/watch.h"

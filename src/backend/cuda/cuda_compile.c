@@ -189,10 +189,8 @@ static bool may_read_files(const char *text)
             word[length - 1] = *at;
         }
         word[length] = 0;
-        for (size_t i = 0; i < AK_COUNT(words); i++) {
-            if (strcmp(word, words[i]) == 0) {
-                return true;
-            }
+        if (AK_HAS_TEXT(words, AK_COUNT(words), word)) {
+            return true;
         }
         at = length == 0 ? unspliced(at + 1) : at;
     }

@@ -204,12 +204,9 @@ static ak_status onednn_open(ak_baseline *b, char *version, size_t bytes,
         (void)snprintf(threads, sizeof threads, "%d", setup->library_threads);
         (void)setenv("OMP_NUM_THREADS", threads, 1);
     }
-    for (size_t i = 0; i < AK_COUNT(operations); i++) {
-        if (strcmp(setup->problem, operations[i].problem) == 0) {
-            b->op = &operations[i];
-        }
-    }
-    if (b->op != NULL) {
+    const size_t i = AK_FIND(operations, AK_COUNT(operations), problem, setup->problem);
+    if (i < AK_COUNT(operations)) {
+        b->op = &operations[i];
         b->with_scale = strstr(setup->choices, "weight=scale") != NULL;
         b->with_shift = strstr(setup->choices, "bias=add") != NULL;
     } else {
