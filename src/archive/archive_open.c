@@ -64,10 +64,9 @@ static ak_status make_folder(const char *path, bool usual, ak_error *err)
                path, folder);
     ak_status status = ak_fs_mkdirs(folder, &why);
     const int reason = errno;
-    return status == AK_OK
-               ? AK_OK
-               : ak_fail(err, status, "%s%s give another path for the archive", why.text,
-                         strchr(ak_fs_advice(reason), ';') == NULL ? ";" : ", and");
+    AK_FAIL_IF(status != AK_OK, err, status, "%s%s give another path for the archive", why.text,
+               strchr(ak_fs_advice(reason), ';') == NULL ? ";" : ", and");
+    return AK_OK;
 }
 
 /* Reads application id, version and number of objects in one snapshot, because another process may

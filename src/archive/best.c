@@ -40,30 +40,19 @@ static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter
 
 static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filter, ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *simulated = NULL, *failed = NULL;
     ak_archive_filter all = *filter;
     all.simulated = true;
-    AK_DO(ak_store_select(&rows, archive, "device", &all, " LIMIT 1", err));
-    ak_status status = AK_OK;
-    if (sqlite3_step(rows) == SQLITE_ROW) {
-        status =
-            ak_fail(err, AK_NOT_FOUND, "%s: only simulated trials match; --device '%s' shows them",
-                    ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
-    } else {
-        (void)sqlite3_finalize(rows);
-        all.ok_only = false;
-        status = ak_store_select(&rows, archive, "kernel", &all, " LIMIT 1", err);
-        if (status == AK_OK && sqlite3_step(rows) == SQLITE_ROW) {
-            status = ak_fail(err, AK_NOT_FOUND,
-                             "%s: no trial that matches was successful; 'autokernel history "
-                             "%.60s' shows why",
-                             ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
-        } else if (status == AK_OK) {
-            status = suggest_tune(archive, filter, err);
-        }
-    }
-    (void)sqlite3_finalize(rows);
-    return status;
+    AK_DO(ak_store_select(&simulated, archive, "device", &all, " LIMIT 1", err));
+    AK_FAIL_IF(sqlite3_step(simulated) == SQLITE_ROW, err, AK_NOT_FOUND,
+               "%s: only simulated trials match; --device '%s' shows them",
+               ak_archive_path(archive), (const char *)sqlite3_column_text(simulated, 0));
+    all.ok_only = false;
+    AK_DO(ak_store_select(&failed, archive, "kernel", &all, " LIMIT 1", err));
+    AK_FAIL_IF(sqlite3_step(failed) == SQLITE_ROW, err, AK_NOT_FOUND,
+               "%s: no trial that matches was successful; 'autokernel history %.60s' shows why",
+               ak_archive_path(archive), (const char *)sqlite3_column_text(failed, 0));
+    return suggest_tune(archive, filter, err);
 }
 
 /* Refuses trials of several tasks, because their times are not comparable. */

@@ -42,13 +42,12 @@ static bool is_at_own_size(const ak_trial *trial)
 static ak_status refuse(void *context, const ak_trial *trial, ak_error *err)
 {
     (void)context;
-    return !ak_trial_refutes(trial) || !is_at_own_size(trial)
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "%.160s is not exported: trial #%lld of it ended as %s at %.160s; tune "
-                         "this size again",
-                         ak_or_empty(trial->config), (long long)trial->id,
-                         ak_trial_status_text(trial->status), ak_or_empty(trial->size));
+    AK_FAIL_IF(
+        ak_trial_refutes(trial) && is_at_own_size(trial), err, AK_INVALID,
+        "%.160s is not exported: trial #%lld of it ended as %s at %.160s; tune this size again",
+        ak_or_empty(trial->config), (long long)trial->id, ak_trial_status_text(trial->status),
+        ak_or_empty(trial->size));
+    return AK_OK;
 }
 
 ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter *config,

@@ -246,10 +246,9 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
     case AK_FIELD_STATUS: {
         const char *text = (const char *)sqlite3_column_text(row, column);
         AK_DO(ak_made(text, err));
-        return ak_trial_status_parse(&trial->status, text)
-                   ? AK_OK
-                   : ak_fail(err, AK_CORRUPT, "trial %lld: its status \"%.40s\" is unknown",
-                             (long long)trial->id, text);
+        AK_FAIL_IF(!ak_trial_status_parse(&trial->status, text), err, AK_CORRUPT,
+                   "trial %lld: its status \"%.40s\" is unknown", (long long)trial->id, text);
+        return AK_OK;
     }
     case AK_FIELD_SAMPLES:
         return read_samples(trial, row, column, err);

@@ -92,13 +92,12 @@ ak_status ak_store_check_words(const char *hash, const char *words, ak_error *er
         return AK_OK;
     }
     ak_hash_text(own, words, strlen(words));
-    return strcmp(own, hash) == 0
-               ? AK_OK
-               : ak_fail(err, AK_CORRUPT,
-                         "what the archive says of environment %.16s was changed after it was "
-                         "archived: restore the archive from a copy, or remove the runs of this "
-                         "environment (autokernel history --remove RUN)",
-                         hash);
+    AK_FAIL_IF(strcmp(own, hash) != 0, err, AK_CORRUPT,
+               "what the archive says of environment %.16s was changed after it was archived: "
+               "restore the archive from a copy, or remove the runs of this environment "
+               "(autokernel history --remove RUN)",
+               hash);
+    return AK_OK;
 }
 
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,

@@ -291,11 +291,9 @@ bool ak_store_add_functions(sqlite3 *db)
 
 ak_status ak_store_unchanged(sqlite3_stmt *row, int changed, const char *run, ak_error *err)
 {
-    return sqlite3_column_int(row, changed) == 0
-               ? AK_OK
-               : ak_fail(err, AK_CORRUPT,
-                         "the result of run %s was changed after it was archived: restore the "
-                         "archive from a copy, or remove the run: autokernel history --remove %s "
-                         "--yes",
-                         run, run);
+    AK_FAIL_IF(sqlite3_column_int(row, changed) != 0, err, AK_CORRUPT,
+               "the result of run %s was changed after it was archived: restore the archive from a "
+               "copy, or remove the run: autokernel history --remove %s --yes",
+               run, run);
+    return AK_OK;
 }

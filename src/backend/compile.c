@@ -303,9 +303,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                                                : "the compiler wrote no output",
                             err);
     }
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(status);
     ak_hash_text(out->file_hash, file, length);
     if (of_code == NULL || !of_code(out->artifact_hash, (const unsigned char *)file, length)) {
         memcpy(out->artifact_hash, out->file_hash, sizeof out->artifact_hash);

@@ -152,12 +152,9 @@ ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, 
     AK_DO(ak_fs_read(&file, &length, path, AK_DATA_BYTES_MAX, err));
     const unsigned char *bytes = (const unsigned char *)file;
     if (length < MAGIC_BYTES || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
-        AK_DO(length == count * ak_dtype_bytes(dtype)
-                  ? AK_OK
-                  : ak_fail(err, AK_INVALID,
-                            "%s is not a .npy file and has %zu bytes; %zu elements of %s have %zu",
-                            path, length, count, ak_dtype_text(dtype),
-                            count * ak_dtype_bytes(dtype)));
+        AK_FAIL_IF(length != count * ak_dtype_bytes(dtype), err, AK_INVALID,
+                   "%s is not a .npy file and has %zu bytes; %zu elements of %s have %zu", path,
+                   length, count, ak_dtype_text(dtype), count * ak_dtype_bytes(dtype));
         ak_inputs_decode(out, file, count, dtype);
         return AK_OK;
     }

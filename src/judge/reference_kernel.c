@@ -182,11 +182,9 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
         place.bytes[i] = shape->bytes[i];
         place.dtype[i] = ak_task_argument_dtype(s->task, i);
     }
-    AK_DO(ak_guard_layout(&place) ? AK_OK
-                                  : ak_fail(err, AK_LIMIT,
-                                            "%s: the arguments are too large for one block of "
-                                            "memory: choose a smaller --size",
-                                            s->task->problem->name));
+    AK_FAIL_IF(!ak_guard_layout(&place), err, AK_LIMIT,
+               "%s: the arguments are too large for one block of memory: choose a smaller --size",
+               s->task->problem->name);
     AK_DO(s->backend->reserve(s->device, place.total, err));
     for (size_t i = 0; i < count; i++) {
         AK_DO(put(s, shape, i, offset[i], arrays[i], err));

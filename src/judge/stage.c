@@ -227,9 +227,7 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
                      .argument = i,
                      .stream = stream};
         ak_reference_parallel(reference, fill_chunks, &f);
-        if (f.out_of_memory) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(!f.out_of_memory, err));
     }
     return AK_OK;
 }

@@ -59,12 +59,11 @@ static ak_status read_language(ak_implementation_spec *implementation, const jso
                  : strcmp(backend, "cuda") == 0 ? "CUDA or Triton"
                                                 : languages[i].language;
     }
-    return wanted == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "%s: \"Language\" is \"%.40s\", which is not supported: a kernel for %s "
-                         "is written in %s",
-                         where, language, backend, wanted);
+    AK_FAIL_IF(
+        wanted != NULL, err, AK_INVALID,
+        "%s: \"Language\" is \"%.40s\", which is not supported: a kernel for %s is written in %s",
+        where, language, backend, wanted);
+    return AK_OK;
 }
 
 const char *ak_backend_language(const char *backend)

@@ -140,12 +140,10 @@ static ak_status find_text(file_text *out, const ak_kernel_files *files, const c
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err)
 {
-    AK_DO(files == NULL || files->builtin
-              ? ak_fail(err, AK_INVALID,
-                        "a built-in kernel cannot read the data file \"%.100s\": copy the "
-                        "kernel's folder and tune the copy",
-                        name)
-              : AK_OK);
+    AK_FAIL_IF(files == NULL || files->builtin, err, AK_INVALID,
+               "a built-in kernel cannot read the data file \"%.100s\": copy the kernel's folder "
+               "and tune the copy",
+               name);
     AK_DO(check_name(name, files->folder, err));
     AK_DO(ak_fs_join(path, files->folder, name, err));
     return check_links(path, files->folder, name, err);

@@ -46,12 +46,11 @@ static ak_status trim(char out[AK_OBJECTIVE_BYTES], const char *text, ak_error *
                AK_OBJECTIVE_BYTES - 1);
     memcpy(out, text, length);
     out[length] = 0;
-    return strpbrk(out, ",\n\"") == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "objective %.100s: must have no comma, quote or line break; write a "
-                         "condition as \"A if A < B else B\"",
-                         out);
+    AK_FAIL_IF(strpbrk(out, ",\n\"") != NULL, err, AK_INVALID,
+               "objective %.100s: must have no comma, quote or line break; write a condition as "
+               "\"A if A < B else B\"",
+               out);
+    return AK_OK;
 }
 
 ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err)
@@ -62,7 +61,7 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
     if (strcmp(asked, "time") == 0 || strcmp(asked, "ms") == 0) {
         return AK_OK;
     }
-    ak_objective *o;
+    AK_AT_END(ak_objective_free_at) ak_objective *o = NULL;
     AK_DO(AK_NEW(o, 1, err));
     o->maximise = strncmp(asked, "max:", 4) == 0;
     const char *expr = o->maximise ? asked + 4 : asked, *shown = asked;
@@ -74,26 +73,20 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
         o->maximise = known[at].maximise;
     }
     (void)snprintf(o->text, sizeof o->text, "%s", shown);
-    ak_status status = ak_expr_parse(&o->expr, expr, "--objective", err);
+    AK_DO(ak_expr_parse(&o->expr, expr, "--objective", err));
     const char *const *names;
-    size_t count = status == AK_OK ? ak_expr_names(&names, o->expr) : 0;
+    size_t count = ak_expr_names(&names, o->expr);
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         o->weighs = o->weighs || strcmp(names[i], "joules") == 0 || strcmp(names[i], "watts") == 0;
         any = any || ak_text_is_one_of(names[i], measured_names);
     }
-    if (status == AK_OK && !any) {
-        status = ak_fail(err, AK_INVALID,
-                         "objective %.100s: reads nothing that is measured; it must be time, "
-                         "energy, edp, or an expression over ms, seconds, joules, watts, tflops, "
-                         "gbs, registers, shared_bytes, spill_bytes or code_bytes",
-                         asked);
-    }
-    if (status != AK_OK) {
-        ak_objective_free(o);
-        return status;
-    }
-    *out = o;
+    AK_FAIL_IF(!any, err, AK_INVALID,
+               "objective %.100s: reads nothing that is measured; it must be time, energy, edp, or "
+               "an expression over ms, seconds, joules, watts, tflops, gbs, registers, "
+               "shared_bytes, spill_bytes or code_bytes",
+               asked);
+    AK_GIVE(out, o);
     return AK_OK;
 }
 

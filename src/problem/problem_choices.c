@@ -51,10 +51,9 @@ static ak_status read_choice_kind(ak_choice_spec *choice, const json_t *json, ak
     const char *type;
     AK_DO(ak_json_string_or(&type, json, "type", kinds[0], r->where, r->err));
     choice->kind = (ak_choice_kind)AK_FIND_TEXT(kinds, AK_COUNT(kinds), type);
-    return (size_t)choice->kind < AK_COUNT(kinds)
-               ? AK_OK
-               : ak_fail(r->err, AK_INVALID,
-                         "%s: \"type\" is \"%.40s\"; it must be text, int or real", r->where, type);
+    AK_FAIL_IF((size_t)choice->kind >= AK_COUNT(kinds), r->err, AK_INVALID,
+               "%s: \"type\" is \"%.40s\"; it must be text, int or real", r->where, type);
+    return AK_OK;
 }
 
 static ak_status read_choice_number(double *out, ak_choice_kind kind, const json_t *json,

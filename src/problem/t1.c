@@ -117,18 +117,15 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     AK_FREED ak_kernel_files *files = NULL;
     AK_DO(AK_NEW(files, 1, err));
     const json_t *own = exported_host(document);
-    AK_DO(own == NULL ? AK_OK
-                      : ak_fail(err, AK_INVALID,
-                                "%s: this is the space of the kernel %.60s, written for other "
-                                "tuners; tune the kernel itself",
-                                path, ak_json_text_at(own, "kernel")));
+    AK_FAIL_IF(own != NULL, err, AK_INVALID,
+               "%s: this is the space of the kernel %.60s, written for other tuners; tune the "
+               "kernel itself",
+               path, ak_json_text_at(own, "kernel"));
     AK_DO(ak_t1_backend(&backend, document, path, err));
-    AK_DO(json_object_get(kernel, "Arguments") != NULL
-              ? AK_OK
-              : ak_fail(err, AK_INVALID,
-                        "%s: it has no \"Arguments\", so it is a space without a problem: "
-                        "add them, or make a kernel folder with a problem.json",
-                        path));
+    AK_FAIL_IF(json_object_get(kernel, "Arguments") == NULL, err, AK_INVALID,
+               "%s: it has no \"Arguments\", so it is a space without a problem: add them, or make "
+               "a kernel folder with a problem.json",
+               path);
     const char *file_name = NULL;
     AK_DO(ak_json_string(&file_name, kernel, "KernelFile", path, err));
     AK_DO(find_file(files, kernel, path, err));

@@ -113,10 +113,8 @@ static ak_status read_sizes(converter *c)
         AK_FAIL_IF(value < 1, c->err, AK_INVALID, "%s: ProblemSize[%zu] must be a number above 0",
                    c->where, i);
         (void)snprintf(name, sizeof name, "problem_size_%s", axis_names[i]);
-        if (!ak_json_append(c->sizes,
-                            json_pack("{s:s, s:I}", "name", name, "default", (json_int_t)value))) {
-            return ak_fail_memory(c->err);
-        }
+        json_t *declared = json_pack("{s:s, s:I}", "name", name, "default", (json_int_t)value);
+        AK_DO(ak_stored(ak_json_append(c->sizes, declared), c->err));
         c->axes = i + 1;
     }
     return AK_OK;
@@ -287,11 +285,9 @@ static ak_status check_launch(converter *c)
                    key);
     }
     AK_DO(ak_json_string_or(&type, c->kernel, "GlobalSizeType", "CUDA", c->where, c->err));
-    return ak_text_is_one_of(type, kinds)
-               ? AK_OK
-               : ak_fail(c->err, AK_INVALID,
-                         "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA or OpenCL", c->where,
-                         type);
+    AK_FAIL_IF(!ak_text_is_one_of(type, kinds), c->err, AK_INVALID,
+               "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA or OpenCL", c->where, type);
+    return AK_OK;
 }
 
 /* ---- launch -------------------------------------------------------------------------------- */

@@ -48,6 +48,7 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
 ak_status ak_objective_recorded(ak_objective **out, const char *name, const char *unit,
                                 bool maximise, ak_error *err);
 void ak_objective_free(ak_objective *objective);
+AK_END_AT(ak_objective_free, ak_objective)
 /* Returns the canonical text; "time" for NULL. */
 const char *ak_objective_text(const ak_objective *objective);
 /* Returns whether ak_objective_recorded made it. */

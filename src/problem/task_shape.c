@@ -85,17 +85,10 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
     out->elements[i] = elements;
     out->row[i] = out->pitch[i] = (size_t)extent;
     if (argument->pitch != NULL) {
-        ak_status status = ak_expr_int(&pitch, argument->pitch, scope, where, err);
-        if (status == AK_OK && pitch < extent) {
-            status = ak_fail(err, AK_INVALID,
-                             "%s: argument %s has rows of %lld elements, more than its pitch %s = "
-                             "%lld",
-                             where, argument->name, (long long)extent, argument->pitch,
-                             (long long)pitch);
-        }
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_expr_int(&pitch, argument->pitch, scope, where, err));
+        AK_FAIL_IF(pitch < extent, err, AK_INVALID,
+                   "%s: argument %s has rows of %lld elements, more than its pitch %s = %lld",
+                   where, argument->name, (long long)extent, argument->pitch, (long long)pitch);
         out->pitch[i] = (size_t)pitch;
     }
     size_t span; /* elements from the first to the last, including those between rows */

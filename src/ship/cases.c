@@ -47,13 +47,11 @@ static ak_status check_selected(const ak_bundle_build *b, const ak_bundle_reques
     ak_archive_filter filter = *request->filter;
     filter.id = request->trial;
     AK_DO(ak_archive_count(&count, NULL, b->archive, &filter, err));
-    return count > 0
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "trial #%lld is of %.60s %.160s in %s on %.60s, which the kernel or the "
-                         "options named here do not select",
-                         (long long)request->trial, trial->kernel, trial->size, trial->dtype,
-                         trial->device);
+    AK_FAIL_IF(count <= 0, err, AK_INVALID,
+               "trial #%lld is of %.60s %.160s in %s on %.60s, which the kernel or the options "
+               "named here do not select",
+               (long long)request->trial, trial->kernel, trial->size, trial->dtype, trial->device);
+    return AK_OK;
 }
 
 static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)

@@ -18,10 +18,9 @@ ak_status ak_bundle_open(akr_bundle **out, const char *path, int flags, ak_error
     AK_FAIL_IF(status == AKR_NOT_FOUND, err, AK_NOT_FOUND,
                "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' writes",
                why.text);
-    return status == AKR_OK
-               ? AK_OK
-               : ak_fail(err, known && statuses[status] != AK_OK ? statuses[status] : AK_INTERNAL,
-                         "%s", why.text);
+    AK_FAIL_IF(status != AKR_OK, err,
+               known && statuses[status] != AK_OK ? statuses[status] : AK_INTERNAL, "%s", why.text);
+    return AK_OK;
 }
 
 /* Returns whether a member is missing, null or a number above 0. */

@@ -288,10 +288,9 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
 /* Fails, with the reason, if a configuration that worked once cannot be compiled now. */
 static ak_status judge(const ak_compile_result *result, const ak_bundle_variant *v, ak_error *err)
 {
-    return result->status == AK_TRIAL_OK ? AK_OK
-                                         : ak_fail(err, AK_INVALID, "%.160s: %s: %.160s", v->config,
-                                                   ak_trial_status_text(result->status),
-                                                   result->reason == NULL ? "" : result->reason);
+    AK_FAIL_IF(result->status != AK_TRIAL_OK, err, AK_INVALID, "%.160s: %s: %.160s", v->config,
+               ak_trial_status_text(result->status), result->reason == NULL ? "" : result->reason);
+    return AK_OK;
 }
 
 static const char NO_HASH[] = "a trial of it has no hash of its code";

@@ -128,10 +128,9 @@ static ak_status own_files(const verifying *v, const json_t *variant, ak_error *
     }
     AK_FAIL_IF(!listed, err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
                v->path, code);
-    return kernel[0] != '.' && kernel[0] != 0 && strchr(kernel, '/') == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%.200s: \"%.80s\" is not the name of a kernel", v->path,
-                         kernel);
+    AK_FAIL_IF(kernel[0] == '.' || kernel[0] == 0 || strchr(kernel, '/') != NULL, err, AK_INVALID,
+               "%.200s: \"%.80s\" is not the name of a kernel", v->path, kernel);
+    return AK_OK;
 }
 
 static ak_status open_task(ak_task **out, ak_config *config, const verifying *v,

@@ -168,9 +168,7 @@ ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak
     }
     ak_value value;
     const ak_status status = walk(&value, work, atom, symbols, binding, NULL);
-    if (status == AK_NO_MEMORY) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(status != AK_NO_MEMORY, err));
     *out = status == AK_OK && ak_value_truth(&value);
     return AK_OK;
 }

@@ -128,10 +128,9 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
     AK_FAIL_IF(space->listed, err, AK_INVALID, "this configuration was not recorded");
     AK_DO(ak_space_broken(&broken, space, config, err));
     if (broken == space->condition_count) {
-        return space->outline
-                   ? AK_OK
-                   : ak_fail(err, AK_INTERNAL,
-                             "a configuration that breaks no condition is not in the space");
+        AK_FAIL_IF(!space->outline, err, AK_INTERNAL,
+                   "a configuration that breaks no condition is not in the space");
+        return AK_OK;
     }
     AK_AT_END(ak_buf_free) ak_buf values = AK_BUF(512);
     const char *const *names;

@@ -423,10 +423,10 @@ ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_e
     AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     AK_DO(AK_NEW(expr, 1, err));
     expr->arena = ak_arena_new();
-    if (expr->arena == NULL || (expr->text = ak_arena_strndup(expr->arena, text, length)) == NULL ||
-        (expr->where = ak_arena_strndup(expr->arena, where, strlen(where))) == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(expr->arena, err));
+    expr->text = ak_arena_strndup(expr->arena, text, length);
+    expr->where = ak_arena_strndup(expr->arena, where, strlen(where));
+    AK_DO(ak_stored(expr->text != NULL && expr->where != NULL, err));
     ak_parser p = {.expr = expr, .text = expr->text, .cursor = expr->text, .err = err};
     if (ak_lex_advance(&p)) {
         expr->root = parse_any(&p);

@@ -239,10 +239,9 @@ static ak_status read_near(double *near, const json_t *definition, const char *w
 {
     const json_t *json = json_object_get(definition, "StartsNear");
     *near = json == NULL ? NEAR : json_number_value(json);
-    return json == NULL || (json_is_number(json) && *near >= 0)
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s: \"StartsNear\" must be a number of 0 or more",
-                         where);
+    AK_FAIL_IF(!(json == NULL || (json_is_number(json) && *near >= 0)), err, AK_INVALID,
+               "%s: \"StartsNear\" must be a number of 0 or more", where);
+    return AK_OK;
 }
 
 static ak_status add_start(reading *r, const ak_config *config, int kind, double amount,

@@ -311,9 +311,7 @@ ak_status ak_space_rank_values(const ak_parameter *parameter, ak_parameter_body 
     AK_FREED ranked *order = ak_alloc(count, sizeof *order);
     body->rank = ak_arena_alloc(r->space->arena, count * sizeof *body->rank);
     body->by_rank = ak_arena_alloc(r->space->arena, count * sizeof *body->by_rank);
-    if (order == NULL || body->rank == NULL || body->by_rank == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_stored(order != NULL && body->rank != NULL && body->by_rank != NULL, r->err));
     for (size_t i = 0; i < count; i++) {
         const ak_value *value = &parameter->values[i];
         order[i] = (ranked){as_real(value), value->type == AK_VALUE_INT ? value->as.integer : 0,

@@ -27,9 +27,7 @@ ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t 
                               ak_error *err)
 {
     ak_buf_append(&reader->buf, bytes, count);
-    if (reader->buf.failed == AK_NO_MEMORY) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(reader->buf.failed != AK_NO_MEMORY, err));
     const char *last = count == 0 ? NULL : memrchr(bytes, '\n', count);
     reader->unfinished =
         last == NULL ? reader->unfinished + count : (size_t)(bytes + count - last) - 1;
@@ -168,10 +166,9 @@ ak_status ak_wire_receive(json_t **out, int fd, ak_line_reader *reader, ak_error
         }
         AK_FAIL_IF(got < 0, err, AK_IO, "wire protocol: reading failed: %s", strerror(errno));
         if (got == 0) {
-            return reader->buf.length == 0
-                       ? AK_OK
-                       : ak_fail(err, AK_CRASHED,
-                                 "wire protocol: the stream ended within a message");
+            AK_FAIL_IF(reader->buf.length != 0, err, AK_CRASHED,
+                       "wire protocol: the stream ended within a message");
+            return AK_OK;
         }
         AK_DO(ak_line_reader_feed(reader, chunk, (size_t)got, err));
     }

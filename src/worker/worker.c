@@ -107,9 +107,7 @@ static ak_status compile(json_t **out, worker *w, const json_t *request, ak_erro
     ak_status status = ak_compile_apart(&result, w->backend, &job, err);
     ak_process_end_descendants(
         w->backend->compiler_process == NULL ? 0 : w->backend->compiler_process());
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(status);
     *out = ak_message_from_compile(&result);
     return ak_made(*out, err);
 }

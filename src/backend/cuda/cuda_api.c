@@ -181,10 +181,9 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
     const char *only = ak_env(w->variable);
     if (only != NULL) {
         const char *const names[] = {only, NULL};
-        return ak_dl_open(out, names, NULL) == AK_OK
-                   ? AK_OK
-                   : ak_fail(err, AK_UNAVAILABLE, "%s cannot be loaded: %s=%.200s", w->title,
-                             w->variable, only);
+        AK_FAIL_IF(ak_dl_open(out, names, NULL) != AK_OK, err, AK_UNAVAILABLE,
+                   "%s cannot be loaded: %s=%.200s", w->title, w->variable, only);
+        return AK_OK;
     }
     void *library = NULL;
     for (size_t i = 0; library == NULL && i < MAJORS && w->names[i] != NULL; i++) {

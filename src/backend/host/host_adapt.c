@@ -214,10 +214,8 @@ ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err)
 {
     static const char *const keys[] = {"Arguments", NULL};
     json_t *list = NULL;
-    AK_DO(json_is_object(entry->launch)
-              ? AK_OK
-              : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object",
-                        entry->where));
+    AK_FAIL_IF(!json_is_object(entry->launch), err, AK_INVALID,
+               "%s: \"Launch\" of host code must be an object", entry->where);
     AK_DO(ak_json_only(entry->launch, keys, entry->where, err));
     AK_DO(ak_json_array_or_null(&list, entry->launch, "Arguments", entry->where, err));
     AK_FAIL_IF(entry->name[0] == 0 || entry->name[strspn(entry->name, LETTERS DIGITS)] != 0 ||

@@ -128,15 +128,13 @@ bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
 
 ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak_error *err)
 {
-    return ak_host_compiler_version(out, bytes, compiler)
-               ? AK_OK
-               : ak_fail(
-                     err, AK_UNAVAILABLE,
-                     "'%.100s --version' gave no answer within %d s, was killed, or could not be "
-                     "started, and results belong to a version: try again when this machine is "
-                     "less busy, raise the limits of processes and files (`ulimit -a`), or take "
-                     "the compiler out of PATH",
-                     compiler, (int)(VERSION_TIMEOUT_NS / AK_SECOND_NS));
+    AK_FAIL_IF(
+        !ak_host_compiler_version(out, bytes, compiler), err, AK_UNAVAILABLE,
+        "'%.100s --version' gave no answer within %d s, was killed, or could not be started, and "
+        "results belong to a version: try again when this machine is less busy, raise the limits "
+        "of processes and files (`ulimit -a`), or take the compiler out of PATH",
+        compiler, (int)(VERSION_TIMEOUT_NS / AK_SECOND_NS));
+    return AK_OK;
 }
 
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err)

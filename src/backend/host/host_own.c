@@ -93,7 +93,7 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
     json_t *arguments = json_array(), *sizes = json_array(), *choices = json_object();
     char folder[AK_PATH_MAX];
     ak_host_own_folder(folder, problem);
-    json_t *message =
+    json_auto_t *message =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "file", own->python, "source",
                   own->text, "function", own->function, "dtype", ak_dtype_text(task->dtype),
                   "folder", folder, "arguments", arguments, "sizes", sizes, "choices", choices);
@@ -112,10 +112,8 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
         good = ak_json_set(choices, problem->choices[i].name, ak_task_choice_json(task, i));
     }
     AK_FREED char *text = NULL;
-    ak_status status = good ? ak_json_text(&text, message, err) : ak_fail_memory(err);
-    status = status == AK_OK ? ak_fs_write(path, text, strlen(text), err) : status;
-    json_decref(message);
-    return status;
+    AK_DO(good ? ak_json_text(&text, message, err) : ak_fail_memory(err));
+    return ak_fs_write(path, text, strlen(text), err);
 }
 
 ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,

@@ -298,10 +298,9 @@ static ak_status pass_map(ak_pass *out, const json_t *name, const ak_launch_kern
     const char *wanted = json_is_string(name) ? json_string_value(name) : "";
     out->kind = AK_PASS_MAP;
     out->index = AK_FIND_TEXT(r->map_names, kernel->map_count, wanted);
-    return out->index < kernel->map_count
-               ? AK_OK
-               : ak_fail(r->err, AK_INVALID, "%s: Arguments: there is no tensor map \"%.60s\"",
-                         r->where, wanted);
+    AK_FAIL_IF(out->index >= kernel->map_count, r->err, AK_INVALID,
+               "%s: Arguments: there is no tensor map \"%.60s\"", r->where, wanted);
+    return AK_OK;
 }
 
 static ak_status pass_value(ak_pass *out, const json_t *value, const char *key, reader *r)

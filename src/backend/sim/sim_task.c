@@ -93,10 +93,9 @@ static ak_status open_problem(ak_problem **out, bool *alone, const char *kernel,
 static ak_status agree(const char *what, const char *task, const char *recorded, const char *path,
                        ak_error *err)
 {
-    return recorded[0] == 0 || task[0] == 0 || strcmp(task, recorded) == 0
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%.200s was recorded with %s %.100s, not with %.100s",
-                         path, what, recorded, task);
+    AK_FAIL_IF(recorded[0] != 0 && task[0] != 0 && strcmp(task, recorded) != 0, err, AK_INVALID,
+               "%.200s was recorded with %s %.100s, not with %.100s", path, what, recorded, task);
+    return AK_OK;
 }
 
 /* Returns the length of the choices without the objective, which comes last. Choices are compared
