@@ -186,7 +186,7 @@ static void measure_strategy(const ak_strategy_ops *ops, const ak_space *space)
                                    .seed = 1,
                                    .evaluations = TRIALS};
     int64_t all = 0, late = 0;
-    if (constants == NULL || ops->open(&strategy, &context, &err) != AK_OK) {
+    if (constants == NULL || ak_strategy_open(&strategy, ops, &context, &err) != AK_OK) {
         stop(&err);
     }
     for (size_t i = 0; i < TRIALS; i++) {
@@ -207,7 +207,7 @@ static void measure_strategy(const ak_strategy_ops *ops, const ak_space *space)
         all += spent;
         late += i >= TRIALS - LAST ? spent : 0;
     }
-    ops->close(strategy);
+    ak_strategy_close(strategy);
     ak_scope_free(constants);
     printf("%-12s %12.4f %14.4f\n", ops->name, (double)all / TRIALS / 1e6,
            (double)late / LAST / 1e6);

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "archive/field.h"
-#include "archive/schema.h"
 #include "archive/store.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -43,9 +42,7 @@ static ak_status resolve(char out[AK_PATH_MAX], bool *usual, const char *path, a
         ak_status status = ak_fs_data_folder(folder, err);
         return status == AK_OK ? ak_fs_join(out, folder, "archive.db", err) : status;
     }
-    if (path[0] == 0) {
-        return ak_fail(err, AK_INVALID, "the path of the archive is empty");
-    }
+    AK_FAIL_IF(path[0] == 0, err, AK_INVALID, "the path of the archive is empty");
     /* SQLite gives names like ":memory:" and "file:..." a meaning, but not paths with a slash. */
     return path[0] == '/' ? ak_fs_join(out, "/", path + 1, err) : ak_fs_join(out, ".", path, err);
 }
@@ -62,18 +59,14 @@ static ak_status make_folder(const char *path, bool usual, ak_error *err)
     memcpy(folder, path, length);
     folder[length] = 0;
     ak_error why = AK_ERROR_INIT;
-    if (!usual && access(folder, F_OK) != 0 && errno == ENOENT) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: the folder %s does not exist; create it, or correct the path of the "
-                       "archive",
-                       path, folder);
-    }
+    AK_FAIL_IF(!usual && access(folder, F_OK) != 0 && errno == ENOENT, err, AK_NOT_FOUND,
+               "%s: the folder %s does not exist; create it, or correct the path of the archive",
+               path, folder);
     ak_status status = ak_fs_mkdirs(folder, &why);
     const int reason = errno;
-    return status == AK_OK
-               ? AK_OK
-               : ak_fail(err, status, "%s%s give another path for the archive", why.text,
-                         strchr(ak_fs_advice(reason), ';') == NULL ? ";" : ", and");
+    AK_FAIL_IF(status != AK_OK, err, status, "%s%s give another path for the archive", why.text,
+               strchr(ak_fs_advice(reason), ';') == NULL ? ";" : ", and");
+    return AK_OK;
 }
 
 /* Reads application id, version and number of objects in one snapshot, because another process may
@@ -99,24 +92,17 @@ static ak_status check_version(int64_t *version, ak_archive *archive, ak_error *
     int64_t application, objects;
     AK_DO(ask_version(&application, version, &objects, archive, err));
     bool fresh = application == 0 && *version == 0 && objects == 0;
-    if (!fresh && application != AK_SCHEMA_APPLICATION) {
-        return ak_fail(err, AK_INVALID,
-                       "%s is a database of another program; nothing was changed: give another "
-                       "path for the archive",
-                       archive->path);
-    }
-    if (*version > AK_SCHEMA_VERSION) {
-        return ak_fail(err, AK_INVALID,
-                       "%s has schema %lld, newer than the %d that this autokernel %s knows; "
-                       "nothing was changed: use a newer autokernel or another archive",
-                       archive->path, (long long)*version, AK_SCHEMA_VERSION, AK_VERSION);
-    }
-    if (!fresh && *version < 1) {
-        return ak_fail(err, AK_CORRUPT,
-                       "%s has no schema version; nothing was changed: move it "
-                       "away or give another path",
-                       archive->path);
-    }
+    AK_FAIL_IF(!fresh && application != AK_SCHEMA_APPLICATION, err, AK_INVALID,
+               "%s is a database of another program; nothing was changed: give another path for "
+               "the archive",
+               archive->path);
+    AK_FAIL_IF(*version > AK_SCHEMA_VERSION, err, AK_INVALID,
+               "%s has schema %lld, newer than the %d that this autokernel %s knows; nothing was "
+               "changed: use a newer autokernel or another archive",
+               archive->path, (long long)*version, AK_SCHEMA_VERSION, AK_VERSION);
+    AK_FAIL_IF(!fresh && *version < 1, err, AK_CORRUPT,
+               "%s has no schema version; nothing was changed: move it away or give another path",
+               archive->path);
     return AK_OK;
 }
 
@@ -199,12 +185,10 @@ static ak_status use_wal(ak_archive *archive, ak_error *err)
         if (!busy) {
             return ak_store_fault(archive, "cannot be used", err);
         }
-        if (ak_clock_ns() > end_ns) {
-            return ak_fail(err, AK_IO,
-                           "%s: cannot be used: SQLite refuses a write-ahead log here; put the "
-                           "archive on a local disk",
-                           archive->path);
-        }
+        AK_FAIL_IF(ak_clock_ns() > end_ns, err, AK_IO,
+                   "%s: cannot be used: SQLite refuses a write-ahead log here; put the archive on "
+                   "a local disk",
+                   archive->path);
         ak_clock_sleep_ns(AK_MS_NS);
     }
 }
@@ -251,10 +235,8 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
     AK_DO(configure(archive, err));
     AK_DO(check_version(&version, archive, err));
     AK_DO(check_pages(archive, err));
-    if (sqlite3_db_readonly(archive->db, "main") == 1) {
-        return ak_fail(err, AK_IO, "%s is not writable; check its permissions or give another path",
-                       archive->path);
-    }
+    AK_FAIL_IF(sqlite3_db_readonly(archive->db, "main") == 1, err, AK_IO,
+               "%s is not writable; check its permissions or give another path", archive->path);
     if (version < AK_SCHEMA_VERSION) {
         AK_DO(bring_up_to_date(archive, err));
     }
@@ -354,10 +336,8 @@ static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error 
 static ak_status open_at(ak_archive *archive, bool usual, ak_error *err)
 {
     struct stat info;
-    if (stat(archive->path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return ak_fail(err, AK_INVALID, "%s is not a file; give another path for the archive",
-                       archive->path);
-    }
+    AK_FAIL_IF(stat(archive->path, &info) == 0 && !S_ISREG(info.st_mode), err, AK_INVALID,
+               "%s is not a file; give another path for the archive", archive->path);
     bool in_memory = archive->empty || archive->copied;
     AK_DO(in_memory ? AK_OK : make_folder(archive->path, usual, err));
     bool log_waits = has_log(archive->path);
@@ -367,11 +347,9 @@ static ak_status open_at(ak_archive *archive, bool usual, ak_error *err)
        its other files the same private mode. */
     if (!in_memory && !ak_fs_create_private(archive->path) && errno != EEXIST) {
         int why = errno;
-        if (access(archive->path, F_OK) != 0) {
-            return ak_fail(err, AK_IO,
-                           "%s: cannot be created: %s; give another path for the archive",
-                           archive->path, strerror(why));
-        }
+        AK_FAIL_IF(access(archive->path, F_OK) != 0, err, AK_IO,
+                   "%s: cannot be created: %s; give another path for the archive", archive->path,
+                   strerror(why));
     }
     if (sqlite3_open_v2(in_memory ? ":memory:" : archive->path, &archive->db, flags, NULL) !=
         SQLITE_OK) {

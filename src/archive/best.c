@@ -40,30 +40,19 @@ static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter
 
 static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filter, ak_error *err)
 {
-    sqlite3_stmt *rows;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *simulated = NULL, *failed = NULL;
     ak_archive_filter all = *filter;
     all.simulated = true;
-    AK_DO(ak_store_select(&rows, archive, "device", &all, " LIMIT 1", err));
-    ak_status status = AK_OK;
-    if (sqlite3_step(rows) == SQLITE_ROW) {
-        status =
-            ak_fail(err, AK_NOT_FOUND, "%s: only simulated trials match; --device '%s' shows them",
-                    ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
-    } else {
-        (void)sqlite3_finalize(rows);
-        all.ok_only = false;
-        status = ak_store_select(&rows, archive, "kernel", &all, " LIMIT 1", err);
-        if (status == AK_OK && sqlite3_step(rows) == SQLITE_ROW) {
-            status = ak_fail(err, AK_NOT_FOUND,
-                             "%s: no trial that matches was successful; 'autokernel history "
-                             "%.60s' shows why",
-                             ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
-        } else if (status == AK_OK) {
-            status = suggest_tune(archive, filter, err);
-        }
-    }
-    (void)sqlite3_finalize(rows);
-    return status;
+    AK_DO(ak_store_select(&simulated, archive, "device", &all, " LIMIT 1", err));
+    AK_FAIL_IF(sqlite3_step(simulated) == SQLITE_ROW, err, AK_NOT_FOUND,
+               "%s: only simulated trials match; --device '%s' shows them",
+               ak_archive_path(archive), (const char *)sqlite3_column_text(simulated, 0));
+    all.ok_only = false;
+    AK_DO(ak_store_select(&failed, archive, "kernel", &all, " LIMIT 1", err));
+    AK_FAIL_IF(sqlite3_step(failed) == SQLITE_ROW, err, AK_NOT_FOUND,
+               "%s: no trial that matches was successful; 'autokernel history %.60s' shows why",
+               ak_archive_path(archive), (const char *)sqlite3_column_text(failed, 0));
+    return suggest_tune(archive, filter, err);
 }
 
 /* Refuses trials of several tasks, because their times are not comparable. */
@@ -143,9 +132,8 @@ static json_t *library_at(const json_t *one)
 
 json_t *ak_result_at_size(const json_t *result, const char *size)
 {
-    size_t i;
-    const json_t *one, *configs = json_object_get(result, "configs");
-    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+    const json_t *configs = json_object_get(result, "configs");
+    AK_EACH(one, json_object_get(result, "sizes")) {
         const char *name = ak_json_text_or_null(one, "size");
         json_int_t which = json_integer_value(json_object_get(one, "winner"));
         json_t *config = json_array_get(configs, (size_t)which);
@@ -213,6 +201,15 @@ typedef struct finishes {
     ak_buf judged; /* the ids, each between blanks, of the runs of one size whose winner a run over
                       many sizes has measured again */
 } finishes;
+
+static void finishes_clear(finishes *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        json_decref(f->list[i].result);
+    }
+    ak_map_free(f->measured);
+    ak_buf_free(&f->judged);
+}
 
 static bool was_judged(const finishes *f, const char *run)
 {
@@ -359,9 +356,7 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
    it did not take part. */
 static const char *default_of(const finish *one)
 {
-    size_t i;
-    const json_t *candidate;
-    json_array_foreach(json_object_get(one->result, "contestants"), i, candidate) {
+    AK_EACH(candidate, json_object_get(one->result, "contestants")) {
         const ak_speed speed = ak_speed_read(json_object_get(candidate, "over_default"));
         if (speed.low == 1 && speed.high == 1) {
             return ak_json_text_or_null(candidate, "config");
@@ -405,17 +400,18 @@ static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {
-    sqlite3_stmt *rows = NULL;
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
     const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
                                  like->choices, like->environment, filter->run};
     ak_status status = AK_OK;
+    AK_AT_END(finishes_clear)
     finishes f = {.archive = archive,
                   .filter = filter,
                   .size = like->size,
                   .measured = ak_map_new(),
                   .judged = AK_BUF(JUDGED_MAX)};
-    AK_TRY(ak_made(f.measured, err));
-    AK_TRY(ak_store_query(
+    AK_DO(ak_made(f.measured, err));
+    AK_DO(ak_store_query(
         &rows, archive,
         "SELECT result, id, " AK_STORE_CHANGED
         " FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
@@ -431,17 +427,9 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                                              : ak_store_unchanged(rows, 2, run, err);
         status = status == AK_OK ? consider_run(&f, run, text, err) : status;
     }
-    AK_TRY(status);
-    AK_TRY(ak_buf_status(&f.judged, err));
-    AK_TRY(take_best(best, &f, err));
-out:
-    (void)sqlite3_finalize(rows);
-    for (size_t i = 0; i < f.count; i++) {
-        json_decref(f.list[i].result);
-    }
-    ak_map_free(f.measured);
-    ak_buf_free(&f.judged);
-    return status;
+    AK_DO(status);
+    AK_DO(ak_buf_status(&f.judged, err));
+    return take_best(best, &f, err);
 }
 
 bool ak_trial_not_judged(const ak_trial *trial)
@@ -532,12 +520,10 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
         }
     }
     AK_DO(status);
-    if (!found) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: every configuration that was timed failed a later check; make others "
-                       "with 'autokernel tune KERNEL'",
-                       ak_archive_path(archive));
-    }
+    AK_FAIL_IF(!found, err, AK_NOT_FOUND,
+               "%s: every configuration that was timed failed a later check; make others with "
+               "'autokernel tune KERNEL'",
+               ak_archive_path(archive));
     AK_GIVE(out, best);
     return status;
 }

@@ -49,9 +49,7 @@ ak_status ak_archive_best_of_tasks(ak_trials *out, ak_archive *archive,
         ak_trial best = {0};
         ak_error why = AK_ERROR_INIT;
         const ak_status status = ak_archive_best(&best, archive, &task, &why);
-        if (status != AK_OK && status != AK_NOT_FOUND) {
-            return ak_fail(err, status, "%s", why.text);
-        }
+        AK_FAIL_IF(status != AK_OK && status != AK_NOT_FOUND, err, status, "%s", why.text);
         ak_trial_clear(&found.list[i]);
         if (status == AK_OK) { /* a later check may have refuted all that a task has */
             found.list[kept++] = best;

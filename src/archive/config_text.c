@@ -54,10 +54,7 @@ static json_t *value_of_text(const char *text)
     if (plain && ak_text_int(&integer, text)) {
         return json_integer(integer);
     }
-    if (plain && ak_text_real(&real, text)) {
-        return json_real(real);
-    }
-    return json_string(text);
+    return plain && ak_text_real(&real, text) ? json_real(real) : json_string(text);
 }
 
 /* Adds a parameter: its name goes up to the '=' at `equals`, its value up to `end`. */
@@ -79,17 +76,14 @@ static ak_status add_pair(json_t *object, const char *name, const char *equals, 
 
 ak_status ak_config_text_to_json(json_t **out, const char *text, const char *where, ak_error *err)
 {
-    if (!ak_utf8_valid(text)) {
-        return ak_fail(err, AK_INVALID, "%s: the configuration is not UTF-8 text", where);
-    }
+    AK_FAIL_IF(!ak_utf8_valid(text), err, AK_INVALID, "%s: the configuration is not UTF-8 text",
+               where);
     json_auto_t *object = json_object();
     AK_DO(ak_made(object, err));
     while (*text != 0) {
         size_t length = name_length(text);
-        if (length == 0) {
-            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value,...",
-                           where, text);
-        }
+        AK_FAIL_IF(length == 0, err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value,...",
+                   where, text);
         const char *end = value_end(text + length + 1);
         AK_DO(add_pair(object, text, text + length, end, where, err));
         text = *end == ',' ? end + 1 : end;
@@ -120,12 +114,10 @@ static ak_status print_value(ak_buf *out, const json_t *value, const char *name,
         ak_buf_puts(out, json_is_true(value) ? "True" : "False");
     } else if (json_is_string(value)) {
         const char *text = json_string_value(value);
-        if (*value_end(text) != 0) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: parameter \"%s\" has the value \"%.60s\", which reads like "
-                           "several parameters",
-                           where, name, text);
-        }
+        AK_FAIL_IF(
+            *value_end(text) != 0, err, AK_INVALID,
+            "%s: parameter \"%s\" has the value \"%.60s\", which reads like several parameters",
+            where, name, text);
         ak_buf_puts(out, text);
     } else {
         return ak_fail(err, AK_INVALID,
@@ -143,14 +135,10 @@ static ak_status print_pair(ak_buf *out, const char *name, const json_t *value, 
     for (size_t i = 1; i < length && good; i++) {
         good = name_goes_on(name[i]);
     }
-    if (!good) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"%.60s\" is not a parameter name: use only letters, digits, _ and .",
-                       where, name);
-    }
-    if (value == NULL) {
-        return ak_fail(err, AK_INVALID, "%s: parameter \"%s\" is missing", where, name);
-    }
+    AK_FAIL_IF(!good, err, AK_INVALID,
+               "%s: \"%.60s\" is not a parameter name: use only letters, digits, _ and .", where,
+               name);
+    AK_FAIL_IF(value == NULL, err, AK_INVALID, "%s: parameter \"%s\" is missing", where, name);
     ak_buf_print(out, "%s%s=", out->length == 0 ? "" : ",", name);
     return print_value(out, value, name, where, err);
 }
@@ -159,14 +147,12 @@ ak_status ak_config_text_from_json(char **out, const json_t *object, const json_
                                    const char *where, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
-    const char *name;
-    json_t *value;
-    for (size_t i = 0; i < json_array_size(order); i++) {
-        name = json_string_value(json_array_get(order, i));
+    AK_EACH(item, order) {
+        const char *name = json_string_value(item);
         AK_DO(name == NULL ? ak_fail(err, AK_INVALID, "%s: a parameter name is not a string", where)
                            : print_pair(&text, name, json_object_get(object, name), where, err));
     }
-    json_object_foreach((json_t *)(uintptr_t)(order == NULL ? object : NULL), name, value) {
+    AK_EACH_MEMBER(name, value, order == NULL ? object : NULL) {
         AK_DO(print_pair(&text, name, value, where, err));
     }
     ak_status status = ak_buf_take(out, &text, err);
@@ -190,10 +176,8 @@ static ak_status config_to_text(json_t *holder, ak_error *err)
 
 ak_status ak_config_text_in_result(json_t *result, ak_error *err)
 {
-    size_t i;
-    json_t *candidate;
     ak_status status = config_to_text(json_object_get(result, "best"), err);
-    json_array_foreach(json_object_get(result, "contestants"), i, candidate) {
+    AK_EACH(candidate, json_object_get(result, "contestants")) {
         status = status == AK_OK ? config_to_text(candidate, err) : status;
     }
     return status;

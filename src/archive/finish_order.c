@@ -69,9 +69,7 @@ ak_contender ak_contender_read(const json_t *one)
 const json_t *ak_finish_winner(const json_t *result)
 {
     const json_t *best = json_object_get(result, "best"), *found = NULL;
-    size_t i;
-    const json_t *one;
-    json_array_foreach(json_object_get(result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(result, "contestants")) {
         const json_t *config = json_object_get(one, "config");
         if (time_of(one) != time_of(best)) {
             continue;

@@ -50,10 +50,9 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
                      SQLITE_OK &&
                  ak_store_bind_text(statement, 3, now);
     AK_DO(ak_stored(bound, err));
-    if (sqlite3_step(statement) != SQLITE_DONE) {
-        return ak_store_fault(archive, "sources cannot be added", err);
-    }
-    return AK_OK;
+    return sqlite3_step(statement) != SQLITE_DONE
+               ? ak_store_fault(archive, "sources cannot be added", err)
+               : AK_OK;
 }
 
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash, ak_error *err)
@@ -84,15 +83,12 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
     bool there;
     const ak_archive_filter filter = {.id = trial, .simulated = true};
     AK_DO(ak_archive_first(&there, &found, archive, &filter, err));
-    AK_DO(there ? AK_OK
-                : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
-                          (long long)trial));
+    AK_FAIL_IF(!there, err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
+               (long long)trial);
     AK_DO(ak_archive_environment(&environment, archive, found.environment, err));
     const char *hash = ak_json_text_or_null(environment, "source");
-    AK_DO(hash != NULL
-              ? AK_OK
-              : ak_fail(err, AK_UNAVAILABLE, "%.200s: nobody knows the source of trial #%lld",
-                        archive->path, (long long)trial));
+    AK_FAIL_IF(hash == NULL, err, AK_UNAVAILABLE, "%.200s: nobody knows the source of trial #%lld",
+               archive->path, (long long)trial);
     ak_status status = ak_archive_get_sources(&pack, archive, hash, err);
     AK_DO(status != AK_NOT_FOUND
               ? status

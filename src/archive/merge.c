@@ -203,9 +203,8 @@ static ak_status place_run(merged_run *one, merge *m, ak_run *run, ak_error *err
 static ak_status copy_run(merge *m, const char *id, ak_error *err)
 {
     AK_AT_END(ak_run_clear) ak_run run = {0};
-    if (strlen(id) >= sizeof m->runs->old) {
-        return ak_fail(err, AK_LIMIT, "%s: the id of a run is too long", m->other->path);
-    }
+    AK_FAIL_IF(strlen(id) >= sizeof m->runs->old, err, AK_LIMIT, "%s: the id of a run is too long",
+               m->other->path);
     AK_DO(AK_GROW(m->runs, &m->run_capacity, m->run_count + 1, err));
     AK_DO(ak_archive_get_run(&run, m->other, id, err));
     AK_DO(place_run(&m->runs[m->run_count], m, &run, err));
@@ -339,12 +338,9 @@ static ak_status copy_trials(merge *m, ak_error *err)
 /* Translates the ids of runs and trials in a document: members "run" and "trial". */
 static bool translate(json_t *value, const merge *m, int depth)
 {
-    const char *key;
-    json_t *part;
-    size_t i;
     bool good = depth < JSON_DEPTH;
     if (json_is_object(value)) {
-        json_object_foreach(value, key, part) {
+        AK_EACH_MEMBER(key, part, value) {
             const merged_run *run =
                 strcmp(key, "run") == 0 ? find_run(m, json_string_value(part)) : NULL;
             int64_t trial = strcmp(key, "trial") == 0 && json_is_integer(part)
@@ -354,10 +350,9 @@ static bool translate(json_t *value, const merge *m, int depth)
                    (trial == 0 || json_integer_set(part, trial) == 0) &&
                    translate(part, m, depth + 1);
         }
-    } else if (json_is_array(value)) {
-        json_array_foreach(value, i, part) {
-            good = good && translate(part, m, depth + 1);
-        }
+    }
+    AK_EACH(part, value) {
+        good = good && translate(part, m, depth + 1);
     }
     return good;
 }
@@ -447,10 +442,9 @@ static ak_status copy_all(merge *m, ak_error *err)
 static ak_status open_other(merge *m, const char *path, ak_error *err)
 {
     struct stat here, there;
-    if (stat(path, &there) == 0 && stat(m->archive->path, &here) == 0 &&
-        here.st_dev == there.st_dev && here.st_ino == there.st_ino) {
-        return ak_fail(err, AK_INVALID, "%s is the archive itself; name another one", path);
-    }
+    AK_FAIL_IF(stat(path, &there) == 0 && stat(m->archive->path, &here) == 0 &&
+                   here.st_dev == there.st_dev && here.st_ino == there.st_ino,
+               err, AK_INVALID, "%s is the archive itself; name another one", path);
     return ak_archive_open_copy(&m->other, path, err);
 }
 

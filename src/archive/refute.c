@@ -22,9 +22,7 @@ ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_
     }
     AK_DO(ak_archive_first(out, &result, archive, &same, err));
     ak_trial_clear(&result);
-    if (*out && archive->copied) {
-        return ak_fail(err, AK_IO, "%.200s is not writable", archive->path);
-    }
+    AK_FAIL_IF(*out && archive->copied, err, AK_IO, "%.200s is not writable", archive->path);
     return *out ? ak_archive_add_trial(archive, trial, err) : AK_OK;
 }
 
@@ -44,13 +42,12 @@ static bool is_at_own_size(const ak_trial *trial)
 static ak_status refuse(void *context, const ak_trial *trial, ak_error *err)
 {
     (void)context;
-    return !ak_trial_refutes(trial) || !is_at_own_size(trial)
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "%.160s is not exported: trial #%lld of it ended as %s at %.160s; tune "
-                         "this size again",
-                         ak_or_empty(trial->config), (long long)trial->id,
-                         ak_trial_status_text(trial->status), ak_or_empty(trial->size));
+    AK_FAIL_IF(
+        ak_trial_refutes(trial) && is_at_own_size(trial), err, AK_INVALID,
+        "%.160s is not exported: trial #%lld of it ended as %s at %.160s; tune this size again",
+        ak_or_empty(trial->config), (long long)trial->id, ak_trial_status_text(trial->status),
+        ak_or_empty(trial->size));
+    return AK_OK;
 }
 
 ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter *config,
@@ -114,9 +111,8 @@ static ak_status add_warning(json_t *list, char *line, ak_error *err)
 static ak_status warn_of_sizes(json_t *list, ak_archive *archive, const ak_run *run,
                                const json_t *result, ak_error *err)
 {
-    size_t i;
-    const json_t *one, *configs = json_object_get(result, "configs");
-    json_array_foreach(json_object_get(result, "sizes"), i, one) {
+    const json_t *configs = json_object_get(result, "configs");
+    AK_EACH(one, json_object_get(result, "sizes")) {
         AK_FREED char *config = NULL, *line = NULL;
         const char *size = ak_json_text_or_null(one, "size");
         const json_t *winner = json_object_get(one, "winner");

@@ -63,19 +63,15 @@ static ak_status list_gone(ak_archive *archive, const char *what, ak_error *err)
     int64_t trial = 0;
     AK_DO(ak_store_execute(archive, tables, err));
     if (what[0] == '#') {
-        AK_DO(ak_text_int(&trial, what + 1) && trial > 0
-                  ? AK_OK
-                  : ak_fail(err, AK_INVALID, "%.60s: a trial is named by its id, such as '#5'",
-                            what));
+        AK_FAIL_IF(!ak_text_int(&trial, what + 1) || trial <= 0, err, AK_INVALID,
+                   "%.60s: a trial is named by its id, such as '#5'", what);
         AK_DO(ak_store_change(archive,
                               "INSERT INTO gone_trials SELECT id FROM trials WHERE id = "
                               "CAST(?1 AS INTEGER)",
                               (const char *const[]){what + 1}, 1, err));
-        AK_DO(sqlite3_changes(archive->db) == 1
-                  ? AK_OK
-                  : ak_fail(err, AK_NOT_FOUND,
-                            "%.200s has no trial %.40s; 'autokernel history' shows them",
-                            archive->path, what));
+        AK_FAIL_IF(sqlite3_changes(archive->db) != 1, err, AK_NOT_FOUND,
+                   "%.200s has no trial %.40s; 'autokernel history' shows them", archive->path,
+                   what);
     } else {
         AK_DO(ak_archive_find_run(&run, archive, what, err));
         AK_DO(ak_store_change(archive, take_runs, (const char *const[]){run}, 1, err));
@@ -179,9 +175,7 @@ ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *wh
 {
     ak_removal gone = {0};
     ak_status status = AK_OK;
-    if (really && archive->copied) {
-        return ak_fail(err, AK_IO, "%.300s cannot be written", archive->path);
-    }
+    AK_FAIL_IF(really && archive->copied, err, AK_IO, "%.300s cannot be written", archive->path);
     AK_DO(ak_store_begin(archive, err));
     AK_TRY(list_gone(archive, what, err));
     AK_TRY(check_idle(archive, err));

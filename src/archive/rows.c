@@ -194,10 +194,8 @@ static ak_status read_samples(ak_trial *trial, sqlite3_stmt *row, int column, ak
         return AK_OK;
     }
     size_t count = (size_t)bytes / sizeof(double);
-    if ((size_t)bytes % sizeof(double) != 0 || count > AK_TRIAL_SAMPLES_MAX) {
-        return ak_fail(err, AK_CORRUPT, "trial %lld: its samples are damaged",
-                       (long long)trial->id);
-    }
+    AK_FAIL_IF((size_t)bytes % sizeof(double) != 0 || count > AK_TRIAL_SAMPLES_MAX, err, AK_CORRUPT,
+               "trial %lld: its samples are damaged", (long long)trial->id);
     AK_DO(AK_NEW(trial->samples_ms, count, err));
     trial->sample_count = count;
     swap_samples((unsigned char *)trial->samples_ms, blob, count);
@@ -248,10 +246,9 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
     case AK_FIELD_STATUS: {
         const char *text = (const char *)sqlite3_column_text(row, column);
         AK_DO(ak_made(text, err));
-        return ak_trial_status_parse(&trial->status, text)
-                   ? AK_OK
-                   : ak_fail(err, AK_CORRUPT, "trial %lld: its status \"%.40s\" is unknown",
-                             (long long)trial->id, text);
+        AK_FAIL_IF(!ak_trial_status_parse(&trial->status, text), err, AK_CORRUPT,
+                   "trial %lld: its status \"%.40s\" is unknown", (long long)trial->id, text);
+        return AK_OK;
     }
     case AK_FIELD_SAMPLES:
         return read_samples(trial, row, column, err);
@@ -273,9 +270,8 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
         char where[48];
         ak_error why = AK_ERROR_INIT;
         (void)snprintf(where, sizeof where, "trial %lld is damaged", (long long)trial.id);
-        if (ak_trial_validate(&trial, where, &why) != AK_OK) {
-            return ak_fail(err, AK_CORRUPT, "%s", why.text);
-        }
+        AK_FAIL_IF(ak_trial_validate(&trial, where, &why) != AK_OK, err, AK_CORRUPT, "%s",
+                   why.text);
     } else if (sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
         return ak_fail(err, AK_CORRUPT,
                        "trial %lld was changed after it was archived: restore the archive from a "
@@ -373,6 +369,11 @@ typedef struct id_list {
     size_t count, capacity;
 } id_list;
 
+static void id_list_clear(id_list *list)
+{
+    ak_free(list->ids);
+}
+
 #define BY_TIME    " ORDER BY " AK_STORE_MADE ", id"
 #define BEST_FIRST " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
 
@@ -397,28 +398,24 @@ static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_fi
 ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
                           ak_trial_visitor visit, void *context, ak_error *err)
 {
-    sqlite3_stmt *row = NULL;
-    id_list list = {0};
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *row = NULL;
+    AK_AT_END(id_list_clear) id_list list = {0};
     bool more = true;
-    ak_status status = AK_OK;
-    AK_TRY(list_ids(&list, archive, filter, err));
-    AK_TRY(ak_store_select(&row, archive, ak_store_columns, &(ak_archive_filter){.simulated = true},
-                           " AND id = ?", err));
+    AK_DO(list_ids(&list, archive, filter, err));
+    AK_DO(ak_store_select(&row, archive, ak_store_columns, &(ak_archive_filter){.simulated = true},
+                          " AND id = ?", err));
     for (size_t i = 0; i < list.count && more; i++) {
-        ak_trial trial = {0};
-        AK_TRY(ak_stored(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK, err));
+        AK_AT_END(ak_trial_clear) ak_trial trial = {0};
+        ak_status status = AK_OK;
+        AK_DO(ak_stored(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK, err));
         if (ak_store_next(&status, archive, row, err)) { /* the trial still exists */
             status = ak_store_read_trial(&trial, row, err);
             more = status == AK_OK && visit(context, &trial);
         }
-        ak_trial_clear(&trial);
-        AK_TRY(status);
+        AK_DO(status);
         (void)sqlite3_reset(row);
     }
-out:
-    (void)sqlite3_finalize(row);
-    ak_free(list.ids);
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,

@@ -64,18 +64,16 @@ static ak_status check_document(const char *text, const char *name, ak_error *er
     if (text == NULL) {
         return AK_OK;
     }
-    if (strnlen(text, DOCUMENT_BYTES_MAX + 1) > DOCUMENT_BYTES_MAX) {
-        return ak_fail(err, AK_LIMIT, "run: %s is larger than %u bytes", name, DOCUMENT_BYTES_MAX);
-    }
+    AK_FAIL_IF(strnlen(text, DOCUMENT_BYTES_MAX + 1) > DOCUMENT_BYTES_MAX, err, AK_LIMIT,
+               "run: %s is larger than %u bytes", name, DOCUMENT_BYTES_MAX);
     json_auto_t *value = NULL;
     return ak_json_parse_text(&value, text, name, err);
 }
 
 static ak_status check_run(const ak_run *run, ak_error *err)
 {
-    if (run->id == NULL || run->id[0] == 0 || run->kernel == NULL || run->kernel[0] == 0) {
-        return ak_fail(err, AK_INVALID, "run: the id or the kernel is missing");
-    }
+    AK_FAIL_IF(run->id == NULL || run->id[0] == 0 || run->kernel == NULL || run->kernel[0] == 0,
+               err, AK_INVALID, "run: the id or the kernel is missing");
 #define CHECK(column, member, other)                                                               \
     if (run->member != NULL && !ak_utf8_valid(run->member)) {                                      \
         return ak_fail(err, AK_INVALID, "run: \"" #column "\" is not UTF-8 text");                 \
@@ -94,13 +92,12 @@ ak_status ak_store_check_words(const char *hash, const char *words, ak_error *er
         return AK_OK;
     }
     ak_hash_text(own, words, strlen(words));
-    return strcmp(own, hash) == 0
-               ? AK_OK
-               : ak_fail(err, AK_CORRUPT,
-                         "what the archive says of environment %.16s was changed after it was "
-                         "archived: restore the archive from a copy, or remove the runs of this "
-                         "environment (autokernel history --remove RUN)",
-                         hash);
+    AK_FAIL_IF(strcmp(own, hash) != 0, err, AK_CORRUPT,
+               "what the archive says of environment %.16s was changed after it was archived: "
+               "restore the archive from a copy, or remove the runs of this environment "
+               "(autokernel history --remove RUN)",
+               hash);
+    return AK_OK;
 }
 
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
@@ -141,10 +138,8 @@ ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool impor
 #undef VALUE
     bool bound = sqlite3_bind_int(statement, count + 1, imported ? 1 : 0) == SQLITE_OK;
     ak_status status = ak_store_finish(archive, statement, bound, err);
-    if (status == AK_INVALID) {
-        return ak_fail(err, AK_INVALID, "%s: run %s is already in the archive", archive->path,
-                       run->id);
-    }
+    AK_FAIL_IF(status == AK_INVALID, err, AK_INVALID, "%s: run %s is already in the archive",
+               archive->path, run->id);
     return status != AK_OK || run->result_json == NULL
                ? status
                : ak_store_change(archive,
@@ -220,9 +215,7 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
     RUN_MAP(GET)
     GET(words, environment_json, NULL)
 #undef GET
-    if (run.id == NULL) {
-        return ak_fail(err, AK_INVALID, "a run needs an \"id\"");
-    }
+    AK_FAIL_IF(run.id == NULL, err, AK_INVALID, "a run needs an \"id\"");
     if (run.kernel == NULL) { /* the item records only how a run ended */
         const char *const texts[] = {run.id, run.ended, run.result_json};
         AK_DO(check_document(run.result_json, "result", err));

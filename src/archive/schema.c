@@ -5,7 +5,7 @@
  * the name, and texts are as the command line shows them. STRICT tables accept only values of the
  * declared types. Ids of trials that were removed (remove.c) may be used again.
  */
-#include "archive/schema.h"
+#include "archive/store.h"
 
 #include "archive/field.h"
 

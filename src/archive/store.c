@@ -39,13 +39,10 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     int why = sqlite3_system_errno(archive->db);
     bool io = (code & 0xff) == SQLITE_IOERR;
     /* SQLite reports a full file system also as an I/O error, and from a call that reads. */
-    if ((code & 0xff) == SQLITE_FULL || (io && (why == ENOSPC || why == EDQUOT))) {
-        return ak_fail(
-            err, AK_IO,
-            "%s: cannot be written: the disk is full; earlier trials are safe; free some "
-            "space there, or name another archive",
-            path);
-    }
+    AK_FAIL_IF((code & 0xff) == SQLITE_FULL || (io && (why == ENOSPC || why == EDQUOT)), err, AK_IO,
+               "%s: cannot be written: the disk is full; earlier trials are safe; free some space "
+               "there, or name another archive",
+               path);
     switch (code & 0xff) {
     case SQLITE_NOMEM:
         return ak_fail_memory(err);
@@ -294,11 +291,9 @@ bool ak_store_add_functions(sqlite3 *db)
 
 ak_status ak_store_unchanged(sqlite3_stmt *row, int changed, const char *run, ak_error *err)
 {
-    return sqlite3_column_int(row, changed) == 0
-               ? AK_OK
-               : ak_fail(err, AK_CORRUPT,
-                         "the result of run %s was changed after it was archived: restore the "
-                         "archive from a copy, or remove the run: autokernel history --remove %s "
-                         "--yes",
-                         run, run);
+    AK_FAIL_IF(sqlite3_column_int(row, changed) != 0, err, AK_CORRUPT,
+               "the result of run %s was changed after it was archived: restore the archive from a "
+               "copy, or remove the run: autokernel history --remove %s --yes",
+               run, run);
+    return AK_OK;
 }

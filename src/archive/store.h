@@ -189,4 +189,18 @@ ak_status ak_store_need_run(ak_archive *archive, const ak_trial *trial, ak_error
    in the archive, adds the run, too, marked as imported. */
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
+/* ---- schema (schema.c) ----------------------------------------------------------------------- */
+
+/* The tables of the archive, as SQL. docs/formats.md explains each column. */
+
+/* "AKAR", which tells an archive from any other SQLite file (PRAGMA application_id). */
+#define AK_SCHEMA_APPLICATION 0x414b4152
+/* The version (PRAGMA user_version). Every change of the tables increments the version and adds a
+   step to ak_schema_steps. */
+#define AK_SCHEMA_VERSION 11
+
+extern const char ak_schema_sql[];
+/* Step i migrates from version i + 1 to i + 2. Existing rows stay as they are. */
+extern const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1];
+
 #endif

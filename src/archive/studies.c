@@ -17,14 +17,12 @@ ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char
     json_auto_t *object = NULL;
     char now[AK_CLOCK_UTC_BYTES];
     const char *const texts[] = {now, kind, json};
-    if (!is_kind(kind)) {
-        return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
-    }
+    AK_FAIL_IF(!is_kind(kind), err, AK_INVALID,
+               "a result of a study has the kind study or simulate");
     AK_DO(ak_json_parse_text(&object, json, kind, err));
-    if (!json_is_array(
-            json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
-        return ak_fail(err, AK_INVALID, "%s: this is not a result of %s", kind, kind);
-    }
+    AK_FAIL_IF(!json_is_array(
+                   json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies")),
+               err, AK_INVALID, "%s: this is not a result of %s", kind, kind);
     ak_clock_utc(now);
     return ak_store_change(archive, "INSERT INTO studies (ended, kind, result) VALUES (?1, ?2, ?3)",
                            texts, 3, err);

@@ -74,53 +74,39 @@ static ak_status validate_text(const ak_field *field, const char *text, const ch
     if (text == NULL) {
         return AK_OK;
     }
-    if (strnlen(text, AK_TRIAL_TEXT_BYTES_MAX + 1) > AK_TRIAL_TEXT_BYTES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: \"%s\" is longer than %d bytes", where, field->name,
-                       AK_TRIAL_TEXT_BYTES_MAX);
-    }
-    if (field->kind != AK_FIELD_FOREIGN && !ak_utf8_valid(text)) {
-        return ak_fail(err, AK_INVALID, "%s: \"%s\" is not UTF-8 text", where, field->name);
-    }
+    AK_FAIL_IF(strnlen(text, AK_TRIAL_TEXT_BYTES_MAX + 1) > AK_TRIAL_TEXT_BYTES_MAX, err, AK_LIMIT,
+               "%s: \"%s\" is longer than %d bytes", where, field->name, AK_TRIAL_TEXT_BYTES_MAX);
+    AK_FAIL_IF(field->kind != AK_FIELD_FOREIGN && !ak_utf8_valid(text), err, AK_INVALID,
+               "%s: \"%s\" is not UTF-8 text", where, field->name);
     return AK_OK;
 }
 
 ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err)
 {
-    if (trial->kernel == NULL || trial->kernel[0] == 0) {
-        return ak_fail(err, AK_INVALID, "%s: \"kernel\" is missing", where);
-    }
-    if ((unsigned)trial->status >= AK_TRIAL_STATUS_COUNT) {
-        return ak_fail(err, AK_INVALID, "%s: status %d is unknown", where, (int)trial->status);
-    }
+    AK_FAIL_IF(trial->kernel == NULL || trial->kernel[0] == 0, err, AK_INVALID,
+               "%s: \"kernel\" is missing", where);
+    AK_FAIL_IF((unsigned)trial->status >= AK_TRIAL_STATUS_COUNT, err, AK_INVALID,
+               "%s: status %d is unknown", where, (int)trial->status);
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         const ak_field *field = &ak_fields[i];
         if (ak_field_is_text(field->kind)) {
             AK_DO(validate_text(field, *ak_field_text(trial, field), where, err));
         }
         bool real = field->kind == AK_FIELD_REAL || field->kind == AK_FIELD_MEASURED;
-        if (real && !isfinite(*ak_field_real(trial, field))) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" is not a finite number", where,
-                           field->name);
-        }
+        AK_FAIL_IF(real && !isfinite(*ak_field_real(trial, field)), err, AK_INVALID,
+                   "%s: \"%s\" is not a finite number", where, field->name);
         bool negative = (field->kind == AK_FIELD_MEASURED && *ak_field_real(trial, field) < 0) ||
                         ((field->kind == AK_FIELD_LONG || field->kind == AK_FIELD_LINK) &&
                          *ak_field_long(trial, field) < 0);
-        if (negative) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" is negative", where, field->name);
-        }
+        AK_FAIL_IF(negative, err, AK_INVALID, "%s: \"%s\" is negative", where, field->name);
     }
-    if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0 && trial->cost == 0) {
-        return ak_fail(err, AK_INVALID, "%s: the status is ok, but there is no time (\"ms\")",
-                       where);
-    }
-    if (trial->sample_count > AK_TRIAL_SAMPLES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
-    }
+    AK_FAIL_IF(trial->status == AK_TRIAL_OK && trial->median_ms <= 0 && trial->cost == 0, err,
+               AK_INVALID, "%s: the status is ok, but there is no time (\"ms\")", where);
+    AK_FAIL_IF(trial->sample_count > AK_TRIAL_SAMPLES_MAX, err, AK_LIMIT,
+               "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
     for (size_t i = 0; i < trial->sample_count; i++) {
-        if (!isfinite(trial->samples_ms[i]) || trial->samples_ms[i] < 0) {
-            return ak_fail(err, AK_INVALID, "%s: sample %zu must be a time in ms, 0 or more", where,
-                           i + 1);
-        }
+        AK_FAIL_IF(!isfinite(trial->samples_ms[i]) || trial->samples_ms[i] < 0, err, AK_INVALID,
+                   "%s: sample %zu must be a time in ms, 0 or more", where, i + 1);
     }
     return AK_OK;
 }
@@ -303,10 +289,8 @@ ak_status ak_trial_samples(ak_trial *trial, const json_t *value, const char *nam
     if (!json_is_array(value)) {
         return mistyped(where, name, "an array", err);
     }
-    if (count > AK_TRIAL_SAMPLES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %d items", where, name,
-                       AK_TRIAL_SAMPLES_MAX);
-    }
+    AK_FAIL_IF(count > AK_TRIAL_SAMPLES_MAX, err, AK_LIMIT, "%s: \"%s\" has more than %d items",
+               where, name, AK_TRIAL_SAMPLES_MAX);
     if (count == 0) {
         return AK_OK;
     }
@@ -328,12 +312,10 @@ static ak_status get_status(ak_trial_status *out, const json_t *value, const cha
     if (!json_is_string(value)) {
         return mistyped(where, "status", "a string", err);
     }
-    if (!ak_trial_status_parse(out, json_string_value(value))) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"status\" is \"%s\", which is not one of: ok, invalid, compile_error, "
-                       "launch_error, wrong_result, crashed, timed_out, out_of_memory, rejected",
-                       where, json_string_value(value));
-    }
+    AK_FAIL_IF(!ak_trial_status_parse(out, json_string_value(value)), err, AK_INVALID,
+               "%s: \"status\" is \"%s\", which is not one of: ok, invalid, compile_error, "
+               "launch_error, wrong_result, crashed, timed_out, out_of_memory, rejected",
+               where, json_string_value(value));
     return AK_OK;
 }
 
@@ -405,14 +387,11 @@ static const json_t *present(const json_t *object, const char *key)
 
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err)
 {
-    if (!json_is_object(object)) {
-        return ak_fail(err, AK_INVALID, "%s: a trial must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(object), err, AK_INVALID, "%s: a trial must be an object", where);
     AK_DO(only_known(object, where, err));
-    if (present(object, "status") == NULL || present(object, "config") == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: a trial needs at least \"kernel\", \"config\" and \"status\"", where);
-    }
+    AK_FAIL_IF(present(object, "status") == NULL || present(object, "config") == NULL, err,
+               AK_INVALID, "%s: a trial needs at least \"kernel\", \"config\" and \"status\"",
+               where);
     AK_AT_END(ak_trial_clear) ak_trial trial = {0};
     const json_t *id = present(object, "id"), *interval = present(object, "ci_ms");
     AK_DO(id == NULL ? AK_OK : get_long(&trial.id, id, "id", where, err));

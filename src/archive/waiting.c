@@ -409,9 +409,8 @@ static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err
     ak_buf_free(&text);
     say_why(reason, archive, why);
     name_items(what, w);
-    if (status != AK_OK) {
-        return ak_fail(err, status, "%s lost: %.200s; and %.200s", what, reason, fault.text);
-    }
+    AK_FAIL_IF(status != AK_OK, err, status, "%s lost: %.200s; and %.200s", what, reason,
+               fault.text);
     if (count > 0) {
         (void)snprintf(line, sizeof line,
                        "%.250s; %s in a file; add with `autokernel import --format json %.300s "

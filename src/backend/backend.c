@@ -20,19 +20,16 @@ const ak_backend_ops *const ak_backends[] = {
 
 ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error *err)
 {
-    ak_buf known = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(256);
     for (size_t i = 0; ak_backends[i] != NULL; i++) {
         if (strcmp(ak_backends[i]->name, name) == 0) {
-            ak_buf_free(&known);
             *out = ak_backends[i];
             return AK_OK;
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ak_backends[i]->name);
     }
-    ak_status status = ak_fail(
-        err, AK_NOT_FOUND, "there is no backend \"%.64s\"; choose one of: %s", name, known.data);
-    ak_buf_free(&known);
-    return status;
+    return ak_fail(err, AK_NOT_FOUND, "there is no backend \"%.64s\"; choose one of: %s", name,
+                   known.data);
 }
 
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
@@ -164,10 +161,8 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
     }
     static const char *const usual[] = {"host", "cuda:0", "auto", NULL};
     const char *meant = ak_text_meant(wanted, usual);
-    if (meant != NULL) {
-        return ak_fail(err, AK_NOT_FOUND, "unknown device \"%.64s\"; did you mean %s?", wanted,
-                       meant);
-    }
+    AK_FAIL_IF(meant != NULL, err, AK_NOT_FOUND, "unknown device \"%.64s\"; did you mean %s?",
+               wanted, meant);
     return ak_fail(
         err, AK_NOT_FOUND,
         "unknown device \"%.64s\"; `autokernel doctor` lists the devices of this machine", wanted);
@@ -220,14 +215,11 @@ static ak_status add_device(const ak_backend_ops **out, names *list, const char 
     const ak_backend_ops *backend = NULL;
     char name[AK_DEVICE_NAME_BYTES];
     AK_DO(ak_backend_device(&backend, name, sizeof name, wanted, err));
-    if (*out != NULL && backend != *out) {
-        return ak_fail(err, AK_INVALID, "devices of different kinds cannot share a run: %s, %s",
-                       list->name[0], name);
-    }
+    AK_FAIL_IF(*out != NULL && backend != *out, err, AK_INVALID,
+               "devices of different kinds cannot share a run: %s, %s", list->name[0], name);
     for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->name[i], name) == 0) {
-            return ak_fail(err, AK_INVALID, "the device %s is named twice", name);
-        }
+        AK_FAIL_IF(strcmp(list->name[i], name) == 0, err, AK_INVALID,
+                   "the device %s is named twice", name);
     }
     if (list->count == AK_DEVICES_MAX) {
         return too_many(err);
@@ -245,9 +237,8 @@ static ak_status listed_devices(const ak_backend_ops **out, names *list, const c
         char one[2 * AK_DEVICE_NAME_BYTES];
         int length = (int)strcspn(at, ",");
         bool number = length > 0 && strspn(at, "0123456789") == (size_t)length;
-        if (length >= AK_DEVICE_NAME_BYTES / 2) {
-            return ak_fail(err, AK_NOT_FOUND, "unknown device \"%.*s\"", AK_DEVICE_NAME_BYTES, at);
-        }
+        AK_FAIL_IF(length >= AK_DEVICE_NAME_BYTES / 2, err, AK_NOT_FOUND, "unknown device \"%.*s\"",
+                   AK_DEVICE_NAME_BYTES, at);
         (void)snprintf(one, sizeof one, "%s%s%.*s", number && *out != NULL ? (*out)->name : "",
                        number && *out != NULL ? ":" : "", length, at);
         AK_DO(add_device(out, list, one, err));

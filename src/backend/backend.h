@@ -94,7 +94,7 @@ typedef void (*ak_baseline_visitor)(void *context, const char *name, const char 
                                     const char *version, bool installed, const char *note);
 
 /* What to load: an artifact, a baseline or, on a CPU, neither: a runnable that only reads the
-   arguments, with as many threads as the launch says (judge/cold.h). */
+   arguments, with as many threads as the launch says (judge/cold.c). */
 typedef struct ak_load {
     const ak_task *task; /* has the artifact's implementation; outlives the runnable; NULL: the task
                             that the device was opened for */

@@ -195,11 +195,9 @@ static ak_status look_around(const ak_proc_result *run, const ak_compile_job *jo
     if (access(job->folder, W_OK) != 0 || access(job->source_path, R_OK) != 0) {
         return fail_folder(job->folder, err);
     }
-    if (line != NULL) {
-        return ak_fail(
-            err, AK_IO, "%s failed: %.*s; free space in %.120s or set TMPDIR to another folder",
-            who, (int)(strcspn(line, "\n") < 160 ? strcspn(line, "\n") : 160), line, job->folder);
-    }
+    AK_FAIL_IF(line != NULL, err, AK_IO,
+               "%s failed: %.*s; free space in %.120s or set TMPDIR to another folder", who,
+               (int)(strcspn(line, "\n") < 160 ? strcspn(line, "\n") : 160), line, job->folder);
     return run->exit_code == 127 ? ak_fail(err, AK_IO, "%s could not be started", who) : AK_OK;
 }
 
@@ -210,12 +208,10 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
     clean(run->output);
     bool failed = run->timed_out || run->signal != 0 || run->exit_code != 0;
     bool used_up = failed && run->cpu_ns >= job->timeout_ns / 10 * 9;
-    if (run->timed_out && !used_up && job->priority == AK_PROC_IDLE) {
-        return ak_fail(err, AK_TIMED_OUT,
-                       "%s got no processor time for %.3g s, because the machine is busy: run it "
-                       "again when it is idle",
-                       who, (double)run->wall_ns / 1e9);
-    }
+    AK_FAIL_IF(run->timed_out && !used_up && job->priority == AK_PROC_IDLE, err, AK_TIMED_OUT,
+               "%s got no processor time for %.3g s, because the machine is busy: run it again "
+               "when it is idle",
+               who, (double)run->wall_ns / 1e9);
     AK_DO(failed && !used_up ? look_around(run, job, who, err) : AK_OK);
     if (run->timed_out || used_up) {
         (void)ak_number_print(text, sizeof text, "%s took longer than %.3g s%s", who,
@@ -308,9 +304,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                                                : "the compiler wrote no output",
                             err);
     }
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(status);
     ak_hash_text(out->file_hash, file, length);
     if (of_code == NULL || !of_code(out->artifact_hash, (const unsigned char *)file, length)) {
         memcpy(out->artifact_hash, out->file_hash, sizeof out->artifact_hash);

@@ -29,10 +29,9 @@ static ak_status ask(ak_inventory *inventory, ak_error *err)
                          .timeout_ns = INVENTORY_TIMEOUT_NS,
                          .output_max = INVENTORY_MAX};
     AK_DO(ak_proc_run(&run, &spec, err));
-    if (run.exit_code != 0) {
-        return ak_fail(err, AK_UNAVAILABLE, "the %s libraries %s when they are loaded: %.200s",
-                       inventory->who, run.timed_out ? "hang" : "crash", run.output);
-    }
+    AK_FAIL_IF(run.exit_code != 0, err, AK_UNAVAILABLE,
+               "the %s libraries %s when they are loaded: %.200s", inventory->who,
+               run.timed_out ? "hang" : "crash", run.output);
     /* A driver may write before or after the child's line. */
     const char *line = strstr(run.output, "{\"");
     const char *end = line == NULL ? NULL : strrchr(line, '}');
@@ -59,15 +58,12 @@ ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_e
 {
     const json_t *all = NULL;
     ak_error why = AK_ERROR_INIT;
-    if (ak_inventory_get(&all, inventory, &why) != AK_OK) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
-    }
+    AK_FAIL_IF(ak_inventory_get(&all, inventory, &why) != AK_OK, err, AK_NOT_FOUND,
+               "there is no device %.40s: %s", device, why.text);
     const char *missing = ak_json_text_or_null(all, inventory->missing);
     size_t count = json_array_size(json_object_get(all, "devices"));
-    if (count == 0) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
-                       missing == NULL ? "the driver has none" : missing);
-    }
+    AK_FAIL_IF(count == 0, err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
+               missing == NULL ? "the driver has none" : missing);
     return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: this machine has %s%s%s%zu",
                    device, count == 1 ? "only " : inventory->prefix, count == 1 ? "" : "0 to ",
                    inventory->prefix, count - 1);
@@ -77,10 +73,8 @@ ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const
                               ak_error *err)
 {
     const json_t *all = NULL;
-    size_t i;
-    json_t *one;
     AK_DO(ak_inventory_get(&all, inventory, err));
-    json_array_foreach(json_object_get(all, "devices"), i, one) {
+    AK_EACH(one, json_object_get(all, "devices")) {
         if (ak_json_text_is(one, "device", device)) {
             *out = one;
             return AK_OK;
@@ -93,10 +87,8 @@ ak_status ak_inventory_facts(ak_scope *out, ak_inventory *inventory, const char 
                              ak_error *err)
 {
     const json_t *found = NULL;
-    const char *key;
-    json_t *value;
     AK_DO(ak_inventory_device(&found, inventory, device, err));
-    json_object_foreach((json_t *)(uintptr_t)found, key, value) {
+    AK_EACH_MEMBER(key, value, found) {
         if (json_is_integer(value)) {
             AK_DO(ak_scope_set_int(out, key, json_integer_value(value), err));
         }

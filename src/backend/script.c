@@ -36,12 +36,9 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
     AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     char found[AK_PATH_MAX];
     *out = (ak_script_home){0};
-    if (!ak_fs_which(found, python)) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "%s needs %.200s, which is not installed (AUTOKERNEL_PYTHON names another "
-                       "Python)",
-                       who, python);
-    }
+    AK_FAIL_IF(!ak_fs_which(found, python), err, AK_UNAVAILABLE,
+               "%s needs %.200s, which is not installed (AUTOKERNEL_PYTHON names another Python)",
+               who, python);
     AK_DO(ak_proc_run(&run, &spec, err));
     ak_status status = AK_OK;
     char *at = run.output;
@@ -164,10 +161,8 @@ static ak_status hear(json_t **out, ak_script *script, int64_t timeout_ns, ak_er
         char bytes[4096];
         struct pollfd ready = {.fd = script->proc.from, .events = POLLIN};
         int64_t left = deadline - ak_clock_ns();
-        if (left <= 0) {
-            return ak_fail(err, AK_TIMED_OUT, "%s did not answer within %.3g s", script->who,
-                           (double)timeout_ns / 1e9);
-        }
+        AK_FAIL_IF(left <= 0, err, AK_TIMED_OUT, "%s did not answer within %.3g s", script->who,
+                   (double)timeout_ns / 1e9);
         if (poll(&ready, 1, (int)(left / AK_MS_NS) + 1) <= 0) {
             continue;
         }
@@ -179,10 +174,8 @@ static ak_status hear(json_t **out, ak_script *script, int64_t timeout_ns, ak_er
             (void)ak_proc_wait(how, sizeof how, &script->proc, AK_SECOND_NS);
             return ak_fail(err, AK_CRASHED, "%s ended: %s", script->who, how);
         }
-        if (ak_buf_status(held, err) != AK_OK) {
-            return ak_fail(err, AK_LIMIT, "%s sent a reply of more than %u bytes", script->who,
-                           AK_SCRIPT_REPLY_MAX);
-        }
+        AK_FAIL_IF(ak_buf_status(held, err) != AK_OK, err, AK_LIMIT,
+                   "%s sent a reply of more than %u bytes", script->who, AK_SCRIPT_REPLY_MAX);
     }
     ak_status status = ak_json_parse(out, held->data, (size_t)(end - held->data), script->who, err);
     ak_buf_clear(held); /* the script only replies to requests, so nothing follows the line */
@@ -222,9 +215,8 @@ ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *
     char temporary[AK_PATH_MAX + 8];
     AK_AT_END(ak_script_home_clear) ak_script_home home = {{NULL}, NULL};
     ak_sandbox_plan plan;
-    if (common == NULL || script == NULL) {
-        return ak_fail(err, AK_INTERNAL, "%s is not part of this build", spec->asset);
-    }
+    AK_FAIL_IF(common == NULL || script == NULL, err, AK_INTERNAL, "%s is not part of this build",
+               spec->asset);
     ak_buf_puts(&text, common->data); /* an asset ends with a 0 */
     ak_buf_puts(&text, script->data);
     AK_DO(ak_buf_status(&text, err));

@@ -94,15 +94,12 @@ void ak_buf_free(ak_buf *buf)
 
 ak_status ak_buf_status(const ak_buf *buf, ak_error *err)
 {
-    if (buf->failed == AK_LIMIT) {
-        return ak_fail(err, AK_LIMIT, "the text is longer than %zu bytes", buf->max);
-    }
+    AK_FAIL_IF(buf->failed == AK_LIMIT, err, AK_LIMIT, "the text is longer than %zu bytes",
+               buf->max);
     if (buf->failed == AK_NO_MEMORY) {
         return ak_fail_memory(err);
     }
-    if (buf->failed != AK_OK) {
-        return ak_fail(err, buf->failed, "the text could not be formatted");
-    }
+    AK_FAIL_IF(buf->failed != AK_OK, err, buf->failed, "the text could not be formatted");
     return AK_OK;
 }
 

@@ -233,11 +233,8 @@ ak_status ak_fs_mkdir(const char *path, ak_error *err)
     if (length > 0 && length < sizeof above) {
         (void)snprintf(above, sizeof above, "%.*s", (int)length, path);
         AK_DO(ak_fs_reachable(above, err));
-        if (!ak_fs_is_folder(above)) {
-            return ak_fail(err, AK_NOT_FOUND,
-                           "%s: the folder %s does not exist; create it, or correct the path", path,
-                           above);
-        }
+        AK_FAIL_IF(!ak_fs_is_folder(above), err, AK_NOT_FOUND,
+                   "%s: the folder %s does not exist; create it, or correct the path", path, above);
     }
     return ak_fs_mkdirs(path, err);
 }
@@ -267,10 +264,7 @@ ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name
     size_t length = strlen(folder);
     const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
     int written = snprintf(out, AK_PATH_MAX, "%s%s%s", folder, slash, name);
-    if (written < 0 || written >= AK_PATH_MAX) {
-        return too_long(folder, err);
-    }
-    return AK_OK;
+    return written < 0 || written >= AK_PATH_MAX ? too_long(folder, err) : AK_OK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -523,10 +517,8 @@ static ak_status xdg_folder(char out[AK_PATH_MAX], const char *variable, const c
         return ak_fs_join(out, root, "autokernel", err);
     }
     const char *home = ak_env("HOME");
-    if (home == NULL) {
-        return ak_fail(err, AK_NOT_FOUND, "neither %s nor HOME is set: set %s to a folder",
-                       variable, variable);
-    }
+    AK_FAIL_IF(home == NULL, err, AK_NOT_FOUND, "neither %s nor HOME is set: set %s to a folder",
+               variable, variable);
     char base[AK_PATH_MAX];
     AK_DO(ak_fs_join(base, home, fallback, err));
     return ak_fs_join(out, base, "autokernel", err);

@@ -25,12 +25,8 @@ static const operation operations[] = {
 static const operation *operation_of(const json_t *token)
 {
     const char *word = json_is_string(token) ? json_string_value(token) : "";
-    for (size_t i = 0; i < AK_COUNT(operations); i++) {
-        if (strcmp(operations[i].word, word) == 0) {
-            return &operations[i];
-        }
-    }
-    return NULL;
+    const size_t i = AK_FIND(operations, AK_COUNT(operations), word, word);
+    return i < AK_COUNT(operations) ? &operations[i] : NULL;
 }
 
 /* Returns the first token of the part of a program that ends before `end`; -1 if there is none. */

@@ -26,10 +26,8 @@ static ak_status check_depth(const char *text, size_t length, const char *origin
         } else if (c == '"') {
             in_string = true;
         } else if (c == '[' || c == '{') {
-            if (++depth > AK_JSON_DEPTH_MAX) {
-                return ak_fail(err, AK_LIMIT, "%s: JSON is nested deeper than %d", origin,
-                               AK_JSON_DEPTH_MAX);
-            }
+            AK_FAIL_IF(++depth > AK_JSON_DEPTH_MAX, err, AK_LIMIT,
+                       "%s: JSON is nested deeper than %d", origin, AK_JSON_DEPTH_MAX);
         } else if ((c == ']' || c == '}') && depth > 0) {
             depth--;
         }
@@ -78,16 +76,14 @@ static const char *advice(const char *text, size_t length, const json_error_t *f
 ak_status ak_json_parse(json_t **out, const char *text, size_t length, const char *origin,
                         ak_error *err)
 {
-    if (length > AK_JSON_BYTES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: JSON is larger than %u bytes", origin,
-                       AK_JSON_BYTES_MAX);
-    }
+    AK_FAIL_IF(length > AK_JSON_BYTES_MAX, err, AK_LIMIT, "%s: JSON is larger than %u bytes",
+               origin, AK_JSON_BYTES_MAX);
     size_t mark = length >= 3 ? ak_utf8_mark(text) : 0;
     text += mark;
     length -= mark;
-    if (length >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
-        return ak_fail(err, AK_INVALID, "%s: is UTF-16; save it as UTF-8", origin);
-    }
+    AK_FAIL_IF(length >= 2 &&
+                   (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0),
+               err, AK_INVALID, "%s: is UTF-16; save it as UTF-8", origin);
     AK_DO(check_depth(text, length, origin, err));
     json_error_t fault = {0}; /* Jansson does not set it if it runs out of memory */
     locale_t before = ak_number_enter();
@@ -113,14 +109,10 @@ ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin,
 
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err)
 {
-    char *text;
+    AK_FREED char *text = NULL;
     size_t length;
-    ak_status status = ak_fs_read(&text, &length, path, AK_JSON_BYTES_MAX, err);
-    if (status == AK_OK) {
-        status = ak_json_parse(out, text, length, path, err);
-        ak_free(text);
-    }
-    return status;
+    AK_DO(ak_fs_read(&text, &length, path, AK_JSON_BYTES_MAX, err));
+    return ak_json_parse(out, text, length, path, err);
 }
 
 static ak_status mistyped(const char *where, const char *key, const char *type, ak_error *err)
@@ -144,10 +136,9 @@ ak_status ak_json_string_or(const char **out, const json_t *object, const char *
 ak_status ak_json_string(const char **out, const json_t *object, const char *key, const char *where,
                          ak_error *err)
 {
-    if (json_object_get(object, key) == NULL) {
-        return missing(where, key, err);
-    }
-    return ak_json_string_or(out, object, key, NULL, where, err);
+    return json_object_get(object, key) == NULL
+               ? missing(where, key, err)
+               : ak_json_string_or(out, object, key, NULL, where, err);
 }
 
 ak_status ak_json_int_or(int64_t *out, const json_t *object, const char *key, int64_t fallback,
@@ -162,10 +153,8 @@ ak_status ak_json_int_or(int64_t *out, const json_t *object, const char *key, in
 ak_status ak_json_int(int64_t *out, const json_t *object, const char *key, const char *where,
                       ak_error *err)
 {
-    if (json_object_get(object, key) == NULL) {
-        return missing(where, key, err);
-    }
-    return ak_json_int_or(out, object, key, 0, where, err);
+    return json_object_get(object, key) == NULL ? missing(where, key, err)
+                                                : ak_json_int_or(out, object, key, 0, where, err);
 }
 
 ak_status ak_json_real_or(double *out, const json_t *object, const char *key, double fallback,
@@ -216,9 +205,7 @@ ak_status ak_json_object(json_t **out, const json_t *object, const char *key, co
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
                        ak_error *err)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+    AK_EACH_MEMBER(key, value, object) {
         if (!ak_text_is_one_of(key, keys)) {
             const char *near = ak_text_meant(key, keys);
             return near == NULL
@@ -233,14 +220,10 @@ ak_status ak_json_only(const json_t *object, const char *const *keys, const char
 ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const char *where,
                           ak_error *err)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+    AK_EACH_MEMBER(key, value, object) {
         const char *near = ak_text_nearest(key, keys);
-        if (near != NULL && strcmp(near, key) != 0) {
-            return ak_fail(err, AK_INVALID, "%s: unknown key \"%.60s\"; did you mean \"%s\"?",
-                           where, key, near);
-        }
+        AK_FAIL_IF(near != NULL && strcmp(near, key) != 0, err, AK_INVALID,
+                   "%s: unknown key \"%.60s\"; did you mean \"%s\"?", where, key, near);
     }
     return AK_OK;
 }
@@ -297,10 +280,9 @@ static void print_value(ak_buf *out, const json_t *value, bool indented, size_t 
 
 static void print_object(ak_buf *out, const json_t *object, bool indented, size_t depth)
 {
-    const char *key, *comma = "";
-    json_t *item;
+    const char *comma = "";
     ak_buf_putc(out, '{');
-    json_object_foreach((json_t *)(uintptr_t)object, key, item) {
+    AK_EACH_MEMBER(key, item, object) {
         ak_buf_puts(out, comma);
         new_line(out, indented, depth + 1);
         ak_json_quote(out, key, strlen(key));

@@ -139,10 +139,8 @@ static size_t set_probe(const uint64_t *keys, size_t capacity, uint64_t key)
 
 bool ak_set_has(const ak_set *set, uint64_t key)
 {
-    if (key == 0) {
-        return set->has_zero;
-    }
-    return set->count > 0 && set->keys[set_probe(set->keys, set->capacity, key)] == key;
+    return key == 0 ? set->has_zero
+                    : set->count > 0 && set->keys[set_probe(set->keys, set->capacity, key)] == key;
 }
 
 ak_status ak_set_add(bool *added, ak_set *set, uint64_t key, ak_error *err)

@@ -56,14 +56,11 @@ ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t 
     if (known != NULL && known->length == length && memcmp(known->data, data, length) == 0) {
         return AK_OK;
     }
-    if (known != NULL || !is_name(name)) {
-        return ak_fail(err, AK_INVALID, "%.100s: %s", name,
-                       known != NULL ? "is the name of two different files"
-                                     : "cannot be the name of a file in a bundle or an archive");
-    }
-    if (pack->count == AK_PACK_FILES_MAX) {
-        return ak_fail(err, AK_LIMIT, "more than %d files belong together", AK_PACK_FILES_MAX);
-    }
+    AK_FAIL_IF(known != NULL || !is_name(name), err, AK_INVALID, "%.100s: %s", name,
+               known != NULL ? "is the name of two different files"
+                             : "cannot be the name of a file in a bundle or an archive");
+    AK_FAIL_IF(pack->count == AK_PACK_FILES_MAX, err, AK_LIMIT,
+               "more than %d files belong together", AK_PACK_FILES_MAX);
     AK_DO(AK_GROW(pack->files, &pack->capacity, pack->count + 1, err));
     ak_pack_file made = {ak_strdup(name), ak_alloc(length + 1, 1), length};
     if (made.name == NULL || made.data == NULL) {

@@ -1,9 +1,8 @@
 /*
- * proc_launch.c: see proc_launch.h. Everything that a child needs is prepared before vfork, so that
+ * proc_launch.c: see proc_child.h. Everything that a child needs is prepared before vfork, so that
  * a large parent is neither copied nor stopped for long. Only a call needs a copy, and gets one by
  * fork.
  */
-#include "base/proc_launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,9 +137,7 @@ ak_status ak_proc_launch_with(pid_t *out, const ak_proc_spec *spec, int output, 
     int why = errno;
     ak_free(envp);
     ak_proc_close(&null);
-    if (pid < 0) {
-        return ak_fail(err, AK_IO, "%s: cannot be started: %s", path, strerror(why));
-    }
+    AK_FAIL_IF(pid < 0, err, AK_IO, "%s: cannot be started: %s", path, strerror(why));
     if (!spec->stdio) {
         (void)setpgid(pid, pid);
     }

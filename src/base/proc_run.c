@@ -1,5 +1,4 @@
 /* proc_run.c: runs a child to its end and keeps its output; see proc.h. */
-#include "base/proc_launch.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* proc_start.c: starts and ends a long-lived child that receives requests and sends replies over
    two pipes; see proc.h. */
-#include "base/proc_launch.h"
+#include "base/proc_child.h"
 
 #include <errno.h>
 #include <fcntl.h>

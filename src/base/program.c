@@ -40,10 +40,9 @@ ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err)
     char self[AK_PATH_MAX];
     const char *wanted = ak_env("AUTOKERNEL_WORKER");
     if (wanted != NULL) {
-        return ak_fs_which(out, wanted)
-                   ? AK_OK
-                   : ak_fail(err, AK_NOT_FOUND, "AUTOKERNEL_WORKER: %s is not an executable",
-                             wanted);
+        AK_FAIL_IF(!ak_fs_which(out, wanted), err, AK_NOT_FOUND,
+                   "AUTOKERNEL_WORKER: %s is not an executable", wanted);
+        return AK_OK;
     }
     if (ak_program_self(self)) {
         char *slash = strrchr(self, '/');

@@ -19,10 +19,7 @@ const char *ak_status_text(ak_status status)
         AK_STATUS_MAP(AK_STATUS_TEXT)
 #undef AK_STATUS_TEXT
     };
-    if ((size_t)status >= AK_COUNT(texts)) {
-        return "unknown status";
-    }
-    return texts[status];
+    return (size_t)status >= AK_COUNT(texts) ? "unknown status" : texts[status];
 }
 
 ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)

@@ -33,9 +33,8 @@ static ak_status inflate_all(ak_buf *out, z_stream *z, const char *path, ak_erro
         z->avail_out = sizeof chunk;
         code = inflate(z, Z_NO_FLUSH);
         ak_buf_append(out, chunk, sizeof chunk - z->avail_out);
-        if (out->failed == AK_LIMIT) {
-            return ak_fail(err, AK_LIMIT, "%s: unpacks to more than %zu bytes", path, out->max);
-        }
+        AK_FAIL_IF(out->failed == AK_LIMIT, err, AK_LIMIT, "%s: unpacks to more than %zu bytes",
+                   path, out->max);
         if (out->failed != AK_OK || code == Z_MEM_ERROR) {
             return ak_fail_memory(err);
         }
@@ -45,22 +44,17 @@ static ak_status inflate_all(ak_buf *out, z_stream *z, const char *path, ak_erro
             }
             code = inflateReset(z);
         }
-        if (code == Z_BUF_ERROR || (code == Z_OK && z->avail_in == 0 && z->avail_out > 0)) {
-            return ak_fail(err, AK_CORRUPT, "%s: ends in the middle of its gzip data", path);
-        }
-        if (code != Z_OK) {
-            return ak_fail(err, AK_CORRUPT, "%s: the gzip data is damaged (%s)", path,
-                           z->msg == NULL ? "zlib gives no reason" : z->msg);
-        }
+        AK_FAIL_IF(code == Z_BUF_ERROR || (code == Z_OK && z->avail_in == 0 && z->avail_out > 0),
+                   err, AK_CORRUPT, "%s: ends in the middle of its gzip data", path);
+        AK_FAIL_IF(code != Z_OK, err, AK_CORRUPT, "%s: the gzip data is damaged (%s)", path,
+                   z->msg == NULL ? "zlib gives no reason" : z->msg);
     }
 }
 
 static ak_status unpack(ak_buf *out, char *packed, size_t bytes, const char *path, ak_error *err)
 {
     z_stream z = {.zalloc = unpack_alloc, .zfree = unpack_free};
-    if (bytes > UINT_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s is larger than %u bytes", path, UINT_MAX);
-    }
+    AK_FAIL_IF(bytes > UINT_MAX, err, AK_LIMIT, "%s is larger than %u bytes", path, UINT_MAX);
     z.next_in = (Bytef *)packed;
     z.avail_in = (unsigned)bytes;
     if (inflateInit2(&z, WINDOW_GZIP) != Z_OK) {
@@ -73,20 +67,16 @@ static ak_status unpack(ak_buf *out, char *packed, size_t bytes, const char *pat
 
 ak_status ak_unpack_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
 {
-    char *data = NULL;
+    AK_FREED char *data = NULL;
     size_t bytes = 0;
     AK_DO(ak_fs_read(&data, &bytes, path, max, err));
     if (bytes < 2 || (unsigned char)data[0] != 0x1f || (unsigned char)data[1] != 0x8b) {
-        *out = data;
+        AK_GIVE(out, data);
         *length = bytes;
         return AK_OK;
     }
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(max);
-    ak_status status = unpack(&text, data, bytes, path, err);
-    if (status == AK_OK) {
-        *length = text.length;
-        status = ak_buf_take(out, &text, err);
-    }
-    ak_free(data);
-    return status;
+    AK_DO(unpack(&text, data, bytes, path, err));
+    *length = text.length;
+    return ak_buf_take(out, &text, err);
 }

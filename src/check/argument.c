@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "check/inputs.h"
-#include "check/npy.h"
 
 /* Refuses numbers of a file that an integer dtype cannot hold. */
 static ak_status check_whole(const double *values, const ak_npy_array *array, const char *path,

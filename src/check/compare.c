@@ -279,15 +279,12 @@ ak_status ak_compare_representable(const char *problem, const ak_compare_argumen
         const double value = with->reference[i];
         /* From 2^53 on, a double may stand for a neighbour. */
         if (value < holds.low || value > holds.high || (wide && fabs(value) == holds.high)) {
-            if (is_poison(value, with->dtype) && wide) {
-                return ak_fail(
-                    err, AK_INVALID,
-                    "%s: the reference does not write %s (%s): correct the shape of %s in "
-                    "problem.json or, if the reference is a kernel, its \"Launch\"; if it "
-                    "reads what it finds in %s, the access there is \"inout\"",
-                    problem, ak_compare_element(element, argument, (int64_t)i), where,
-                    argument->name, argument->name);
-            }
+            AK_FAIL_IF(is_poison(value, with->dtype) && wide, err, AK_INVALID,
+                       "%s: the reference does not write %s (%s): correct the shape of %s in "
+                       "problem.json or, if the reference is a kernel, its \"Launch\"; if it reads "
+                       "what it finds in %s, the access there is \"inout\"",
+                       problem, ak_compare_element(element, argument, (int64_t)i), where,
+                       argument->name, argument->name);
             return ak_fail(err, AK_INVALID,
                            "%s: the reference gives %.17g at %s (%s); results of %s are %s "
                            "from %.0f to %.0f: choose other inputs or another dtype%s",
@@ -374,31 +371,24 @@ static ak_status check_reference(const selftest *t, ak_error *err)
 {
     char element[AK_ELEMENT_BYTES];
     for (size_t i = 0; i < t->with->count; i++) {
-        if (isnan(t->with->reference[i])) {
-            return ak_fail(
-                err, AK_INVALID,
-                "%s: the reference gives NaN at %s, where NaN would then be right; "
-                "if it reads what it finds in %s, the access there is \"inout\"; if it "
-                "leaves this element unwritten, correct the shape in problem.json or, if "
-                "it is a kernel, its \"Launch\"; else choose other inputs or mend the "
-                "reference",
-                t->problem, ak_compare_element(element, t->argument, (int64_t)i),
-                t->argument->name);
-        }
+        AK_FAIL_IF(isnan(t->with->reference[i]), err, AK_INVALID,
+                   "%s: the reference gives NaN at %s, where NaN would then be right; if it reads "
+                   "what it finds in %s, the access there is \"inout\"; if it leaves this element "
+                   "unwritten, correct the shape in problem.json or, if it is a kernel, its "
+                   "\"Launch\"; else choose other inputs or mend the reference",
+                   t->problem, ak_compare_element(element, t->argument, (int64_t)i),
+                   t->argument->name);
     }
     ak_compare_result result;
     ak_inputs_encode(t->encoded, t->with->reference, t->with->count, t->with->dtype);
     ak_compare_output(&result, t->encoded, t->with);
-    if (!result.ok) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%s: the tolerance of %s (relative %.3g, rms %.3g) refuses the reference itself, "
-            "rounded to %s: %s is %.9g instead of %.9g; widen \"tolerance\" in problem.json",
-            t->problem, t->argument->name, t->with->relative, t->with->rms,
-            ak_dtype_text(t->with->dtype),
-            ak_compare_element(element, t->argument, (int64_t)result.first), result.got,
-            result.want);
-    }
+    AK_FAIL_IF(!result.ok, err, AK_INVALID,
+               "%s: the tolerance of %s (relative %.3g, rms %.3g) refuses the reference itself, "
+               "rounded to %s: %s is %.9g instead of %.9g; widen \"tolerance\" in problem.json",
+               t->problem, t->argument->name, t->with->relative, t->with->rms,
+               ak_dtype_text(t->with->dtype),
+               ak_compare_element(element, t->argument, (int64_t)result.first), result.got,
+               result.want);
     return AK_OK;
 }
 
@@ -455,22 +445,24 @@ static ak_status check_wrong(selftest *t, const ak_compare_inputs *inputs, ak_er
     return AK_OK;
 }
 
+static void selftest_clear(selftest *t)
+{
+    AK_FREE_ALL(t->values, t->encoded);
+}
+
 ak_status ak_compare_selftest(const char *problem, const ak_compare_argument *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err)
 {
+    AK_AT_END(selftest_clear)
     selftest t = {.problem = problem,
                   .argument = argument,
                   .with = with,
                   .values = ak_alloc(with->count, sizeof(double)),
                   .encoded = ak_alloc(with->count, ak_dtype_bytes(with->dtype))};
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(t.values != NULL && t.encoded != NULL, err));
-    AK_TRY(check_reference(&t, err));
-    AK_TRY(check_wrong(&t, inputs, err));
-out:
-    AK_FREE_ALL(t.values, t.encoded);
-    return status;
+    AK_DO(ak_stored(t.values != NULL && t.encoded != NULL, err));
+    AK_DO(check_reference(&t, err));
+    return check_wrong(&t, inputs, err);
 }
 
 ak_compare_tried ak_compare_try(const ak_compare_with *with, const double *values)

@@ -1,6 +1,6 @@
-/* npy.c: see npy.h. The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format
+/* npy.c: see inputs.h. The format:
+ * https://numpy.org/doc/stable/reference/generated/numpy.lib.format
  */
-#include "check/npy.h"
 
 #include <string.h>
 
@@ -79,15 +79,14 @@ static ak_status read_header(header *h, const unsigned char *file, size_t length
     text[bytes] = 0;
     h->data = at + bytes;
     const char *descr = value_of(text, "'descr'"), *order = value_of(text, "'fortran_order'");
-    if (descr == NULL || strlen(descr) < 5 || descr[0] != '\'' || strchr("<|", descr[1]) == NULL ||
-        strchr("fiub", descr[2]) == NULL || strchr("1248", descr[3]) == NULL || descr[4] != '\'' ||
-        (descr[2] == 'f' && descr[3] == '1')) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: elements of the kind %.*s cannot be read; floats, integers and "
-                       "booleans of this machine's byte order can",
-                       path, descr == NULL ? 1 : (int)strcspn(descr, ",}"),
-                       descr == NULL ? "?" : descr);
-    }
+    AK_FAIL_IF(descr == NULL || strlen(descr) < 5 || descr[0] != '\'' ||
+                   strchr("<|", descr[1]) == NULL || strchr("fiub", descr[2]) == NULL ||
+                   strchr("1248", descr[3]) == NULL || descr[4] != '\'' ||
+                   (descr[2] == 'f' && descr[3] == '1'),
+               err, AK_INVALID,
+               "%s: elements of the kind %.*s cannot be read; floats, integers and booleans of "
+               "this machine's byte order can",
+               path, descr == NULL ? 1 : (int)strcspn(descr, ",}"), descr == NULL ? "?" : descr);
     if (order == NULL || strncmp(order, "False", 5) != 0) {
         return broken(path, "its columns adjoin (fortran_order): save numpy.ascontiguousarray(...)",
                       err);
@@ -123,10 +122,8 @@ static ak_status check_shape(const header *h, const ak_npy_array *array, size_t 
     shape_text(has, sizeof has, h->extent, h->rank);
     shape_text(wanted, sizeof wanted, extents == NULL ? &array->count : extents,
                extents == NULL ? 1 : array->rank);
-    if (!same || elements != array->count) {
-        return ak_fail(err, AK_INVALID, "%s: the array has the shape (%s); (%s) is needed here",
-                       path, has, wanted);
-    }
+    AK_FAIL_IF(!same || elements != array->count, err, AK_INVALID,
+               "%s: the array has the shape (%s); (%s) is needed here", path, has, wanted);
     return length - h->data == array->count * h->width
                ? AK_OK
                : broken(path, "the file is not as long as its header says", err);
@@ -156,12 +153,9 @@ ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, 
     AK_DO(ak_fs_read(&file, &length, path, AK_DATA_BYTES_MAX, err));
     const unsigned char *bytes = (const unsigned char *)file;
     if (length < MAGIC_BYTES || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
-        AK_DO(length == count * ak_dtype_bytes(dtype)
-                  ? AK_OK
-                  : ak_fail(err, AK_INVALID,
-                            "%s is not a .npy file and has %zu bytes; %zu elements of %s have %zu",
-                            path, length, count, ak_dtype_text(dtype),
-                            count * ak_dtype_bytes(dtype)));
+        AK_FAIL_IF(length != count * ak_dtype_bytes(dtype), err, AK_INVALID,
+                   "%s is not a .npy file and has %zu bytes; %zu elements of %s have %zu", path,
+                   length, count, ak_dtype_text(dtype), count * ak_dtype_bytes(dtype));
         ak_inputs_decode(out, file, count, dtype);
         return AK_OK;
     }

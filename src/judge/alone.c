@@ -15,7 +15,7 @@
  * as long as memory needs, a delay that the other candidates' batches do not have. Therefore a call
  * on unseen inputs may also take longer by as much as reading its arguments from the same beginning
  * takes longer than reading them in a batch. A process without a candidate reads them, by turns
- * with the candidate's calls (cold.h). Where the caches hold the arguments, the limit stays as it
+ * with the candidate's calls (cold.c). Where the caches hold the arguments, the limit stays as it
  * is.
  *
  * A kernel may also find the results of the call before it in its outputs, test them in less time
@@ -41,8 +41,7 @@
 #include "base/clock.h"
 #include "base/instrumented.h"
 #include "base/number.h"
-#include "judge/cold.h"
-#include "judge/unseen.h"
+#include "judge/loaded.h"
 #include "measure/pressure.h"
 
 /* A call alone may take ALONE_TIMES as long as a call in a batch, plus ALONE_NS, because it begins

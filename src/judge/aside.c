@@ -41,8 +41,7 @@ ak_status ak_aside_judge(ak_loaded *r, const ak_stage *stage, ak_error *err)
     rows->mixed = r->outcome.mixed;
     known = known && ak_stage_rows_compute(rows, e->reference, &why) == AK_OK;
     ak_status status = known ? ak_rows_judge(r, rows, err) : AK_OK;
-    ak_stage_rows_clear(rows);
-    ak_free(rows);
+    ak_stage_rows_free(rows);
     e->aside.spent_ns += ak_clock_ns() - begin;
     return status;
 }

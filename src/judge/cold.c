@@ -1,4 +1,4 @@
-#include "judge/cold.h"
+#include "judge/alone.h"
 
 #include "measure/timer.h"
 

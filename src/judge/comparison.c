@@ -1,6 +1,6 @@
 #include "judge/comparison.h"
 
-#include "judge/unseen.h"
+#include "judge/loaded.h"
 
 #include <assert.h>
 

@@ -368,10 +368,8 @@ static ak_status conclude(ak_trial *out, const ak_loaded *r, ak_error *err)
 {
     out->status = r->outcome.status;
     out->max_error = r->max_error;
-    if (out->status != AK_TRIAL_OK) {
-        return ak_copy_text(&out->reason, r->outcome.reason, err);
-    }
-    return ak_loaded_say_unseen(&out->reason, r, err);
+    return out->status != AK_TRIAL_OK ? ak_copy_text(&out->reason, r->outcome.reason, err)
+                                      : ak_loaded_say_unseen(&out->reason, r, err);
 }
 
 static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *err)

@@ -196,9 +196,7 @@ static void drop(exchange *x)
         return;
     }
     ak_stage_free(&x->stage);
-    for (size_t i = 0; i < AK_COUNT(habits); i++) {
-        ak_stage_free(&x->other[i]);
-    }
+    AK_CLEAR_EACH(ak_stage_free, x->other, AK_COUNT(habits));
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
         AK_FREE_ALL(x->arrays[i], x->encoded[i]);
     }

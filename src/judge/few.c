@@ -74,24 +74,20 @@ ak_status ak_few_check(ak_loaded *r, ak_error *err)
     ak_evaluator *e = r->e;
     ak_stage *stage = &e->few;
     ak_error why = AK_ERROR_INIT;
-    ak_stage_rows *rows;
+    AK_AT_END(ak_stage_rows_free_at) ak_stage_rows *rows = NULL;
     if (e->few_count == 0) {
         return AK_OK;
     }
     AK_DO(AK_NEW(rows, 1, err));
-    ak_status status = AK_OK;
-    AK_TRY(prepare(stage, e, err));
+    AK_DO(prepare(stage, e, err));
     /* Where the reference cannot be had at another number of rows, nothing is judged. */
     if (ak_rows_draw(rows, e, stage, FEW_ROWS, &why) == AK_OK &&
         ak_stage_rows_compute(rows, e->reference, &why) == AK_OK) {
-        AK_TRY(ak_loaded_batch(r, stage, 1, err));
-        AK_TRY(r->outcome.status == AK_TRIAL_OK ? judge(r, stage, rows, err) : AK_OK);
+        AK_DO(ak_loaded_batch(r, stage, 1, err));
+        AK_DO(r->outcome.status == AK_TRIAL_OK ? judge(r, stage, rows, err) : AK_OK);
     }
     if (r->outcome.status != AK_TRIAL_OK) {
         ak_stage_spoilt(stage->memory);
     }
-out:
-    ak_stage_rows_clear(rows);
-    ak_free(rows);
-    return status;
+    return AK_OK;
 }

@@ -6,7 +6,7 @@
  * the other or at most as large as the other.
  *
  */
-#include "judge/hidden.h"
+#include "judge/loaded.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* hidden_check.c: checks candidates at hidden shapes (hidden.h). Up to three are drawn when the
+/* hidden_check.c: checks candidates at hidden shapes (hidden.c). Up to three are drawn when the
    device is opened. For a candidate whose conditions exclude the far shape among these, another far
    shape is drawn. */
 #include "judge/loaded.h"

@@ -7,8 +7,28 @@
 
 #include "base/rng.h"
 #include "judge/candidate.h"
-#include "judge/hidden.h"
-#include "judge/stage_rows.h"
+#include "judge/stage.h"
+
+/* ---- hidden (hidden.c) ----------------------------------------------------------------------- */
+
+/* Draws shapes that no candidate can know, to check a candidate whose result is to be
+   reported. */
+
+/* The arguments of a hidden shape take at most this many bytes. */
+#define AK_HIDDEN_BYTES (32.0 * 1024 * 1024)
+
+typedef struct ak_hidden_wish {
+    const ak_config *config; /* shapes at which this may run are preferred; NULL: no preference */
+    bool only;               /* draw no shape at which `config` may not run */
+    bool far;     /* sizes lie anywhere between the smallest and the largest listed ones; else near
+                     the task's own if that is affordable */
+    size_t bytes; /* limit for the arguments and their red zones; 0: none */
+    int64_t ns;   /* time limit; the best shape found by then counts */
+} ak_hidden_wish;
+
+/* Draws the sizes of a shape that the problem does not list but that is like the listed shapes.
+   Returns false if no such shape is found. */
+bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wish, ak_rng *rng);
 
 /* A process gets at most this many sets of inputs that are used only once, at its end. A task has
    several such sets if they cost little, so that one disturbance does not decide. */
@@ -16,7 +36,7 @@
 /* At most this many times of calls on unseen inputs are kept. */
 #define AK_UNSEEN_MAX 64
 /* Number of shapes that no candidate can know, one for each habit of a fill. The last is far
-   (hidden.h). */
+   (hidden.c). */
 #define AK_HIDDEN_MAX 3
 /* One of this many timed batches is judged on average, in addition to the first and the last. */
 #define AK_JUDGE_EVERY 8
@@ -228,5 +248,19 @@ void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e);
 /* Returns whether threads of this batch waited for a processor for more than AK_VERDICT_DISTURBED
    of its time. */
 bool ak_outcome_waited(const ak_outcome *outcome);
+
+/* ---- unseen (unseen.c) ----------------------------------------------------------------------- */
+
+/* Calls on contents that no process has seen, from which a candidate can have kept
+   nothing. Each begins as a call of a batch does: with its inputs in the caches, and with awake
+   threads. */
+
+/* Prepares a fresh stage that is not ready with the contents of a random stream. Notes in
+   e->prepared_ns what that takes if it is the least so far. */
+ak_status ak_unseen_prepare(ak_evaluator *e, ak_stage *stage, uint64_t stream, ak_error *err);
+/* Gives a fresh stage contents that no process has seen. */
+ak_status ak_unseen_refresh(ak_evaluator *e, ak_stage *stage, ak_error *err);
+/* Makes one call on the contents of the stage and judges its result; r->outcome has its time. */
+ak_status ak_unseen_call(ak_loaded *r, ak_stage *stage, ak_error *err);
 
 #endif

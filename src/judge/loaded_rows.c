@@ -21,9 +21,8 @@ ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *sta
     ak_error why = AK_ERROR_INIT;
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         work += (double)stage->shape.elements[i];
-        if (stage->task->problem->reference.array[i] != NULL) {
-            return ak_fail(err, AK_UNAVAILABLE, "right results come from files");
-        }
+        AK_FAIL_IF(stage->task->problem->reference.array[i] != NULL, err, AK_UNAVAILABLE,
+                   "right results come from files");
     }
     AK_DO(ak_split_find(e, err));
     const ak_stage_draw draw = {.split = &e->split, .flops = ROWS_FLOPS, .least = least};

@@ -1,6 +1,6 @@
 /* reference_arrays.c: references that are arrays in files: the right results of one size. */
-#include "check/npy.h"
-#include "judge/reference_kind.h"
+#include "check/inputs.h"
+#include "judge/reference.h"
 
 static ak_status run_arrays(const ak_reference *reference, const ak_shape *shape,
                             double *const *arrays, ak_error *err)

@@ -3,7 +3,7 @@
  * executable; a user's is compiled when the task is opened and runs in a confined child, as a
  * candidate does.
  */
-#include "judge/reference_kind.h"
+#include "judge/reference.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -64,10 +64,9 @@ static ak_status load(c_state *state, const ak_task *task, ak_error *err)
     ak_outcome outcome;
     const ak_load what = {.artifact = state->artifact, .symbol = "ak_reference"};
     AK_DO(ak_host_ops.load(&state->runnable, state->device, &what, &outcome, err));
-    return outcome.status == AK_TRIAL_OK
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s: reference.c cannot be used: %s", task->problem->name,
-                         outcome.reason);
+    AK_FAIL_IF(outcome.status != AK_TRIAL_OK, err, AK_INVALID, "%s: reference.c cannot be used: %s",
+               task->problem->name, outcome.reason);
+    return AK_OK;
 }
 
 static ak_status make(c_state *state, const ak_task *task, const char *folder, ak_error *err)

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "check/guard.h"
 #include "check/inputs.h"
-#include "judge/reference_kind.h"
+#include "judge/reference.h"
 #include "problem/task_options.h"
 
 #define COMPILE_TIMEOUT_NS (120 * AK_SECOND_NS)
@@ -43,7 +43,7 @@ static ak_status open_task(kernel_state *s, const ak_task *task, ak_error *err)
     const char *name = task->problem->reference.name;
     const ak_implementation_spec *implementation;
     ak_task_spec spec;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_problem_find(&implementation, task->problem, name, err));
     if (strcmp(name, task->implementation->name) == 0) {
@@ -58,7 +58,6 @@ static ak_status open_task(kernel_state *s, const ak_task *task, ak_error *err)
     AK_TRY(ak_task_open(&s->own, &spec, err));
     s->task = s->own;
 out:
-    json_decref(json);
     return status == AK_OK || status == AK_NO_MEMORY
                ? status
                : ak_fail_within(err, "%s: the reference", task->problem->name);
@@ -183,11 +182,9 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
         place.bytes[i] = shape->bytes[i];
         place.dtype[i] = ak_task_argument_dtype(s->task, i);
     }
-    AK_DO(ak_guard_layout(&place) ? AK_OK
-                                  : ak_fail(err, AK_LIMIT,
-                                            "%s: the arguments are too large for one block of "
-                                            "memory: choose a smaller --size",
-                                            s->task->problem->name));
+    AK_FAIL_IF(!ak_guard_layout(&place), err, AK_LIMIT,
+               "%s: the arguments are too large for one block of memory: choose a smaller --size",
+               s->task->problem->name);
     AK_DO(s->backend->reserve(s->device, place.total, err));
     for (size_t i = 0; i < count; i++) {
         AK_DO(put(s, shape, i, offset[i], arrays[i], err));

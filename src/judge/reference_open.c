@@ -1,6 +1,6 @@
 /* reference_open.c: opens a reference of any kind. references.def lists the kinds and their
    files. */
-#include "judge/reference_kind.h"
+#include "judge/reference.h"
 
 #include <string.h>
 
@@ -28,11 +28,9 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
     while (*kind != NULL && (wanted == NULL || strcmp((*kind)->kind, wanted) != 0)) {
         kind++;
     }
-    if (*kind == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: the problem has no reference, so results cannot be checked",
-                       task->problem->name);
-    }
+    AK_FAIL_IF(*kind == NULL, err, AK_INVALID,
+               "%s: the problem has no reference, so results cannot be checked",
+               task->problem->name);
     ak_reference *reference;
     AK_DO(AK_NEW(reference, 1, err));
     *reference = (ak_reference){.task = task, .ops = *kind};

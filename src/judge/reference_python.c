@@ -11,7 +11,7 @@
 #include "backend/script.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "judge/reference_kind.h"
+#include "judge/reference.h"
 
 #define SCRIPT "src/judge/reference_worker.py"
 #define WHERE  "the Python process of the reference"

@@ -1,6 +1,6 @@
 /*
  * split.c: finds out how a problem can be divided, so that the reference need not compute all of it
- * (stage_rows.h). The shapes of the arguments say what may be tried: what the reference gives for
+ * (stage_rows.c). The shapes of the arguments say what may be tried: what the reference gives for
  * some rows, or for some columns of them, must be what it gives for them among all. The rows of a
  * stencil, of a running sum, or of what depends on their index fail this.
  */
@@ -31,13 +31,11 @@ static ak_status try_split(bool *out, ak_evaluator *e, const ak_stage *stage,
                            const ak_stage_split *split, ak_error *err)
 {
     const ak_stage_draw draw = {.split = split, .flops = TRIED_FLOPS, .least = 2, .some = true};
-    ak_stage_rows *rows;
+    AK_AT_END(ak_stage_rows_free_at) ak_stage_rows *rows = NULL;
     ak_error why = AK_ERROR_INIT;
     AK_DO(AK_NEW(rows, 1, err));
     *out = ak_stage_rows_draw(rows, stage, &draw, &e->rng, &why) == AK_OK &&
            ak_stage_rows_compute(rows, e->reference, &why) == AK_OK && ak_stage_rows_agree(rows);
-    ak_stage_rows_clear(rows);
-    ak_free(rows);
     return AK_OK;
 }
 

@@ -43,9 +43,8 @@ ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task 
         arrays->bytes[i] = stage->shape.bytes[i];
         arrays->dtype[i] = ak_stage_dtype(stage, i);
     }
-    if (!ak_guard_layout(arrays) || arrays->total > SIZE_MAX - base) {
-        return ak_fail(err, AK_LIMIT, "%s: the arguments are too large", task->problem->name);
-    }
+    AK_FAIL_IF(!ak_guard_layout(arrays) || arrays->total > SIZE_MAX - base, err, AK_LIMIT,
+               "%s: the arguments are too large", task->problem->name);
     for (size_t i = 0; i < arrays->count; i++) {
         stage->offset[i] = base + arrays->offset[i];
     }
@@ -210,9 +209,7 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
                      .argument = i,
                      .stream = stream};
         ak_reference_parallel(reference, fill_chunks, &f);
-        if (f.out_of_memory) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_stored(!f.out_of_memory, err));
     }
     return AK_OK;
 }

@@ -38,15 +38,13 @@ static ak_status blame_unused(const ak_stage *stage, ak_reference *reference, do
                 ak_stage_decode(arrays[k], stage, k, 0, stage->shape.elements[k]);
             }
         }
-        if (ak_reference_run(reference, &stage->shape, arrays, &why) == AK_OK &&
-            !has_nan(stage, arrays)) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: the reference reads %s, which nothing may read here (\"unused\": "
-                           "\"%s\"): let it compute without %s, or correct \"unused\" in "
-                           "problem.json",
-                           problem->name, problem->arguments[i].name, problem->arguments[i].unused,
-                           problem->arguments[i].name);
-        }
+        AK_FAIL_IF(ak_reference_run(reference, &stage->shape, arrays, &why) == AK_OK &&
+                       !has_nan(stage, arrays),
+                   err, AK_INVALID,
+                   "%s: the reference reads %s, which nothing may read here (\"unused\": \"%s\"): "
+                   "let it compute without %s, or correct \"unused\" in problem.json",
+                   problem->name, problem->arguments[i].name, problem->arguments[i].unused,
+                   problem->arguments[i].name);
     }
     return status;
 }

@@ -7,10 +7,10 @@
  * reference.c: in full on every edge-case shape, but only on some rows, the first and the last
  * among them, at the shape to be tuned.
  *
- * Comparing some rows needs a problem that consists of separate problems (stage_rows.h). The host
+ * Comparing some rows needs a problem that consists of separate problems (stage_rows.c). The host
  * judges other problems.
  */
-#include "judge/stage_rows.h"
+#include "judge/stage.h"
 
 #include <string.h>
 
@@ -88,30 +88,26 @@ out:
 static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_reference *reference,
                               ak_error *err)
 {
-    ak_stage_rows *s;
+    AK_AT_END(ak_stage_rows_free_at) ak_stage_rows *s = NULL;
     ak_rng rng;
     AK_DO(AK_NEW(s, 1, err));
     ak_rng_seed(&rng, stage->task->seed ^ UINT64_C(0x7769746e657373));
-    ak_status status = AK_OK;
     const ak_stage_draw draw = {
         .split = stage->split, .flops = ROWS_FLOPS, .least = ROWS_MIN, .whole = true};
-    AK_TRY(ak_stage_rows_draw(s, stage, &draw, &rng, err));
+    AK_DO(ak_stage_rows_draw(s, stage, &draw, &rng, err));
     s->row[0] = 0;
     if (s->rows.count > 1) {
         s->row[1] = (size_t)stage->shape.size[0] - 1;
     }
-    AK_TRY(ak_stage_rows_compute(s, reference, err));
+    AK_DO(ak_stage_rows_compute(s, reference, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         const size_t width = s->rows.elements[i];
         for (size_t k = 0; ak_stage_is_output(stage, i) && k < s->rows.count; k++) {
             const stretch row = {s->arrays[i] + k * width, s->row[k] * width, width};
-            AK_TRY(compare_values(stage, referee, i, &row, err));
+            AK_DO(compare_values(stage, referee, i, &row, err));
         }
     }
-out:
-    ak_stage_rows_clear(s);
-    ak_free(s);
-    return status;
+    return AK_OK;
 }
 
 /* ---- making ready -------------------------------------------------------------------------- */
@@ -126,18 +122,23 @@ ak_status ak_stage_right(double *out, const ak_stage *stage, size_t argument, si
     return AK_OK;
 }
 
+static void free_arrays(double *(*arrays)[AK_ARGUMENTS_MAX])
+{
+    AK_END_EACH(ak_free, *arrays, AK_ARGUMENTS_MAX);
+}
+
 ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *err)
 {
     const ak_problem *problem = stage->task->problem;
     const size_t all = stage->shape.elements[argument];
     const size_t count = stage->referee == NULL || all < SELFTEST_MAX ? all : SELFTEST_MAX;
-    double *copies[AK_ARGUMENTS_MAX] = {NULL}, *right = ak_alloc(count, sizeof *right);
+    AK_AT_END(free_arrays) double *copies[AK_ARGUMENTS_MAX] = {NULL};
+    AK_FREED double *right = ak_alloc(count, sizeof *right);
     ak_compare_inputs given = {0};
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(right, err));
+    AK_DO(ak_made(right, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (ak_stage_access(stage, i) != AK_ACCESS_OUT && stage->shape.elements[i] == all) {
-            AK_TRY(AK_NEW(copies[i], count, err));
+            AK_DO(AK_NEW(copies[i], count, err));
             ak_stage_decode(copies[i], stage, i, 0, count);
             given.list[given.count++] = (ak_compare_input){.name = problem->arguments[i].name,
                                                            .values = copies[i],
@@ -145,17 +146,11 @@ ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *er
                                                            .written = ak_stage_is_output(stage, i)};
         }
     }
-    AK_TRY(ak_stage_right(right, stage, argument, count, err));
+    AK_DO(ak_stage_right(right, stage, argument, count, err));
     const ak_compare_with with = {ak_stage_dtype(stage, argument), right, count,
                                   stage->shape.own_relative[argument], stage->rms[argument]};
     const ak_compare_argument named = ak_stage_named(stage, argument);
-    AK_TRY(ak_compare_selftest(problem->name, &named, &with, &given, err));
-out:
-    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        ak_free(copies[i]);
-    }
-    ak_free(right);
-    return status;
+    return ak_compare_selftest(problem->name, &named, &with, &given, err);
 }
 
 /* Computes the reference from the inputs in the block and compares it with the host's. */

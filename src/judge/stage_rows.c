@@ -1,4 +1,4 @@
-#include "judge/stage_rows.h"
+#include "judge/stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,12 +122,10 @@ ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak
     const int64_t *all = stage->shape.size;
     int64_t size[AK_SIZES_MAX];
     *out = (ak_stage_rows){.stage = stage};
-    if (!split->rows || !find_parts(out, stage, split->column)) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "%s cannot be split along %s into independent problems, so the CPU computes "
-                       "its reference",
-                       task->problem->name, task->problem->sizes[0].name);
-    }
+    AK_FAIL_IF(
+        !split->rows || !find_parts(out, stage, split->column), err, AK_UNAVAILABLE,
+        "%s cannot be split along %s into independent problems, so the CPU computes its reference",
+        task->problem->name, task->problem->sizes[0].name);
     memcpy(size, all, sizeof size);
     const double flops = stage->shape.flops / (double)all[0];
     const double can = draw->flops / (flops > 1.0 ? flops : 1.0); /* so many rows */
@@ -267,10 +265,10 @@ bool ak_stage_rows_agree(const ak_stage_rows *rows)
     return true;
 }
 
-void ak_stage_rows_clear(ak_stage_rows *rows)
+void ak_stage_rows_free(ak_stage_rows *rows)
 {
-    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        ak_free(rows->arrays[i]);
-        rows->arrays[i] = NULL;
+    if (rows != NULL) {
+        AK_END_EACH(ak_free, rows->arrays, AK_ARGUMENTS_MAX);
+        ak_free(rows);
     }
 }

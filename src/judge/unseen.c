@@ -1,5 +1,5 @@
-/* unseen.c: see unseen.h. */
-#include "judge/unseen.h"
+/* unseen.c: see loaded.h. */
+#include "judge/loaded.h"
 
 #include "base/clock.h"
 

@@ -46,19 +46,15 @@ ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err)
 {
     double joules;
     ak_error why = AK_ERROR_INIT;
-    if (e->backend->joules == NULL) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "--objective %.100s: the energy of %.60s cannot be read (NVIDIA devices and "
-                       "processors with RAPL have counters); choose another --objective",
-                       ak_objective_text(e->task->objective), e->task->device);
-    }
+    AK_FAIL_IF(e->backend->joules == NULL, err, AK_UNAVAILABLE,
+               "--objective %.100s: the energy of %.60s cannot be read (NVIDIA devices and "
+               "processors with RAPL have counters); choose another --objective",
+               ak_objective_text(e->task->objective), e->task->device);
     ak_status status = ak_weigh_tick(&joules, e, &why);
     int64_t begin = ak_clock_ns();
     status = status == AK_OK ? ak_weigh_tick(&joules, e, &why) : status;
-    if (status != AK_OK) {
-        return ak_fail(err, status, "--objective %.100s: %s", ak_objective_text(e->task->objective),
-                       why.text);
-    }
+    AK_FAIL_IF(status != AK_OK, err, status, "--objective %.100s: %s",
+               ak_objective_text(e->task->objective), why.text);
     int64_t wanted = WEIGH_STEPS * (ak_clock_ns() - begin);
     e->weighing_ns = wanted < WEIGH_LEAST_NS  ? WEIGH_LEAST_NS
                      : wanted > WEIGH_MOST_NS ? WEIGH_MOST_NS

@@ -219,13 +219,11 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
                                    .evaluations = j->options.evaluations,
                                    .hyper = j->choice.hyper};
     int64_t begin = ak_clock_thread_ns();
-    AK_TRY(j->choice.ops->open(&r.strategy, &context, err));
+    AK_TRY(ak_strategy_open(&r.strategy, j->choice.ops, &context, err));
     r.thinking_ns += ak_clock_thread_ns() - begin;
     AK_TRY(search(&r, err));
 out:
-    if (r.strategy != NULL) {
-        j->choice.ops->close(r.strategy);
-    }
+    ak_strategy_close(r.strategy);
     r.out->thinking_ms = (double)r.thinking_ns / 1e6;
     ak_set_free(r.tried);
     ak_free(r.proposals);

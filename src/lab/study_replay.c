@@ -161,12 +161,10 @@ static ak_status replay_run(const replayed *all, const ak_study_arm *arm, ak_stu
                                    .evaluations = study->options.evaluations,
                                    .hyper = arm->choice.hyper,
                                    .advisor = &advisor};
-    AK_TRY(arm->choice.ops->open(&r.strategy, &context, err));
+    AK_TRY(ak_strategy_open(&r.strategy, arm->choice.ops, &context, err));
     AK_TRY(search(&r, err));
 out:
-    if (r.strategy != NULL) {
-        arm->choice.ops->close(r.strategy);
-    }
+    ak_strategy_close(r.strategy);
     ak_space_free(r.space);
     ak_set_free(r.tried);
     return status;

@@ -21,9 +21,8 @@ static const ak_launcher_ops *const all[] = {
 
 ak_status ak_words_add(ak_words *words, const char *word, ak_error *err)
 {
-    if (words->count == AK_WORDS_MAX) {
-        return ak_fail(err, AK_LIMIT, "a launcher's command has more than %d words", AK_WORDS_MAX);
-    }
+    AK_FAIL_IF(words->count == AK_WORDS_MAX, err, AK_LIMIT,
+               "a launcher's command has more than %d words", AK_WORDS_MAX);
     return ak_copy_text(&words->at[words->count++], word, err);
 }
 
@@ -88,9 +87,8 @@ static void device_of(char *out, size_t bytes, const char *devices, size_t nth)
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err)
 {
-    if (l->count == AK_SEATS_MAX) {
-        return ak_fail(err, AK_LIMIT, "--launcher: more than %d workers", AK_SEATS_MAX);
-    }
+    AK_FAIL_IF(l->count == AK_SEATS_MAX, err, AK_LIMIT, "--launcher: more than %d workers",
+               AK_SEATS_MAX);
     ak_seat *seat = &l->seats[l->count++];
     (void)snprintf(seat->host, sizeof seat->host, "%s", host);
     device_of(seat->device, sizeof seat->device, devices, nth);
@@ -115,11 +113,9 @@ static ak_status read_workers(size_t *least, size_t *most, const char *text, ak_
     size_t length = dash == NULL ? strlen(text) : (size_t)(dash - text);
     (void)snprintf(first, sizeof first, "%.*s", (int)(length < 31 ? length : 31), text);
     bool good = ak_text_int(&low, first) && ak_text_int(&high, dash == NULL ? first : dash + 1);
-    if (!good || low < 1 || high < low || high > AK_SEATS_MAX) {
-        return ak_fail(err, AK_INVALID,
-                       "--workers %.40s: must be a number N or a range MIN-MAX, from 1 to %d", text,
-                       AK_SEATS_MAX);
-    }
+    AK_FAIL_IF(!good || low < 1 || high < low || high > AK_SEATS_MAX, err, AK_INVALID,
+               "--workers %.40s: must be a number N or a range MIN-MAX, from 1 to %d", text,
+               AK_SEATS_MAX);
     *least = (size_t)low;
     *most = (size_t)high;
     return AK_OK;
@@ -164,16 +160,13 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
 {
     size_t length = strcspn(text, ":"), least = 1, most = 0;
     *out = (ak_launcher){.ops = find(text, length)};
-    if (out->ops == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "--launcher %.60s: there is no such launcher; use cmd:WORDS, ssh:HOST,.. or "
-                       "slurm[:OPTIONS]",
-                       text);
-    }
+    AK_FAIL_IF(out->ops == NULL, err, AK_INVALID,
+               "--launcher %.60s: there is no such launcher; use cmd:WORDS, ssh:HOST,.. or "
+               "slurm[:OPTIONS]",
+               text);
     const char *rest = text[length] == 0 ? "" : text + length + 1;
-    if (strlen(rest) >= sizeof out->text) {
-        return ak_fail(err, AK_LIMIT, "--launcher: longer than %d bytes", AK_LAUNCHER_MAX);
-    }
+    AK_FAIL_IF(strlen(rest) >= sizeof out->text, err, AK_LIMIT, "--launcher: longer than %d bytes",
+               AK_LAUNCHER_MAX);
     (void)snprintf(out->text, sizeof out->text, "%s", rest);
     AK_DO(AK_NEW(out->seats, AK_SEATS_MAX, err));
     if (workers != NULL) {
@@ -183,11 +176,9 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
     count_sharing(out);
     keep_one_seat(out);
     out->least = out->whole > out->count ? 1 : least;
-    if (out->least > out->count) {
-        return ak_fail(err, AK_INVALID,
-                       "--workers %.40s: the launcher %s has places for %zu worker%s only", workers,
-                       out->ops->name, out->count, ak_plural(out->count));
-    }
+    AK_FAIL_IF(out->least > out->count, err, AK_INVALID,
+               "--workers %.40s: the launcher %s has places for %zu worker%s only", workers,
+               out->ops->name, out->count, ak_plural(out->count));
     return AK_OK;
 }
 

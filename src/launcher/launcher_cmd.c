@@ -34,11 +34,9 @@ static ak_status fill_in(char out[AK_LAUNCHER_MAX], const char *word, const ak_l
 static ak_status seats(ak_launcher *l, const char *devices, size_t most, ak_error *err)
 {
     const size_t listed = ak_launcher_listed(devices);
-    if (l->text[strspn(l->text, " ")] == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "--launcher cmd: needs a command, such as cmd:env or 'cmd:kubectl exec -i "
-                       "pod-{worker} --'");
-    }
+    AK_FAIL_IF(l->text[strspn(l->text, " ")] == 0, err, AK_INVALID,
+               "--launcher cmd: needs a command, such as cmd:env or 'cmd:kubectl exec -i "
+               "pod-{worker} --'");
     for (size_t i = 0; i < (most == 0 ? listed : most); i++) {
         /* It is not known which workers share a machine, so a single device is given to all. */
         AK_DO(ak_launcher_seat(l, "", listed == 1 ? 0 : i, devices, err));

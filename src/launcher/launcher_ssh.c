@@ -30,9 +30,7 @@ static ak_status add_host(ak_launcher *l, const char *text, size_t length, const
     if (star != NULL) {
         *star = 0;
     }
-    if (!good || host[0] == 0) {
-        return ak_fail(err, AK_INVALID, "--launcher ssh:%.80s: %s", l->text, usage);
-    }
+    AK_FAIL_IF(!good || host[0] == 0, err, AK_INVALID, "--launcher ssh:%.80s: %s", l->text, usage);
     for (int64_t i = 0; i < times && (most == 0 || l->count < most); i++) {
         AK_DO(ak_launcher_seat(l, host, (size_t)i, devices, err));
     }

@@ -205,11 +205,9 @@ static void chooser_clear(chooser *x)
 ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_t sizes, size_t k,
                           ak_error *err)
 {
-    if (configs == 0 || sizes == 0 || k == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "there is nothing to choose from: %zu of %zu configurations for %zu sizes",
-                       k, configs, sizes);
-    }
+    AK_FAIL_IF(configs == 0 || sizes == 0 || k == 0, err, AK_INVALID,
+               "there is nothing to choose from: %zu of %zu configurations for %zu sizes", k,
+               configs, sizes);
     AK_AT_END(chooser_clear)
     chooser x = {.configs = configs, .sizes = sizes, .k = k < configs ? k : configs};
     AK_AT_END(ak_cover_clear) ak_cover p = {0};
@@ -233,11 +231,9 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
     } else {
         greedy(&x);
     }
-    if (!x.found) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "no %zu of the %zu configuration%s together serve%s all %zu size%s", x.k,
-                       configs, ak_plural(configs), x.k == 1 ? "s" : "", sizes, ak_plural(sizes));
-    }
+    AK_FAIL_IF(!x.found, err, AK_NOT_FOUND,
+               "no %zu of the %zu configuration%s together serve%s all %zu size%s", x.k, configs,
+               ak_plural(configs), x.k == 1 ? "s" : "", sizes, ak_plural(sizes));
     settle(&p, &x);
     ak_cover_loss(&p.loss, ms, configs, sizes, p.chosen, p.count);
     AK_GIVE(out, p);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "problem/modules.h"
+#include "problem/kernel_files.h"
 
 #define OPTIONS_MAX 32
 
@@ -29,9 +29,8 @@ static ak_status read_python(ak_own_baseline *out, ak_problem_reader *r)
     const char *colon = strrchr(out->python, ':');
     int length = (int)(colon == NULL ? strlen(out->python) : (size_t)(colon - out->python));
     (void)snprintf(file, sizeof file, "%.*s", length, out->python);
-    if (!ak_fs_has_suffix(file, ".py") || out->function != NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"python\" must be \"FILE.py:FUNCTION\"", r->where);
-    }
+    AK_FAIL_IF(!ak_fs_has_suffix(file, ".py") || out->function != NULL, r->err, AK_INVALID,
+               "%s: \"python\" must be \"FILE.py:FUNCTION\"", r->where);
     out->function = colon == NULL ? "baseline" : colon + 1;
     AK_DO(ak_problem_text(&out->python, r->problem, file, r->err));
     AK_DO(read_text(out, file, r));
@@ -42,10 +41,8 @@ static ak_status read_python(ak_own_baseline *out, ak_problem_reader *r)
 static ak_status check_options(const json_t *list, ak_problem_reader *r)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        if (!json_is_string(json_array_get(list, i)) || i >= OPTIONS_MAX) {
-            return ak_fail(r->err, AK_INVALID, "%s: \"options\" must be at most %d texts", r->where,
-                           OPTIONS_MAX);
-        }
+        AK_FAIL_IF(!json_is_string(json_array_get(list, i)) || i >= OPTIONS_MAX, r->err, AK_INVALID,
+                   "%s: \"options\" must be at most %d texts", r->where, OPTIONS_MAX);
     }
     return AK_OK;
 }
@@ -61,33 +58,26 @@ static ak_status read_one(ak_own_baseline *out, const json_t *json, ak_problem_r
     AK_DO(ak_json_string_or(&out->function, json, "function", NULL, r->where, r->err));
     AK_DO(ak_json_array_or_null(&arguments, json, "arguments", r->where, r->err));
     AK_DO(ak_json_array_or_null(&options, json, "options", r->where, r->err));
-    if ((out->source != NULL) + (out->library != NULL) + (out->python != NULL) != 1) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s must have one of \"source\", \"library\" and \"python\"", r->where);
-    }
-    if (AK_HAS(r->problem->own, r->problem->own_count, name, out->name)) {
-        return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is there twice", r->where,
-                       out->name);
-    }
-    if ((out->source == NULL && options != NULL) || (out->python != NULL && arguments != NULL)) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is not for this kind of baseline", r->where,
-                       out->python != NULL && arguments != NULL ? "arguments" : "options");
-    }
+    AK_FAIL_IF((out->source != NULL) + (out->library != NULL) + (out->python != NULL) != 1, r->err,
+               AK_INVALID, "%s must have one of \"source\", \"library\" and \"python\"", r->where);
+    AK_FAIL_IF(AK_HAS(r->problem->own, r->problem->own_count, name, out->name), r->err, AK_INVALID,
+               "%s: the name \"%s\" is there twice", r->where, out->name);
+    AK_FAIL_IF((out->source == NULL && options != NULL) ||
+                   (out->python != NULL && arguments != NULL),
+               r->err, AK_INVALID, "%s: \"%s\" is not for this kind of baseline", r->where,
+               out->python != NULL && arguments != NULL ? "arguments" : "options");
     if (out->python != NULL) {
         return read_python(out, r);
     }
-    if ((out->function == NULL) != (arguments == NULL) ||
-        (out->library != NULL && out->function == NULL)) {
-        return ak_fail(
-            r->err, AK_INVALID,
-            "%s: \"function\" and \"arguments\" say what is called, and with what%s", r->where,
-            out->library != NULL ? ""
-                                 : "; without both, the source must define ak_kernel (ak_host.h)");
-    }
-    if (out->function != NULL && strlen(out->function) > AK_FUNCTION_NAME_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: \"function\" is longer than %d bytes", r->where,
-                       AK_FUNCTION_NAME_MAX);
-    }
+    AK_FAIL_IF(
+        (out->function == NULL) != (arguments == NULL) ||
+            (out->library != NULL && out->function == NULL),
+        r->err, AK_INVALID,
+        "%s: \"function\" and \"arguments\" say what is called, and with what%s", r->where,
+        out->library != NULL ? "" : "; without both, the source must define ak_kernel (ak_host.h)");
+    AK_FAIL_IF(out->function != NULL && strlen(out->function) > AK_FUNCTION_NAME_MAX, r->err,
+               AK_LIMIT, "%s: \"function\" is longer than %d bytes", r->where,
+               AK_FUNCTION_NAME_MAX);
     AK_DO(check_options(options, r));
     out->options = options;
     if (arguments != NULL) {
@@ -106,11 +96,9 @@ ak_status ak_problem_read_baselines(ak_problem_reader *r)
 {
     json_t *list = NULL;
     AK_DO(ak_json_array_or_null(&list, r->json, "baselines", r->path, r->err));
-    if (json_array_size(list) > AK_OWN_MAX) {
-        return ak_fail(r->err, AK_LIMIT,
-                       "%s: \"baselines\" has %zu entries; at most %d are possible", r->path,
-                       json_array_size(list), AK_OWN_MAX);
-    }
+    AK_FAIL_IF(json_array_size(list) > AK_OWN_MAX, r->err, AK_LIMIT,
+               "%s: \"baselines\" has %zu entries; at most %d are possible", r->path,
+               json_array_size(list), AK_OWN_MAX);
     for (size_t i = 0; i < json_array_size(list); i++) {
         ak_problem_at(r, "baseline", i + 1);
         AK_DO(read_one(&r->problem->own[i], json_array_get(list, i), r));

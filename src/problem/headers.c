@@ -1,4 +1,4 @@
-#include "problem/headers.h"
+#include "problem/sources.h"
 
 #include <string.h>
 
@@ -50,15 +50,13 @@ static void add_option(search *s, const char *text)
 
 static void add_options(search *s, const json_t *value)
 {
-    const char *key;
-    json_t *member;
     if (json_is_string(value)) {
         add_option(s, json_string_value(value));
     }
     for (size_t i = 0; i < json_array_size(value); i++) {
         add_options(s, json_array_get(value, i));
     }
-    json_object_foreach((json_t *)(uintptr_t)value, key, member) {
+    AK_EACH_MEMBER(key, member, value) {
         add_options(s, member);
     }
 }

@@ -1,4 +1,4 @@
-#include "problem/identity.h"
+#include "problem/sources.h"
 
 #include <string.h>
 
@@ -46,12 +46,11 @@ static int by_name(const void *a, const void *b)
 static json_t *copy_object(canon *c, const json_t *object, const char *place, int depth)
 {
     char below[PLACE_MAX];
-    const char *key;
     AK_FREED const char **keys = ak_alloc(json_object_size(object) + 1, sizeof *keys);
-    json_t *out = json_object(), *value;
+    json_t *out = json_object();
     size_t count = 0;
     c->lost = c->lost || keys == NULL || out == NULL;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+    AK_EACH_MEMBER(key, value, object) {
         if (!c->lost) {
             keys[count++] = key;
         }
@@ -90,10 +89,8 @@ static json_t *copy(canon *c, const json_t *value, const char *place, int depth)
     if (json_is_object(value)) {
         return copy_object(c, value, place, depth);
     }
-    if (json_is_array(value)) {
-        return copy_array(c, value, place, depth);
-    }
-    return json_incref((json_t *)(uintptr_t)value);
+    return json_is_array(value) ? copy_array(c, value, place, depth)
+                                : json_incref((json_t *)(uintptr_t)value);
 }
 
 static ak_status identity(char **out, const json_t *document, const char *const *prose,

@@ -9,7 +9,6 @@
 #include "base/utf8.h"
 #include "space/rank.h"
 #include "problem/backend_rules.h"
-#include "problem/kernel_scan.h"
 
 static const char *const our_keys[] = {
     "Language", "KernelName", "KernelFile", "Include",        "CompilerOptions",    "Workspace",
@@ -60,12 +59,11 @@ static ak_status read_language(ak_implementation_spec *implementation, const jso
                  : strcmp(backend, "cuda") == 0 ? "CUDA or Triton"
                                                 : languages[i].language;
     }
-    return wanted == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "%s: \"Language\" is \"%.40s\", which is not supported: a kernel for %s "
-                         "is written in %s",
-                         where, language, backend, wanted);
+    AK_FAIL_IF(
+        wanted != NULL, err, AK_INVALID,
+        "%s: \"Language\" is \"%.40s\", which is not supported: a kernel for %s is written in %s",
+        where, language, backend, wanted);
+    return AK_OK;
 }
 
 const char *ak_backend_language(const char *backend)
@@ -98,17 +96,14 @@ static ak_status read_strings(const char *const **out, size_t *count, ak_problem
     json_t *array;
     AK_DO(ak_json_array_or_null(&array, from->object, key, where, err));
     *count = json_array_size(array);
-    if (*count > AK_INCLUDES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %zu entries", where, key,
-                       (size_t)AK_INCLUDES_MAX);
-    }
+    AK_FAIL_IF(*count > AK_INCLUDES_MAX, err, AK_LIMIT, "%s: \"%s\" has more than %zu entries",
+               where, key, (size_t)AK_INCLUDES_MAX);
     const char **list;
     AK_DO(AK_ARENA_NEW(list, problem->arena, *count + 1, err));
     for (size_t i = 0; i < *count; i++) {
         list[i] = json_string_value(json_array_get(array, i));
-        if (list[i] == NULL) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be a list of texts", where, key);
-        }
+        AK_FAIL_IF(list[i] == NULL, err, AK_INVALID, "%s: \"%s\" must be a list of texts", where,
+                   key);
     }
     *out = list;
     return AK_OK;
@@ -133,7 +128,7 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     const char *where = implementation->where, *file;
     const char *const *includes = NULL;
     size_t count = 0;
-    ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
+    AK_AT_END(ak_buf_free) ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
     AK_TRY(read_strings(&includes, &count, problem, &(text_list){kernel, "Include", where}, err));
     AK_TRY(ak_json_string(&file, kernel, "KernelFile", where, err));
@@ -147,7 +142,6 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     implementation->file_count = count + 1;
     AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
 out:
-    ak_buf_free(&source);
     return status == AK_OK || status == AK_NO_MEMORY ? status : ak_fail_within(err, "%s", where);
 }
 
@@ -167,13 +161,12 @@ static ak_status read_expression(const char **out, const json_t *kernel, const c
 static ak_status read_defines(ak_implementation_spec *implementation, const json_t *kernel,
                               ak_error *err)
 {
-    json_t *defines, *value;
-    const char *where = implementation->where, *name, *text;
+    json_t *defines;
+    const char *where = implementation->where, *text;
     AK_DO(ak_json_object_or_null(&defines, kernel, "Defines", where, err));
-    json_object_foreach(defines, name, value) {
-        if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {
-            return ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is not a name", where, name);
-        }
+    AK_EACH_MEMBER(name, value, defines) {
+        AK_FAIL_IF(!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX, err, AK_INVALID,
+                   "%s: Defines: \"%.60s\" is not a name", where, name);
         AK_DO(read_expression(&text, defines, name, "", where, err));
     }
     implementation->defines = defines;
@@ -191,10 +184,9 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
     const text_list list = {kernel, "Dtypes", implementation->where};
     AK_DO(read_strings(&names, &count, problem, &list, err));
     for (size_t i = 0; i < count; i++) {
-        if (!ak_dtype_parse(&dtype, names[i]) || !ak_problem_has_dtype(problem, dtype)) {
-            return ak_fail(err, AK_INVALID, "%s: Dtypes: \"%.40s\" is not a dtype of %s",
-                           implementation->where, names[i], problem->name);
-        }
+        AK_FAIL_IF(!ak_dtype_parse(&dtype, names[i]) || !ak_problem_has_dtype(problem, dtype), err,
+                   AK_INVALID, "%s: Dtypes: \"%.40s\" is not a dtype of %s", implementation->where,
+                   names[i], problem->name);
         dtypes |= 1u << dtype;
     }
     implementation->dtypes = count == 0 ? ~0u : dtypes;
@@ -208,8 +200,7 @@ static ak_status read_needs(ak_implementation_spec *implementation, const json_t
     json_t *needs;
     const char *where = implementation->where, *text, *reason;
     AK_DO(ak_json_array_or_null(&needs, kernel, "Needs", where, err));
-    for (size_t i = 0; i < json_array_size(needs); i++) {
-        const json_t *need = json_array_get(needs, i);
+    AK_EACH(need, needs) {
         AK_DO(ak_json_only(need, keys, where, err));
         AK_DO(read_expression(&text, need, "Expression", "", where, err));
         AK_DO(ak_json_string(&reason, need, "Description", where, err));
@@ -261,11 +252,8 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
     implementation->specialised =
         is_triton || (launch != NULL && rules != NULL && rules->is_specialised != NULL &&
                       rules->is_specialised(launch));
-    if (is_triton && launch == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"Launch\" is missing: a Triton kernel needs Grid and Arguments",
-                       where);
-    }
+    AK_FAIL_IF(is_triton && launch == NULL, err, AK_INVALID,
+               "%s: \"Launch\" is missing: a Triton kernel needs Grid and Arguments", where);
     AK_DO(ak_json_string_or(&implementation->kernel_name, kernel, "KernelName", "ak_kernel", where,
                             err));
     AK_DO(
@@ -273,26 +261,21 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
     AK_DO(read_spills(implementation, kernel, err));
     const bool fortran = is_fortran(implementation);
     const char *mark = strstr(implementation->source, AK_FORTRAN_BEGIN "\n");
-    if (!fortran && mark != NULL && strstr(mark, AK_FORTRAN_END "\n") != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: the source has the marks between which autokernel puts Fortran, but "
-                       "its \"Language\" is another: leave these two comments out",
-                       where);
-    }
-    if (fortran && launch == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with "
-                       "bind(c), whose arguments Launch lists",
-                       where);
-    }
-    if (launch == NULL && rules != NULL && rules->adapt != NULL &&
-        strcmp(implementation->kernel_name, "ak_kernel") != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: \"KernelName\" is \"%.60s\", but without a \"Launch\" the entry is "
-                       "ak_kernel; leave KernelName out, or list in \"Launch\" the arguments of "
-                       "that function",
-                       where, implementation->kernel_name);
-    }
+    AK_FAIL_IF(!fortran && mark != NULL && strstr(mark, AK_FORTRAN_END "\n") != NULL, err,
+               AK_INVALID,
+               "%s: the source has the marks between which autokernel puts Fortran, but its "
+               "\"Language\" is another: leave these two comments out",
+               where);
+    AK_FAIL_IF(fortran && launch == NULL, err, AK_INVALID,
+               "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with bind(c), whose "
+               "arguments Launch lists",
+               where);
+    AK_FAIL_IF(launch == NULL && rules != NULL && rules->adapt != NULL &&
+                   strcmp(implementation->kernel_name, "ak_kernel") != 0,
+               err, AK_INVALID,
+               "%s: \"KernelName\" is \"%.60s\", but without a \"Launch\" the entry is ak_kernel; "
+               "leave KernelName out, or list in \"Launch\" the arguments of that function",
+               where, implementation->kernel_name);
     if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
         AK_DO(rules->check_launch(implementation, problem, err));
     }
@@ -313,13 +296,12 @@ ak_status ak_implementation_check_option(const ak_implementation_spec *implement
     if (rules == NULL || rules->allows_option == NULL || rules->allows_option(option)) {
         return AK_OK;
     }
-    if (strcmp(implementation->backend, "host") == 0 &&
-        strncmp(option, "-fopenmp", strlen("-fopenmp")) == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: the compiler option \"%.80s\" is refused: a kernel is compiled with "
-                       "OpenMP if \"Threads\" of its space file is \"openmp\"",
-                       implementation->where, option);
-    }
+    AK_FAIL_IF(strcmp(implementation->backend, "host") == 0 &&
+                   strncmp(option, "-fopenmp", strlen("-fopenmp")) == 0,
+               err, AK_INVALID,
+               "%s: the compiler option \"%.80s\" is refused: a kernel is compiled with OpenMP if "
+               "\"Threads\" of its space file is \"openmp\"",
+               implementation->where, option);
     return ak_fail(err, AK_INVALID,
                    "%s: the compiler option \"%.80s\" is refused: a space file may choose how code "
                    "is generated, not programs, files or libraries",
@@ -348,12 +330,9 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
     if (strcmp(implementation->threads, "openmp") == 0) {
         implementation->openmp = true;
         implementation->threads = "cpu_threads"; /* all that the task may use */
-        if (files != NULL && strcmp(implementation->backend, "host") != 0) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: \"Threads\" is \"openmp\", which is for kernels of the host, not "
-                           "of %s",
-                           where, implementation->backend);
-        }
+        AK_FAIL_IF(files != NULL && strcmp(implementation->backend, "host") != 0, err, AK_INVALID,
+                   "%s: \"Threads\" is \"openmp\", which is for kernels of the host, not of %s",
+                   where, implementation->backend);
     }
     if (files != NULL) {
         AK_DO(read_dtypes(implementation, problem, kernel, err));
@@ -391,9 +370,8 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
     AK_DO(ak_problem_text(&implementation->backend, problem, backend_of(file->backend), err));
     AK_DO(ak_json_object(&space, definition, "ConfigurationSpace", where, err));
     AK_DO(ak_json_object_or_null(&kernel, definition, "KernelSpecification", where, err));
-    if (kernel == NULL && files != NULL) {
-        return ak_fail(err, AK_INVALID, "%s: \"KernelSpecification\" is missing", where);
-    }
+    AK_FAIL_IF(kernel == NULL && files != NULL, err, AK_INVALID,
+               "%s: \"KernelSpecification\" is missing", where);
     AK_DO(read_rank(implementation, problem, err));
     if (kernel != NULL) {
         AK_DO(read_specification(implementation, problem, files, kernel, err));

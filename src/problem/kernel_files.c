@@ -45,12 +45,12 @@ static ak_status check_name(const char *name, const char *folder, ak_error *err)
         part += *part == '/' ? 1 : 0;
     }
     for (const char *p = name; *p != 0; p++) {
-        if ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\' || ak_plain_obeyed(&code, p) > 0) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: the file name \"%.100s\" has a double quote, a backslash or a "
-                           "control character, which no source may have: rename the file",
-                           folder, name);
-        }
+        AK_FAIL_IF((unsigned char)*p < 0x20 || *p == '"' || *p == '\\' ||
+                       ak_plain_obeyed(&code, p) > 0,
+                   err, AK_INVALID,
+                   "%s: the file name \"%.100s\" has a double quote, a backslash or a control "
+                   "character, which no source may have: rename the file",
+                   folder, name);
     }
     if (fine && strlen(name) < AK_PATH_MAX) {
         return AK_OK;
@@ -66,9 +66,8 @@ ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *
 {
     ak_status status = ak_fs_join(out, folder, "", err);
     size_t length = strlen(folder);
-    if (status != AK_OK || length + strlen(name) + 2 > AK_PATH_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: the path to \"%.100s\" is too long", folder, name);
-    }
+    AK_FAIL_IF(status != AK_OK || length + strlen(name) + 2 > AK_PATH_MAX, err, AK_LIMIT,
+               "%s: the path to \"%.100s\" is too long", folder, name);
     memcpy(out, folder, length + 1);
     while (*name != 0) {
         size_t n = strcspn(name, "/");
@@ -131,10 +130,8 @@ static ak_status find_text(file_text *out, const ak_kernel_files *files, const c
     }
     AK_DO(ak_kernel_path(out->path, files->folder, name, err));
     const ak_asset *asset = ak_asset_find(out->path);
-    if (asset == NULL) {
-        return ak_fail(err, AK_NOT_FOUND, "%s: there is no built-in file \"%s\"", files->folder,
-                       out->path);
-    }
+    AK_FAIL_IF(asset == NULL, err, AK_NOT_FOUND, "%s: there is no built-in file \"%s\"",
+               files->folder, out->path);
     out->text = asset->data;
     out->length = asset->length;
     return AK_OK;
@@ -143,12 +140,10 @@ static ak_status find_text(file_text *out, const ak_kernel_files *files, const c
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err)
 {
-    AK_DO(files == NULL || files->builtin
-              ? ak_fail(err, AK_INVALID,
-                        "a built-in kernel cannot read the data file \"%.100s\": copy the "
-                        "kernel's folder and tune the copy",
-                        name)
-              : AK_OK);
+    AK_FAIL_IF(files == NULL || files->builtin, err, AK_INVALID,
+               "a built-in kernel cannot read the data file \"%.100s\": copy the kernel's folder "
+               "and tune the copy",
+               name);
     AK_DO(check_name(name, files->folder, err));
     AK_DO(ak_fs_join(path, files->folder, name, err));
     return check_links(path, files->folder, name, err);
@@ -159,9 +154,7 @@ ak_status ak_kernel_beside(char path[AK_PATH_MAX], const char *file, const char 
 {
     ak_kernel_files files = {.folder = "."};
     const size_t length = (size_t)(ak_fs_base(file) - file);
-    if (length >= AK_PATH_MAX) {
-        return ak_fail(err, AK_LIMIT, "%.100s...: the path is too long", file);
-    }
+    AK_FAIL_IF(length >= AK_PATH_MAX, err, AK_LIMIT, "%.100s...: the path is too long", file);
     if (length > 0) {
         memcpy(files.folder, file, length);
         files.folder[length > 1 ? length - 1 : length] = 0; /* without its last "/" */
@@ -196,9 +189,8 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
     AK_AT_END(clear_text) file_text file = {0};
     *out = NULL;
     AK_DO(find_text(&file, files, name, err));
-    if (!ak_pack_is_text(file.text, file.length)) {
-        return ak_fail(err, AK_INVALID, "%s is not a text: it contains a 0 byte", file.path);
-    }
+    AK_FAIL_IF(!ak_pack_is_text(file.text, file.length), err, AK_INVALID,
+               "%s is not a text: it contains a 0 byte", file.path);
     AK_DO(ak_kernel_note(problem, name, file.text, file.length, err));
     *out = problem->files[problem->file_count - 1].text;
     return AK_OK;

@@ -76,4 +76,79 @@ ak_status ak_implementation_check_option(const ak_implementation_spec *implement
 /* Copies a text into the problem's arena. */
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err);
 
+/* ---- t1_kernel (t1_kernel.c) ----------------------------------------------------------------- */
+
+/* Finds the backend for the language that a T1 file names; it is "none" if the file names no
+   language (t1.c). An unknown language is refused, so that it is not taken for another. */
+ak_status ak_t1_backend(const char **out, const json_t *document, const char *where, ak_error *err);
+
+/* Makes the documents that problem.json and the space file of a backend would hold; the caller
+   releases them. The problem has the reference that the file's own member "Reference" names, else
+   "default". Returns AK_INVALID, with the member at fault, if the file needs what is not
+   supported. */
+ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
+                        const char *where, ak_error *err);
+
+/* ---- python_kernel (python_kernel.c) --------------------------------------------------------- */
+
+/* Kernels that are functions of a user's Python file. */
+
+/* Returns whether the name is "FILE.py" or "FILE.py:function". */
+bool ak_python_kernel_is(const char *name);
+/* Gives the kernel folder for the file and its settings, and makes it unless the cache has it. */
+ak_status ak_python_kernel_folder(char out[AK_PATH_MAX], const char *name, ak_error *err);
+/* Replaces the file of the generated folder that an error names by the user's file. */
+void ak_python_kernel_blame(ak_error *err, const char *folder, const char *name);
+/* Writes the kernel folder of the file and its settings into an empty folder. */
+ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *err);
+
+/* ---- modules (modules.c) --------------------------------------------------------------------- */
+
+/* The Python modules in a kernel's folder that its reference imports. Results depend on
+   them as on the reference itself, so they belong to its sources.
+
+   No Python runs to find them. A module counts if its name is a word of the reference, or of a
+   module that counts, wherever it stands there; the modules of a folder count likewise if the
+   folder's name is such a word. So modules count that are only mentioned. Those whose names a
+   program puts together are refused when the reference runs (judge/reference_worker.py). */
+
+/* Reads the modules as files of the kernel, whose `module` is then true. The reference has been
+   read. A built-in kernel has none. */
+ak_status ak_modules_read(ak_problem *problem, const ak_kernel_files *files, ak_error *err);
+/* Reads those of a baseline in Python, whose `beside` is then true. They travel with the kernel,
+   and are no part of its identity. */
+ak_status ak_modules_read_beside(ak_problem *problem, const ak_kernel_files *files,
+                                 const ak_own_baseline *own, ak_error *err);
+
+/* ---- kernel_scan (kernel_scan.c) ------------------------------------------------------------- */
+
+/* Reads a kernel's entry, arguments and parameters from its source file. The scan
+   makes the documents that problem.json and the space file would hold. Where the source file does
+   not say something, the scan guesses, and it names each guess. */
+
+typedef struct ak_kernel_scan {
+    json_t *problem, *space;
+    char *source;    /* the file, with an entry that can be called by its name */
+    char *reference; /* an ak_reference that only declares the arguments */
+    char *notes;     /* guesses, a line "WHAT: where to write it\n" for each; "": none */
+} ak_kernel_scan;
+
+typedef struct ak_scan_input {
+    const char *text;    /* the source file */
+    const char *beside;  /* the text of the files beside it that it includes */
+    const char *backend; /* the one whose language it is in: "host", "cuda" or "opencl" */
+    const char *file;    /* the name that the source file gets */
+    const char *name;    /* the name that the kernel gets */
+} ak_scan_input;
+
+/* Scans a source file. Returns AK_INVALID with a message about the first construct that the scan
+   does not understand. The caller clears `out`, also on failure. */
+ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
+/* Looks whether the source of an implementation has the kernel that "KernelName" names, and whether
+   this takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not. What
+   macros hide is not judged. */
+ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
+                               const ak_problem *problem, ak_error *err);
+void ak_kernel_scan_clear(ak_kernel_scan *scan);
+
 #endif

@@ -18,14 +18,11 @@ static ak_status read_space_file(ak_problem *problem, const ak_kernel_files *fil
     ak_space_file space;
     char name[AK_KERNEL_NAME_MAX + 1], backend[AK_KERNEL_NAME_MAX + 1];
     size_t length = strlen(file) - strlen(".json");
-    if (problem->implementation_count == AK_IMPLEMENTATIONS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s has more than %d implementations", files->folder,
-                       AK_IMPLEMENTATIONS_MAX);
-    }
-    if (length > AK_KERNEL_NAME_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: the name of \"%.80s\" is longer than %d bytes",
-                       files->folder, file, AK_KERNEL_NAME_MAX);
-    }
+    AK_FAIL_IF(problem->implementation_count == AK_IMPLEMENTATIONS_MAX, err, AK_LIMIT,
+               "%s has more than %d implementations", files->folder, AK_IMPLEMENTATIONS_MAX);
+    AK_FAIL_IF(length > AK_KERNEL_NAME_MAX, err, AK_LIMIT,
+               "%s: the name of \"%.80s\" is longer than %d bytes", files->folder, file,
+               AK_KERNEL_NAME_MAX);
     memcpy(name, file, length);
     name[length] = 0;
     memcpy(backend, name, length + 1);
@@ -101,9 +98,8 @@ static ak_status read_folder_spaces(ak_problem *problem, const ak_kernel_files *
         AK_DO(holds ? read_space_file(problem, files, name, err) : AK_OK);
     }
     /* If there is no space file, the damaged file is most likely meant to be one. */
-    if (problem->implementation_count == 0 && damage.status != AK_OK) {
-        return ak_fail(err, damage.status, "%s", damage.text);
-    }
+    AK_FAIL_IF(problem->implementation_count == 0 && damage.status != AK_OK, err, damage.status,
+               "%s", damage.text);
     return AK_OK;
 }
 
@@ -116,11 +112,9 @@ ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_e
     AK_DO(AK_ARENA_NEW(problem->implementations, problem->arena, AK_IMPLEMENTATIONS_MAX, err));
     AK_DO(files->builtin ? read_builtin_spaces(problem, files, err)
                          : read_folder_spaces(problem, files, err));
-    if (problem->implementation_count == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s has no implementation: a space file such as host.json, with a "
-                       "\"ConfigurationSpace\", is missing",
-                       files->folder);
-    }
+    AK_FAIL_IF(problem->implementation_count == 0, err, AK_INVALID,
+               "%s has no implementation: a space file such as host.json, with a "
+               "\"ConfigurationSpace\", is missing",
+               files->folder);
     return AK_OK;
 }

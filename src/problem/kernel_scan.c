@@ -1,7 +1,7 @@
-/* kernel_scan.c: see kernel_scan.h. The scan ignores comments and does not parse code as a compiler
-   would, so it refuses unusual code or notes a guess. scan_parameters.c reads the parameters, and
-   scan_documents.c makes the documents. */
-#include "problem/kernel_scan.h"
+/* kernel_scan.c: see kernel_files.h. The scan ignores comments and does not parse code as a
+   compiler would, so it refuses unusual code or notes a guess. scan_parameters.c reads the
+   parameters, and scan_documents.c makes the documents. */
+#include "problem/kernel_files.h"
 
 #include <string.h>
 
@@ -231,13 +231,12 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     part[strcspn(part, "*")] = 0; /* "float *const x" may be written to */
     a->reads_only = ak_source_has(part, "const") || ak_source_has(part, "constant") ||
                     ak_source_has(part, "__constant");
-    if (!ak_scan_type_of(&a->dtype, part) || unlike ||
-        (!a->pointer && ak_dtype_scalar(a->dtype) == NULL)) {
-        return ak_fail(s->err, AK_INVALID,
-                       "%s: the argument \"%s\" of %s has a type that is not understood; write the "
-                       "folder by hand",
-                       s->file, whole, s->name);
-    }
+    AK_FAIL_IF(
+        !ak_scan_type_of(&a->dtype, part) || unlike ||
+            (!a->pointer && ak_dtype_scalar(a->dtype) == NULL),
+        s->err, AK_INVALID,
+        "%s: the argument \"%s\" of %s has a type that is not understood; write the folder by hand",
+        s->file, whole, s->name);
     s->argument_count++;
     return AK_OK;
 }
@@ -329,22 +328,18 @@ static ak_status read_arguments(ak_scan *s, const char *open)
     const char *end = ak_source_closing(open);
     size_t sizes = 0;
     for (const char *p = s->plain + s->entry; p < end; p++) {
-        if ((unsigned char)*p >= 0x80) {
-            return ak_fail(s->err, AK_INVALID,
-                           "%s: the kernel has a name with a letter that is not ASCII; write its "
-                           "name and those of its arguments with letters, digits and _",
-                           s->file);
-        }
+        AK_FAIL_IF((unsigned char)*p >= 0x80, s->err, AK_INVALID,
+                   "%s: the kernel has a name with a letter that is not ASCII; write its name and "
+                   "those of its arguments with letters, digits and _",
+                   s->file);
     }
     const char *first = open + 1 + strspn(open + 1, AK_SOURCE_BLANK);
     bool none =
         strncmp(first, "void", 4) == 0 && first + 4 + strspn(first + 4, AK_SOURCE_BLANK) == end;
     for (const char *p = none || first == end ? end : open + 1; p < end;) {
         size_t length = ak_source_item(p, ')');
-        if (s->argument_count == AK_ARGUMENTS_MAX) {
-            return ak_fail(s->err, AK_LIMIT, "%s: %s has more than %d arguments", s->file, s->name,
-                           AK_ARGUMENTS_MAX);
-        }
+        AK_FAIL_IF(s->argument_count == AK_ARGUMENTS_MAX, s->err, AK_LIMIT,
+                   "%s: %s has more than %d arguments", s->file, s->name, AK_ARGUMENTS_MAX);
         AK_DO(read_argument(s, p, length));
         p += length + 1;
     }
@@ -353,12 +348,10 @@ static ak_status read_arguments(ak_scan *s, const char *open)
         writes = writes || (s->arguments[i].pointer && !s->arguments[i].reads_only);
         sizes += ak_scan_is_size(&s->arguments[i]);
     }
-    if (sizes > AK_SIZES_MAX) {
-        return ak_fail(s->err, AK_LIMIT,
-                       "%s: %s takes %zu whole numbers, and a problem has at most %d sizes; write "
-                       "the folder by hand, with those that never change as numbers in \"Launch\"",
-                       s->file, s->name, sizes, AK_SIZES_MAX);
-    }
+    AK_FAIL_IF(sizes > AK_SIZES_MAX, s->err, AK_LIMIT,
+               "%s: %s takes %zu whole numbers, and a problem has at most %d sizes; write the "
+               "folder by hand, with those that never change as numbers in \"Launch\"",
+               s->file, s->name, sizes, AK_SIZES_MAX);
     find_reads(s, open);
     return writes ? AK_OK : refuse_result(s, open);
 }
@@ -483,14 +476,13 @@ static ak_status check_types(ak_scan *s, const char *open, const json_t *list,
                            array == s->arguments[0].pointer;
         s->err = err;
         const ak_scan_argument *a = &s->arguments[0];
-        if (known && (array || strcmp(s->backend, "host") != 0) &&
-            is_misread(a->dtype, given, array)) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: %.60s takes %s%.60s of %s, and \"Launch\" gives it %s: let the "
-                           "source and problem.json or \"Launch\" have one type",
-                           where, s->name, array ? "the array " : "", a->name,
-                           ak_dtype_text(a->dtype), ak_dtype_text(given));
-        }
+        AK_FAIL_IF(known && (array || strcmp(s->backend, "host") != 0) &&
+                       is_misread(a->dtype, given, array),
+                   err, AK_INVALID,
+                   "%s: %.60s takes %s%.60s of %s, and \"Launch\" gives it %s: let the source and "
+                   "problem.json or \"Launch\" have one type",
+                   where, s->name, array ? "the array " : "", a->name, ak_dtype_text(a->dtype),
+                   ak_dtype_text(given));
         p += length + 1;
     }
     return AK_OK;

@@ -1,4 +1,4 @@
-#include "problem/modules.h"
+#include "problem/kernel_files.h"
 
 #include <string.h>
 
@@ -65,13 +65,10 @@ static ak_status visit_file(search *s, const char *path, ak_error *err)
     if (!counts || is_known(s, path)) {
         return AK_OK;
     }
-    if (++s->count > MODULES_MAX) {
-        return ak_fail(
-            err, AK_LIMIT,
-            "%s: %s mentions more than %d Python modules of this folder: keep only those "
-            "there that it imports",
-            s->files->folder, s->name, MODULES_MAX);
-    }
+    AK_FAIL_IF(++s->count > MODULES_MAX, err, AK_LIMIT,
+               "%s: %s mentions more than %d Python modules of this folder: keep only those there "
+               "that it imports",
+               s->files->folder, s->name, MODULES_MAX);
     AK_DO(ak_kernel_read(&text, s->problem, s->files, path, err));
     ak_kernel_file *file = &s->problem->files[s->problem->file_count - 1];
     *(s->beside ? &file->beside : &file->module) = true;

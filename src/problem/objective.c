@@ -1,4 +1,4 @@
-#include "problem/objective.h"
+#include "problem/task.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,19 +41,16 @@ static ak_status trim(char out[AK_OBJECTIVE_BYTES], const char *text, ak_error *
     while (length > 0 && strchr(" \t", text[length - 1]) != NULL) {
         length--;
     }
-    if (length == 0 || length >= AK_OBJECTIVE_BYTES) {
-        return ak_fail(err, AK_INVALID,
-                       "objective: must be time, energy, edp or an expression of at most %d bytes",
-                       AK_OBJECTIVE_BYTES - 1);
-    }
+    AK_FAIL_IF(length == 0 || length >= AK_OBJECTIVE_BYTES, err, AK_INVALID,
+               "objective: must be time, energy, edp or an expression of at most %d bytes",
+               AK_OBJECTIVE_BYTES - 1);
     memcpy(out, text, length);
     out[length] = 0;
-    return strpbrk(out, ",\n\"") == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "objective %.100s: must have no comma, quote or line break; write a "
-                         "condition as \"A if A < B else B\"",
-                         out);
+    AK_FAIL_IF(strpbrk(out, ",\n\"") != NULL, err, AK_INVALID,
+               "objective %.100s: must have no comma, quote or line break; write a condition as "
+               "\"A if A < B else B\"",
+               out);
+    return AK_OK;
 }
 
 ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err)
@@ -64,7 +61,7 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
     if (strcmp(asked, "time") == 0 || strcmp(asked, "ms") == 0) {
         return AK_OK;
     }
-    ak_objective *o;
+    AK_AT_END(ak_objective_free_at) ak_objective *o = NULL;
     AK_DO(AK_NEW(o, 1, err));
     o->maximise = strncmp(asked, "max:", 4) == 0;
     const char *expr = o->maximise ? asked + 4 : asked, *shown = asked;
@@ -76,26 +73,20 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
         o->maximise = known[at].maximise;
     }
     (void)snprintf(o->text, sizeof o->text, "%s", shown);
-    ak_status status = ak_expr_parse(&o->expr, expr, "--objective", err);
+    AK_DO(ak_expr_parse(&o->expr, expr, "--objective", err));
     const char *const *names;
-    size_t count = status == AK_OK ? ak_expr_names(&names, o->expr) : 0;
+    size_t count = ak_expr_names(&names, o->expr);
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         o->weighs = o->weighs || strcmp(names[i], "joules") == 0 || strcmp(names[i], "watts") == 0;
         any = any || ak_text_is_one_of(names[i], measured_names);
     }
-    if (status == AK_OK && !any) {
-        status = ak_fail(err, AK_INVALID,
-                         "objective %.100s: reads nothing that is measured; it must be time, "
-                         "energy, edp, or an expression over ms, seconds, joules, watts, tflops, "
-                         "gbs, registers, shared_bytes, spill_bytes or code_bytes",
-                         asked);
-    }
-    if (status != AK_OK) {
-        ak_objective_free(o);
-        return status;
-    }
-    *out = o;
+    AK_FAIL_IF(!any, err, AK_INVALID,
+               "objective %.100s: reads nothing that is measured; it must be time, energy, edp, or "
+               "an expression over ms, seconds, joules, watts, tflops, gbs, registers, "
+               "shared_bytes, spill_bytes or code_bytes",
+               asked);
+    AK_GIVE(out, o);
     return AK_OK;
 }
 
@@ -189,12 +180,10 @@ ak_status ak_objective_check_work(const ak_objective *o, double flops, double tr
     const size_t count = o == NULL ? 0 : ak_expr_names(&names, o->expr);
     for (size_t i = 0; i < count; i++) {
         const size_t at = AK_FIND(rates, AK_COUNT(rates), rate, names[i]);
-        if (at < AK_COUNT(rates) && !(rates[at].amount > 0)) {
-            return ak_fail(err, AK_INVALID,
-                           "objective %.100s: %s is not known, because \"%s\" of the problem is 0: "
-                           "write a formula into problem.json, or choose another objective",
-                           o->text, rates[at].rate, rates[at].work);
-        }
+        AK_FAIL_IF(at < AK_COUNT(rates) && !(rates[at].amount > 0), err, AK_INVALID,
+                   "objective %.100s: %s is not known, because \"%s\" of the problem is 0: write a "
+                   "formula into problem.json, or choose another objective",
+                   o->text, rates[at].rate, rates[at].work);
     }
     return AK_OK;
 }
@@ -239,19 +228,14 @@ static ak_status find_missing(const ak_objective *o, const ak_scope *scope, ak_e
 {
     const char *const *names;
     ak_value value;
-    if (o->expr == NULL) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "objective %.100s: its values are those of a recording; choose another "
-                       "objective",
-                       o->text);
-    }
+    AK_FAIL_IF(o->expr == NULL, err, AK_UNAVAILABLE,
+               "objective %.100s: its values are those of a recording; choose another objective",
+               o->text);
     size_t count = ak_expr_names(&names, o->expr);
     for (size_t i = 0; i < count; i++) {
-        if (!ak_scope_get(&value, scope, names[i])) {
-            return ak_fail(err, AK_UNAVAILABLE,
-                           "objective %.100s: %.60s is not known here; choose another objective",
-                           o->text, names[i]);
-        }
+        AK_FAIL_IF(!ak_scope_get(&value, scope, names[i]), err, AK_UNAVAILABLE,
+                   "objective %.100s: %.60s is not known here; choose another objective", o->text,
+                   names[i]);
     }
     return AK_OK;
 }
@@ -269,11 +253,8 @@ ak_status ak_objective_cost(double *out, const ak_objective *o, const ak_scope *
     double number = value.type == AK_VALUE_INT    ? (double)value.as.integer
                     : value.type == AK_VALUE_REAL ? value.as.real
                                                   : 0;
-    if (!(number > 0) || !isfinite(number)) {
-        return ak_fail(err, AK_INVALID,
-                       "objective %.100s: is %.6g; an objective must be a number above 0", o->text,
-                       number);
-    }
+    AK_FAIL_IF(!(number > 0) || !isfinite(number), err, AK_INVALID,
+               "objective %.100s: is %.6g; an objective must be a number above 0", o->text, number);
     *out = o->maximise ? 1 / number : number;
     return AK_OK;
 }

@@ -143,10 +143,8 @@ ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope
     AK_AT_END(ak_arena_free_at) ak_arena *arena = ak_arena_new();
     AK_DO(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
     AK_DO(ak_expr_eval(&value, expr, scope, arena, err));
-    if (value.type != AK_VALUE_STRING || !ak_dtype_parse(out, value.as.string)) {
-        return ak_fail(err, AK_INVALID, "%s: \"%.160s\" must give the name of a dtype", where,
-                       text);
-    }
+    AK_FAIL_IF(value.type != AK_VALUE_STRING || !ak_dtype_parse(out, value.as.string), err,
+               AK_INVALID, "%s: \"%.160s\" must give the name of a dtype", where, text);
     return AK_OK;
 }
 
@@ -189,9 +187,8 @@ ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err)
     if (problem->reference_source[0] != 0) {
         return AK_OK;
     }
-    if (problem->lacks != NULL && problem->lacks[0] != 0) {
-        return ak_fail(err, AK_INVALID, "%s", problem->lacks);
-    }
+    AK_FAIL_IF(problem->lacks != NULL && problem->lacks[0] != 0, err, AK_INVALID, "%s",
+               problem->lacks);
     return ak_fail(
         err, AK_INVALID,
         "%s is a tuning space without a problem: to compile, check and time it, it needs "
@@ -203,14 +200,10 @@ ak_status ak_problem_lacks(const ak_problem *problem, const char *what, const ch
                            const char *const *names, ak_status status, ak_error *err)
 {
     const char *near = ak_text_nearest(name, names);
-    if (names[0] == NULL) {
-        return ak_fail(err, status, "%s has no %ss, so \"%.60s\" is unknown", problem->name, what,
-                       name);
-    }
-    if (near != NULL) {
-        return ak_fail(err, status, "%s has no %s \"%.60s\"; did you mean \"%s\"?", problem->name,
-                       what, name, near);
-    }
+    AK_FAIL_IF(names[0] == NULL, err, status, "%s has no %ss, so \"%.60s\" is unknown",
+               problem->name, what, name);
+    AK_FAIL_IF(near != NULL, err, status, "%s has no %s \"%.60s\"; did you mean \"%s\"?",
+               problem->name, what, name, near);
     AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(400);
     for (size_t i = 0; names[i] != NULL; i++) {
         ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", names[i]);

@@ -90,7 +90,7 @@ typedef enum ak_access { AK_ACCESS_IN, AK_ACCESS_OUT, AK_ACCESS_INOUT } ak_acces
 /* How an argument is filled; check/inputs.h fills it. AK_FILL_SPREAD gives numbers at equal
    distances in a random order; AK_FILL_CUTS gives numbers at random distances in ascending order;
    AK_FILL_OFFSETS gives numbers in ascending order whose distances are a spread; AK_FILL_FILE gives
-   the numbers of a file (check/npy.h). */
+   the numbers of a file (check/npy.c). */
 typedef enum ak_fill_kind {
     AK_FILL_UNIFORM,
     AK_FILL_NORMAL,
@@ -206,7 +206,7 @@ typedef struct ak_own_baseline {
 typedef struct ak_kernel_file {
     const char *name, *text;
     size_t length;
-    bool module; /* a Python module that the reference imports (modules.h) */
+    bool module; /* a Python module that the reference imports (modules.c) */
     bool beside; /* one that a baseline imports */
 } ak_kernel_file;
 

@@ -86,14 +86,12 @@ static ak_status read_fill(ak_argument_spec *argument, const char *text, ak_prob
     for (int i = 0; fine && i < given; i++) {
         AK_DO(ak_expr_real(value[i], part[i], r->sizes, r->where, r->err));
     }
-    if (!fine || !ak_fill_sane((ak_fill_kind)kind, argument->fill_a, argument->fill_b)) {
-        return ak_fail(
-            r->err, AK_INVALID,
-            "%s: \"fill\" is \"%.40s\"; it must be uniform(low,high), "
-            "normal(mean,deviation), constant(value), spread(low,high), cuts(low,high) or "
-            "offsets(low,high), of numbers or expressions over the sizes, or file(NAME.npy)",
-            r->where, text);
-    }
+    AK_FAIL_IF(!fine || !ak_fill_sane((ak_fill_kind)kind, argument->fill_a, argument->fill_b),
+               r->err, AK_INVALID,
+               "%s: \"fill\" is \"%.40s\"; it must be uniform(low,high), normal(mean,deviation), "
+               "constant(value), spread(low,high), cuts(low,high) or offsets(low,high), of numbers "
+               "or expressions over the sizes, or file(NAME.npy)",
+               r->where, text);
     argument->fill = (ak_fill_kind)kind;
     for (int i = 0; i < given; i++) {
         AK_DO(ak_problem_text(&argument->fill_text[i], r->problem, part[i], r->err));
@@ -114,12 +112,10 @@ static ak_status read_pitch(ak_argument_spec *argument, const json_t *json, int6
         return AK_OK;
     }
     AK_DO(ak_expr_int(&value, argument->pitch, r->sizes, r->where, r->err));
-    if (value < row || argument->rank < 2) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: the pitch is %lld; it needs two extents or more and must not be less "
-                       "than the %lld elements of a row",
-                       r->where, (long long)value, (long long)row);
-    }
+    AK_FAIL_IF(value < row || argument->rank < 2, r->err, AK_INVALID,
+               "%s: the pitch is %lld; it needs two extents or more and must not be less than the "
+               "%lld elements of a row",
+               r->where, (long long)value, (long long)row);
     return AK_OK;
 }
 
@@ -127,31 +123,26 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, ak_p
 {
     json_t *list = NULL;
     AK_DO(ak_json_array_or_null(&list, json, "shape", r->where, r->err));
-    if ((list == NULL || json_array_size(list) > AK_RANK_MAX)) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"shape\" must be a list of at most %d extents",
-                       r->where, AK_RANK_MAX);
-    }
+    AK_FAIL_IF(list == NULL || json_array_size(list) > AK_RANK_MAX, r->err, AK_INVALID,
+               "%s: \"shape\" must be a list of at most %d extents", r->where, AK_RANK_MAX);
     int64_t row = 1;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *extent = json_array_get(list, i);
+    AK_EACH(extent, list) {
         int64_t value = 1;
         if (json_is_integer(extent)) {
             char number[24];
             (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(extent));
-            AK_DO(ak_problem_text(&argument->shape[i], r->problem, number, r->err));
+            AK_DO(ak_problem_text(&argument->shape[extent_at], r->problem, number, r->err));
         } else if (json_is_string(extent)) {
-            argument->shape[i] = json_string_value(extent);
+            argument->shape[extent_at] = json_string_value(extent);
         } else {
             return ak_fail(r->err, AK_INVALID, "%s: extent %zu must be an expression", r->where,
-                           i + 1);
+                           extent_at + 1);
         }
-        AK_DO(ak_expr_int(&value, argument->shape[i], r->sizes, r->where, r->err));
-        if (value < 1) {
-            return ak_fail(r->err, AK_INVALID, "%s: extent %zu is %lld; it must be 1 or more",
-                           r->where, i + 1, (long long)value);
-        }
+        AK_DO(ak_expr_int(&value, argument->shape[extent_at], r->sizes, r->where, r->err));
+        AK_FAIL_IF(value < 1, r->err, AK_INVALID, "%s: extent %zu is %lld; it must be 1 or more",
+                   r->where, extent_at + 1, (long long)value);
         row = value;
-        argument->rank = i + 1;
+        argument->rank = extent_at + 1;
     }
     return read_pitch(argument, json, row, r);
 }
@@ -165,10 +156,8 @@ static ak_status read_unused(ak_argument_spec *argument, const json_t *json, ak_
     if (argument->unused == NULL) {
         return AK_OK;
     }
-    if (argument->access != AK_ACCESS_IN) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"unused\" is for arguments with access in",
-                       r->where);
-    }
+    AK_FAIL_IF(argument->access != AK_ACCESS_IN, r->err, AK_INVALID,
+               "%s: \"unused\" is for arguments with access in", r->where);
     return ak_expr_bool(&holds, argument->unused, r->sizes, r->where, r->err);
 }
 
@@ -180,10 +169,8 @@ static ak_status read_own_tolerance(ak_argument_spec *argument, const json_t *js
     if (given == NULL) {
         return AK_OK;
     }
-    if (argument->access == AK_ACCESS_IN) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"tolerance\" is for arguments that are written",
-                       r->where);
-    }
+    AK_FAIL_IF(argument->access == AK_ACCESS_IN, r->err, AK_INVALID,
+               "%s: \"tolerance\" is for arguments that are written", r->where);
     return ak_problem_read_tolerance(&argument->tolerance, given,
                                      argument->dtype_follows ? AK_DTYPE_F32 : argument->dtype, r);
 }
@@ -215,10 +202,8 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
     const char *dtype, *access, *fill, *description;
     AK_DO(ak_problem_check_object(json, argument_keys, r));
     AK_DO(ak_problem_read_name(&argument->name, json, false, r));
-    if (AK_HAS(r->problem->arguments, r->problem->argument_count, name, argument->name)) {
-        return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is taken", r->where,
-                       argument->name);
-    }
+    AK_FAIL_IF(AK_HAS(r->problem->arguments, r->problem->argument_count, name, argument->name),
+               r->err, AK_INVALID, "%s: the name \"%s\" is taken", r->where, argument->name);
     AK_DO(ak_json_string_or(&description, json, "description", "", r->where, r->err));
     AK_DO(ak_json_string_or(&dtype, json, "dtype", "dtype", r->where, r->err));
     AK_DO(ak_json_string(&access, json, "access", r->where, r->err));
@@ -226,10 +211,8 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
     AK_DO(read_dtype(argument, dtype, r));
     argument->fill_usual = json_object_get(json, "fill") == NULL;
     const size_t a = AK_FIND_TEXT(accesses, AK_COUNT(accesses), access);
-    if (a == 3) {
-        return ak_fail(r->err, AK_INVALID, "%s: access \"%.40s\" must be in, out or inout",
-                       r->where, access);
-    }
+    AK_FAIL_IF(a == 3, r->err, AK_INVALID, "%s: access \"%.40s\" must be in, out or inout",
+               r->where, access);
     argument->access = (ak_access)a;
     AK_DO(read_unused(argument, json, r));
     AK_DO(read_own_tolerance(argument, json, r));
@@ -250,10 +233,7 @@ ak_status ak_problem_read_arguments(ak_problem_reader *r)
         output = output || problem->arguments[i].access != AK_ACCESS_IN;
         problem->argument_count++;
     }
-    if (!output) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: no argument has access out or inout, so there is nothing to check",
-                       r->path);
-    }
+    AK_FAIL_IF(!output, r->err, AK_INVALID,
+               "%s: no argument has access out or inout, so there is nothing to check", r->path);
     return AK_OK;
 }

@@ -18,26 +18,20 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
     const char *fallback;
     AK_DO(ak_json_array_or_null(&list, json, "values", r->where, r->err));
     size_t count = json_array_size(list);
-    if (count == 0 || count > CHOICE_VALUES_MAX) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"values\" must be a list of 1 to %d strings",
-                       r->where, CHOICE_VALUES_MAX);
-    }
+    AK_FAIL_IF(count == 0 || count > CHOICE_VALUES_MAX, r->err, AK_INVALID,
+               "%s: \"values\" must be a list of 1 to %d strings", r->where, CHOICE_VALUES_MAX);
     AK_DO(ak_json_string_or(&fallback, json, "default", NULL, r->where, r->err));
     const char **values;
     AK_DO(AK_ARENA_NEW(values, r->problem->arena, count, r->err));
     bool found = fallback == NULL;
     for (size_t i = 0; i < count; i++) {
         values[i] = json_string_value(json_array_get(list, i));
-        if (values[i] == NULL || !ak_problem_is_word(values[i])) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: value %zu must be a string of letters, digits and _; an option "
-                           "that is a number has \"type\": \"int\" or \"real\" and no \"values\"",
-                           r->where, i + 1);
-        }
-        if (AK_HAS_TEXT(values, i, values[i])) {
-            return ak_fail(r->err, AK_INVALID, "%s: the value \"%s\" is there twice", r->where,
-                           values[i]);
-        }
+        AK_FAIL_IF(values[i] == NULL || !ak_problem_is_word(values[i]), r->err, AK_INVALID,
+                   "%s: value %zu must be a string of letters, digits and _; an option that is a "
+                   "number has \"type\": \"int\" or \"real\" and no \"values\"",
+                   r->where, i + 1);
+        AK_FAIL_IF(AK_HAS_TEXT(values, i, values[i]), r->err, AK_INVALID,
+                   "%s: the value \"%s\" is there twice", r->where, values[i]);
         if (fallback != NULL && strcmp(values[i], fallback) == 0) {
             choice->default_index = i;
             found = true;
@@ -45,10 +39,8 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
     }
     choice->values = values;
     choice->value_count = count;
-    if (!found) {
-        return ak_fail(r->err, AK_INVALID, "%s: the default \"%.60s\" is not one of its values",
-                       r->where, fallback);
-    }
+    AK_FAIL_IF(!found, r->err, AK_INVALID, "%s: the default \"%.60s\" is not one of its values",
+               r->where, fallback);
     return AK_OK;
 }
 
@@ -59,10 +51,9 @@ static ak_status read_choice_kind(ak_choice_spec *choice, const json_t *json, ak
     const char *type;
     AK_DO(ak_json_string_or(&type, json, "type", kinds[0], r->where, r->err));
     choice->kind = (ak_choice_kind)AK_FIND_TEXT(kinds, AK_COUNT(kinds), type);
-    return (size_t)choice->kind < AK_COUNT(kinds)
-               ? AK_OK
-               : ak_fail(r->err, AK_INVALID,
-                         "%s: \"type\" is \"%.40s\"; it must be text, int or real", r->where, type);
+    AK_FAIL_IF((size_t)choice->kind >= AK_COUNT(kinds), r->err, AK_INVALID,
+               "%s: \"type\" is \"%.40s\"; it must be text, int or real", r->where, type);
+    return AK_OK;
 }
 
 static ak_status read_choice_number(double *out, ak_choice_kind kind, const json_t *json,
@@ -70,11 +61,10 @@ static ak_status read_choice_number(double *out, ak_choice_kind kind, const json
 {
     const json_t *value = json_object_get(json, key);
     *out = value == NULL ? fallback : json_number_value(value);
-    if (value != NULL &&
-        !(kind == AK_CHOICE_WHOLE ? json_is_integer(value) : json_is_number(value))) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" must be a %snumber", r->where, key,
-                       kind == AK_CHOICE_WHOLE ? "whole " : "");
-    }
+    AK_FAIL_IF(value != NULL &&
+                   !(kind == AK_CHOICE_WHOLE ? json_is_integer(value) : json_is_number(value)),
+               r->err, AK_INVALID, "%s: \"%s\" must be a %snumber", r->where, key,
+               kind == AK_CHOICE_WHOLE ? "whole " : "");
     return AK_OK;
 }
 
@@ -85,15 +75,13 @@ static ak_status read_choice_range(ak_choice_spec *choice, const json_t *json, a
     AK_DO(read_choice_number(&choice->low, kind, json, "minimum", -AK_CHOICE_NUMBER_MAX, r));
     AK_DO(read_choice_number(&choice->high, kind, json, "maximum", AK_CHOICE_NUMBER_MAX, r));
     AK_DO(read_choice_number(&choice->fallback, kind, json, "default", 0.0, r));
-    if (json_object_get(json, "values") != NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: a number has no \"values\"", r->where);
-    }
-    if (!(choice->low <= choice->fallback && choice->fallback <= choice->high &&
-          choice->low >= -AK_CHOICE_NUMBER_MAX && choice->high <= AK_CHOICE_NUMBER_MAX)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: the default %g is not from %g to %g, which must be within 2^53",
-                       r->where, choice->fallback, choice->low, choice->high);
-    }
+    AK_FAIL_IF(json_object_get(json, "values") != NULL, r->err, AK_INVALID,
+               "%s: a number has no \"values\"", r->where);
+    AK_FAIL_IF(!(choice->low <= choice->fallback && choice->fallback <= choice->high &&
+                 choice->low >= -AK_CHOICE_NUMBER_MAX && choice->high <= AK_CHOICE_NUMBER_MAX),
+               r->err, AK_INVALID,
+               "%s: the default %g is not from %g to %g, which must be within 2^53", r->where,
+               choice->fallback, choice->low, choice->high);
     return AK_OK;
 }
 
@@ -118,10 +106,8 @@ ak_status ak_problem_read_choices(ak_problem_reader *r)
     ak_problem *problem = r->problem;
     AK_DO(ak_json_array_or_null(&list, r->json, "choices", r->path, r->err));
     size_t count = json_array_size(list);
-    if (count > AK_CHOICES_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s has %zu choices; at most %d are possible", r->path,
-                       count, AK_CHOICES_MAX);
-    }
+    AK_FAIL_IF(count > AK_CHOICES_MAX, r->err, AK_LIMIT,
+               "%s has %zu choices; at most %d are possible", r->path, count, AK_CHOICES_MAX);
     for (size_t i = 0; i < count; i++) {
         const json_t *json = json_array_get(list, i);
         ak_choice_spec *choice = &problem->choices[i];

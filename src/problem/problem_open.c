@@ -9,8 +9,7 @@
 #include "base/asset.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "problem/identity.h"
-#include "problem/python_kernel.h"
+#include "problem/sources.h"
 
 #define BUILTIN_FOLDER "kernels/"
 
@@ -104,22 +103,19 @@ static ak_status check_names(const ak_problem *problem, ak_error *err)
     }
     AK_DO(ak_problem_is_as_builtin(&same, problem, err));
     AK_DO(ak_problem_open(&builtin, problem->name, err));
-    if (!same) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: the built-in kernel \"%s\" computes something else or is checked in "
-                       "another way: give this one another name",
-                       problem->where, problem->name);
-    }
+    AK_FAIL_IF(!same, err, AK_INVALID,
+               "%s: the built-in kernel \"%s\" computes something else or is checked in another "
+               "way: give this one another name",
+               problem->where, problem->name);
     for (size_t i = 0; i < problem->implementation_count; i++) {
         const ak_implementation_spec *mine = &problem->implementations[i], *theirs;
-        if (ak_problem_find(&theirs, builtin, mine->name, NULL) == AK_OK &&
-            (!same_identity(mine->definition, theirs->definition, ak_space_identity) ||
-             strcmp(mine->source, theirs->source) != 0)) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: the built-in kernel \"%s\" has another implementation \"%s\": "
-                           "rename this file, to %s_mine.json for example",
-                           mine->where, problem->name, mine->name, mine->backend);
-        }
+        AK_FAIL_IF(ak_problem_find(&theirs, builtin, mine->name, NULL) == AK_OK &&
+                       (!same_identity(mine->definition, theirs->definition, ak_space_identity) ||
+                        strcmp(mine->source, theirs->source) != 0),
+                   err, AK_INVALID,
+                   "%s: the built-in kernel \"%s\" has another implementation \"%s\": rename this "
+                   "file, to %s_mine.json for example",
+                   mine->where, problem->name, mine->name, mine->backend);
     }
     return AK_OK;
 }
@@ -161,13 +157,10 @@ static ak_status refuse_source(const char *name, ak_error *err)
     static const char *const scanned[] = {".c", ".cpp", ".cc", ".cxx", ".cu", ".cl"};
     static const char *const others[] = {".f90", ".f", ".h", ".hip", ".ptx", ".cubin", ".so"};
     for (size_t i = 0; i < AK_COUNT(scanned); i++) {
-        if (ak_fs_has_suffix(name, scanned[i])) {
-            return ak_fail(
-                err, AK_INVALID,
-                "%.200s: is a source; 'autokernel new kernel NAME --from %.200s' makes a "
-                "kernel of it",
-                name, name);
-        }
+        AK_FAIL_IF(
+            ak_fs_has_suffix(name, scanned[i]), err, AK_INVALID,
+            "%.200s: is a source; 'autokernel new kernel NAME --from %.200s' makes a kernel of it",
+            name, name);
     }
     for (size_t i = 0; i < AK_COUNT(others); i++) {
         if (ak_fs_has_suffix(name, others[i])) {
@@ -268,13 +261,9 @@ ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err)
 ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_error *err)
 {
     const char *name = spec->kernel;
-    if (name == NULL || *name == 0) {
-        return ak_fail(err, AK_INVALID, "no kernel is named");
-    }
-    if (strlen(name) >= AK_PATH_MAX) {
-        return ak_fail(err, AK_LIMIT, "the name of the kernel is longer than %d bytes",
-                       AK_PATH_MAX);
-    }
+    AK_FAIL_IF(name == NULL || *name == 0, err, AK_INVALID, "no kernel is named");
+    AK_FAIL_IF(strlen(name) >= AK_PATH_MAX, err, AK_LIMIT,
+               "the name of the kernel is longer than %d bytes", AK_PATH_MAX);
     if (!ak_utf8_valid(name)) { /* workers get it as JSON */
         return ak_fail(err, AK_INVALID, "%s: the path of a kernel must be UTF-8; rename the folder",
                        name);

@@ -20,14 +20,10 @@ static const char *const tolerance_keys[] = {"relative", "rms", "absolute", NULL
    sizes", so users may expect another key. */
 static ak_status refuse_edge_key(const ak_problem_reader *r)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)r->json, key, value) {
-        if (strncmp(key, "edge", 4) == 0) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: unknown key \"%.60s\"; the list of edge-case sizes is \"awkward\"",
-                           r->path, key);
-        }
+    AK_EACH_MEMBER(key, value, r->json) {
+        AK_FAIL_IF(strncmp(key, "edge", 4) == 0, r->err, AK_INVALID,
+                   "%s: unknown key \"%.60s\"; the list of edge-case sizes is \"awkward\"", r->path,
+                   key);
     }
     return AK_OK;
 }
@@ -62,15 +58,12 @@ ak_status ak_problem_read_name(const char **out, const json_t *json, bool unique
                                ak_problem_reader *r)
 {
     AK_DO(ak_json_string(out, json, "name", r->where, r->err));
-    if (!ak_expr_is_name(*out) || !ak_problem_is_word(*out)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: the name \"%.60s\" must be letters, digits and _, at most %d, not "
-                       "beginning with a digit and not a keyword of the expression language",
-                       r->where, *out, AK_KERNEL_NAME_MAX);
-    }
-    if (unique && name_taken(r->problem, *out)) {
-        return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is taken", r->where, *out);
-    }
+    AK_FAIL_IF(!ak_expr_is_name(*out) || !ak_problem_is_word(*out), r->err, AK_INVALID,
+               "%s: the name \"%.60s\" must be letters, digits and _, at most %d, not beginning "
+               "with a digit and not a keyword of the expression language",
+               r->where, *out, AK_KERNEL_NAME_MAX);
+    AK_FAIL_IF(unique && name_taken(r->problem, *out), r->err, AK_INVALID,
+               "%s: the name \"%s\" is taken", r->where, *out);
     return AK_OK;
 }
 
@@ -79,10 +72,8 @@ ak_status ak_problem_read_array(json_t **out, size_t *count, const char *key, si
 {
     AK_DO(ak_json_array(out, r->json, key, r->path, r->err));
     *count = json_array_size(*out);
-    if (*count > max) {
-        return ak_fail(r->err, AK_LIMIT, "%s: \"%s\" has %zu entries; at most %zu are possible",
-                       r->path, key, *count, max);
-    }
+    AK_FAIL_IF(*count > max, r->err, AK_LIMIT,
+               "%s: \"%s\" has %zu entries; at most %zu are possible", r->path, key, *count, max);
     return AK_OK;
 }
 
@@ -100,10 +91,8 @@ static ak_status read_sizes(ak_problem_reader *r)
     size_t count = 0;
     ak_problem *problem = r->problem;
     AK_DO(ak_problem_read_array(&list, &count, "sizes", AK_SIZES_MAX, r));
-    if (count == 0) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"sizes\" is empty; a problem has at least one",
-                       r->path);
-    }
+    AK_FAIL_IF(count == 0, r->err, AK_INVALID, "%s: \"sizes\" is empty; a problem has at least one",
+               r->path);
     for (size_t i = 0; i < count; i++) {
         const json_t *json = json_array_get(list, i);
         ak_size_spec *size = &problem->sizes[i];
@@ -111,9 +100,8 @@ static ak_status read_sizes(ak_problem_reader *r)
         AK_DO(ak_problem_check_object(json, size_keys, r));
         AK_DO(ak_problem_read_name(&size->name, json, true, r));
         AK_DO(ak_json_int(&size->fallback, json, "default", r->where, r->err));
-        if (size->fallback < 1) {
-            return ak_fail(r->err, AK_INVALID, "%s: \"default\" must be 1 or more", r->where);
-        }
+        AK_FAIL_IF(size->fallback < 1, r->err, AK_INVALID, "%s: \"default\" must be 1 or more",
+                   r->where);
         AK_DO(ak_json_string_or(&size->description, json, "description", "", r->where, r->err));
         AK_DO(ak_scope_set_int(r->sizes, size->name, size->fallback, r->err));
         problem->tune_size[i] = size->fallback;
@@ -128,9 +116,7 @@ static ak_status read_dtypes(ak_problem_reader *r)
     size_t count = 0;
     ak_problem *problem = r->problem;
     AK_DO(ak_problem_read_array(&list, &count, "dtypes", AK_COUNT(problem->dtypes), r));
-    if (count == 0) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"dtypes\" is empty", r->path);
-    }
+    AK_FAIL_IF(count == 0, r->err, AK_INVALID, "%s: \"dtypes\" is empty", r->path);
     for (size_t i = 0; i < count; i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (text == NULL || !ak_dtype_parse(&problem->dtypes[i], text) ||
@@ -140,9 +126,8 @@ static ak_status read_dtypes(ak_problem_reader *r)
             return ak_fail(r->err, AK_INVALID, "%s: dtype %zu (\"%.40s\") is unknown; there are %s",
                            r->path, i + 1, text == NULL ? "not a text" : text, names);
         }
-        if (ak_problem_has_dtype(problem, problem->dtypes[i])) {
-            return ak_fail(r->err, AK_INVALID, "%s: dtype \"%s\" is there twice", r->path, text);
-        }
+        AK_FAIL_IF(ak_problem_has_dtype(problem, problem->dtypes[i]), r->err, AK_INVALID,
+                   "%s: dtype \"%s\" is there twice", r->path, text);
         problem->dtype_count++;
     }
     AK_DO(ak_scope_set_int(r->sizes, "dtype_bytes", (int64_t)ak_dtype_bytes(problem->dtypes[0]),
@@ -159,9 +144,7 @@ static ak_status read_work(const char **out, const char *key, ak_problem_reader 
     (void)snprintf(r->where, sizeof r->where, "%s: \"%s\"", r->path, key);
     AK_DO(ak_json_string(out, r->json, key, r->path, r->err));
     AK_DO(ak_expr_real(&value, *out, r->sizes, r->where, r->err));
-    if (value < 0.0) {
-        return ak_fail(r->err, AK_INVALID, "%s is negative at the default sizes", r->where);
-    }
+    AK_FAIL_IF(value < 0.0, r->err, AK_INVALID, "%s is negative at the default sizes", r->where);
     return AK_OK;
 }
 
@@ -169,10 +152,8 @@ static ak_status check_factor(const char *text, const char *key, ak_problem_read
 {
     double value;
     AK_DO(ak_expr_real(&value, text, r->sizes, r->where, r->err));
-    if (value < 0.0) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is negative at the default sizes", r->where,
-                       key);
-    }
+    AK_FAIL_IF(value < 0.0, r->err, AK_INVALID, "%s: \"%s\" is negative at the default sizes",
+               r->where, key);
     return AK_OK;
 }
 
@@ -183,12 +164,10 @@ static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
     for (size_t i = 0; i < r->problem->argument_count; i++) {
         const ak_argument_spec *argument = &r->problem->arguments[i];
         const char *own = ak_dtype_text(argument->dtype);
-        if (argument->access != AK_ACCESS_IN && !argument->dtype_follows &&
-            ak_dtype_is_float(argument->dtype) && json_object_get(all, own) == NULL) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: tolerance of %s is missing, which the output %s has", r->path, own,
-                           argument->name);
-        }
+        AK_FAIL_IF(argument->access != AK_ACCESS_IN && !argument->dtype_follows &&
+                       ak_dtype_is_float(argument->dtype) && json_object_get(all, own) == NULL,
+                   r->err, AK_INVALID, "%s: tolerance of %s is missing, which the output %s has",
+                   r->path, own, argument->name);
     }
     return AK_OK;
 }
@@ -243,23 +222,17 @@ static ak_status read_tolerances(ak_problem_reader *r)
     for (size_t i = 0; i < problem->dtype_count; i++) {
         exact = exact && !ak_dtype_is_float(problem->dtypes[i]);
     }
-    if (all == NULL && !exact) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"tolerance\" is missing", r->path);
-    }
+    AK_FAIL_IF(all == NULL && !exact, r->err, AK_INVALID, "%s: \"tolerance\" is missing", r->path);
     for (size_t i = 0; i < problem->dtype_count; i++) {
         AK_DO(read_tolerance(&problem->tolerances[i], all, problem->dtypes[i], r));
         problem->tolerance_count++;
     }
-    const char *name;
-    json_t *value;
-    json_object_foreach(all, name, value) {
+    AK_EACH_MEMBER(name, value, all) {
         ak_dtype dtype;
-        if (!ak_dtype_parse(&dtype, name) ||
-            !(ak_problem_has_dtype(problem, dtype) || may_write(problem, dtype))) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: \"tolerance\" has an entry that is not a dtype of the problem",
-                           r->path);
-        }
+        AK_FAIL_IF(!ak_dtype_parse(&dtype, name) ||
+                       !(ak_problem_has_dtype(problem, dtype) || may_write(problem, dtype)),
+                   r->err, AK_INVALID,
+                   "%s: \"tolerance\" has an entry that is not a dtype of the problem", r->path);
         if (!ak_problem_has_dtype(problem, dtype)) {
             AK_DO(read_tolerance(&problem->tolerances[problem->tolerance_count], all, dtype, r));
             problem->tolerance_count++;
@@ -303,19 +276,14 @@ static ak_status read_few_terms(ak_problem_reader *r)
            strcmp(r->problem->sizes[few->size].name, size) != 0) {
         few->size++;
     }
-    if (few->size == r->problem->size_count) {
-        return ak_fail(r->err, AK_INVALID, "%s: there is no size \"%.40s\"", r->where, size);
-    }
+    AK_FAIL_IF(few->size == r->problem->size_count, r->err, AK_INVALID,
+               "%s: there is no size \"%.40s\"", r->where, size);
     AK_DO(ak_json_int(&few->terms, json, "terms", r->where, r->err));
-    if (few->terms < 1) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"terms\" must be 1 or more", r->where);
-    }
+    AK_FAIL_IF(few->terms < 1, r->err, AK_INVALID, "%s: \"terms\" must be 1 or more", r->where);
     AK_DO(ak_json_array_or_null(&list, json, "arguments", r->where, r->err));
     const size_t count = json_array_size(list);
-    if (count == 0 || count > r->problem->argument_count) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"arguments\" must name one input or more",
-                       r->where);
-    }
+    AK_FAIL_IF(count == 0 || count > r->problem->argument_count, r->err, AK_INVALID,
+               "%s: \"arguments\" must name one input or more", r->where);
     for (; few->count < count; few->count++) {
         AK_DO(find_factor(&few->arguments[few->count],
                           json_string_value(json_array_get(list, few->count)), r));
@@ -337,9 +305,8 @@ static ak_status read_size_object(int64_t out[AK_SIZES_MAX], const json_t *json,
     AK_DO(ak_problem_check_object(json, names, r));
     for (size_t i = 0; i < problem->size_count; i++) {
         AK_DO(ak_json_int(&out[i], json, names[i], r->where, r->err));
-        if (out[i] < 1) {
-            return ak_fail(r->err, AK_INVALID, "%s: \"%s\" must be 1 or more", r->where, names[i]);
-        }
+        AK_FAIL_IF(out[i] < 1, r->err, AK_INVALID, "%s: \"%s\" must be 1 or more", r->where,
+                   names[i]);
     }
     return AK_OK;
 }
@@ -355,10 +322,8 @@ static ak_status read_sizes_to_use(ak_problem_reader *r)
         AK_DO(read_size_object(problem->tune_size, tune, r));
     }
     size_t count = json_array_size(list);
-    if (count > EDGE_CASE_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: \"awkward\" has more than %d sizes", r->path,
-                       EDGE_CASE_MAX);
-    }
+    AK_FAIL_IF(count > EDGE_CASE_MAX, r->err, AK_LIMIT, "%s: \"awkward\" has more than %d sizes",
+               r->path, EDGE_CASE_MAX);
     AK_DO(AK_ARENA_NEW(problem->edge_cases, problem->arena, count + 1, r->err));
     for (size_t i = 0; i < count; i++) {
         ak_problem_at(r, "edge-case size", i + 1);
@@ -377,11 +342,9 @@ static ak_status read_head(ak_problem_reader *r)
     AK_DO(refuse_edge_key(r));
     AK_DO(ak_json_only(r->json, problem_keys, r->path, r->err));
     AK_DO(ak_json_int(&schema, r->json, "schema", r->path, r->err));
-    if (schema != 1) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: schema %lld is unknown; this version reads schema 1", r->path,
-                       (long long)schema);
-    }
+    AK_FAIL_IF(schema != 1, r->err, AK_INVALID,
+               "%s: schema %lld is unknown; this version reads schema 1", r->path,
+               (long long)schema);
     (void)snprintf(r->where, sizeof r->where, "%s", r->path);
     AK_DO(ak_problem_read_name(&problem->name, r->json, false, r));
     return ak_json_string_or(&problem->description, r->json, "description", "", r->path, r->err);

@@ -4,7 +4,6 @@
  * of the language makes a kernel folder from both. The folder is kept in the cache under the hash
  * of its inputs, so that Python runs once and not for every command and worker.
  */
-#include "problem/python_kernel.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -74,13 +73,10 @@ static ak_status find_settings(char out[AK_PATH_MAX], const char *path, const ch
         (void)snprintf(text, sizeof text, "%.*s.json", stem, path);
     }
     if (strlen(text) >= AK_PATH_MAX || !ak_fs_is_file(text)) {
-        if (!has_decorator(path)) {
-            return ak_fail(err, AK_NOT_FOUND,
-                           "%s: there is no %s beside it with sizes, arguments, grid and "
-                           "reference, and no function in it with @autokernel.reference: "
-                           "" SETTINGS_NEED,
-                           path, ak_fs_base(text));
-        }
+        AK_FAIL_IF(!has_decorator(path), err, AK_NOT_FOUND,
+                   "%s: there is no %s beside it with sizes, arguments, grid and reference, and no "
+                   "function in it with @autokernel.reference: " SETTINGS_NEED,
+                   path, ak_fs_base(text));
         (void)snprintf(text, sizeof text, "%s", path);
     }
     memcpy(out, text, strlen(text) + 1);
@@ -150,12 +146,11 @@ typedef struct found {
 static ak_status find(found *out, const char *name, ak_error *err)
 {
     out->settings = NULL;
-    if (!split(out->path, out->function, name) || !ak_fs_is_file(out->path)) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       ak_fs_is_folder(out->path) ? "%s: is a folder; name the Python file in it"
-                                                  : "%s: there is no such Python file",
-                       out->path);
-    }
+    AK_FAIL_IF(!split(out->path, out->function, name) || !ak_fs_is_file(out->path), err,
+               AK_NOT_FOUND,
+               ak_fs_is_folder(out->path) ? "%s: is a folder; name the Python file in it"
+                                          : "%s: there is no such Python file",
+               out->path);
     AK_DO(find_settings(out->settings_path, out->path, out->function, err));
     if (strcmp(out->settings_path, out->path) == 0) {
         out->settings = json_object();

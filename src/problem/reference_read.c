@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "problem/modules.h"
+#include "problem/kernel_files.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -47,10 +47,8 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
     size_t length = colon == NULL ? strlen(name) : (size_t)(colon - name);
     (void)snprintf(file, sizeof file, "%.*s", (int)length, name);
     bool python = ak_fs_has_suffix(file, ".py");
-    if (colon != NULL && !python) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: \"reference\": only a Python file is followed by a function", r->path);
-    }
+    AK_FAIL_IF(colon != NULL && !python, r->err, AK_INVALID,
+               "%s: \"reference\": only a Python file is followed by a function", r->path);
     out->kind = python ? "python" : "c";
     out->function = python ? (colon == NULL ? "reference" : colon + 1) : "ak_reference";
     AK_DO(ak_problem_text(&out->name, problem, file, r->err));
@@ -58,9 +56,8 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
         return ak_fail_within(r->err, "%s: \"reference\"", r->path);
     }
     problem->reference_source += ak_utf8_mark(problem->reference_source);
-    if (problem->reference_source[0] == 0) {
-        return ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, file);
-    }
+    AK_FAIL_IF(problem->reference_source[0] == 0, r->err, AK_INVALID,
+               "%s: the reference \"%s\" is empty", r->path, file);
     AK_DO(python ? ak_modules_read(problem, files, r->err) : AK_OK);
     AK_DO(python ? name_it(r, "Python function ", name, colon == NULL ? ":reference" : "")
                  : name_it(r, "C function in ", name, ""));
@@ -86,27 +83,21 @@ static ak_status read_arrays(const json_t *arrays, ak_problem_reader *r)
         const char *name = NULL;
         AK_DO(ak_json_string_or(&name, arrays, argument->name, NULL, r->where, r->err));
         bool fixed = argument->fill == AK_FILL_FILE || argument->fill == AK_FILL_CONSTANT;
-        if (argument->access != AK_ACCESS_OUT && !fixed) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: %s is filled at random, so no array can be right: give it "
-                           "\"fill\": \"file(NAME.npy)\" or \"constant(...)\"",
-                           r->where, argument->name);
-        }
-        if ((argument->access == AK_ACCESS_IN) != (name == NULL)) {
-            return ak_fail(r->err, AK_INVALID,
-                           name == NULL ? "%s: the right result of %s is missing"
-                                        : "%s: %s is an input; its file belongs to its \"fill\"",
-                           r->where, argument->name);
-        }
+        AK_FAIL_IF(argument->access != AK_ACCESS_OUT && !fixed, r->err, AK_INVALID,
+                   "%s: %s is filled at random, so no array can be right: give it \"fill\": "
+                   "\"file(NAME.npy)\" or \"constant(...)\"",
+                   r->where, argument->name);
+        AK_FAIL_IF((argument->access == AK_ACCESS_IN) != (name == NULL), r->err, AK_INVALID,
+                   name == NULL ? "%s: the right result of %s is missing"
+                                : "%s: %s is an input; its file belongs to its \"fill\"",
+                   r->where, argument->name);
         if (name != NULL) {
             first = first == NULL ? name : first;
             AK_DO(ak_problem_read_data(&problem->reference.array[i], name, r));
         }
     }
-    if (problem->edge_case_count > 0) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s hold the results of one size, so \"awkward\" must be empty", r->where);
-    }
+    AK_FAIL_IF(problem->edge_case_count > 0, r->err, AK_INVALID,
+               "%s hold the results of one size, so \"awkward\" must be empty", r->where);
     problem->reference.kind = "arrays";
     problem->reference_source = "arrays";
     return name_it(r, "arrays in files (", first, "), one size only");
@@ -125,16 +116,11 @@ ak_status ak_problem_read_reference(const ak_kernel_files *files, ak_problem_rea
     if (name != NULL) {
         return read_file(name, files, r);
     }
-    if (json == NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"reference\" is missing", r->path);
-    }
-    if (!json_is_object(json) || json_object_size(json) != 1) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: \"reference\" must be a C file, a Python file with or without "
-                       "\":function\", {\"arrays\": {...}}, {\"implementation\": \"...\"} or "
-                       "\"default\"",
-                       r->path);
-    }
+    AK_FAIL_IF(json == NULL, r->err, AK_INVALID, "%s: \"reference\" is missing", r->path);
+    AK_FAIL_IF(!json_is_object(json) || json_object_size(json) != 1, r->err, AK_INVALID,
+               "%s: \"reference\" must be a C file, a Python file with or without \":function\", "
+               "{\"arrays\": {...}}, {\"implementation\": \"...\"} or \"default\"",
+               r->path);
     (void)snprintf(r->where, sizeof r->where, "%s: \"reference\"", r->path);
     AK_DO(ak_json_only(json, kinds, r->where, r->err));
     if (json_object_get(json, "arrays") != NULL) {

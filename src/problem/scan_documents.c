@@ -3,7 +3,7 @@
    arguments, and notes of each guess. */
 #include "problem/scan_parts.h"
 
-#include "problem/kernel_scan.h"
+#include "problem/kernel_files.h"
 #include "problem/source_text.h"
 
 void ak_scan_note(ak_scan *s, const char *what, const char *where)

@@ -152,13 +152,11 @@ static ak_status read_template_item(ak_scan *s, const char *item, size_t length,
     (void)snprintf(type, sizeof type, "%.*s", (int)first, part);
     ak_dtype dtype;
     bool truth = ak_source_has(type, "bool");
-    if (first == length ||
-        (!truth && (!ak_scan_type_of(&dtype, type) || ak_dtype_is_float(dtype)))) {
-        return ak_fail(s->err, AK_INVALID,
-                       "%s: the template argument \"%.60s\" is not a whole number: write the type "
-                       "into the kernel",
-                       s->file, part + strspn(part, AK_SOURCE_BLANK));
-    }
+    AK_FAIL_IF(
+        first == length || (!truth && (!ak_scan_type_of(&dtype, type) || ak_dtype_is_float(dtype))),
+        s->err, AK_INVALID,
+        "%s: the template argument \"%.60s\" is not a whole number: write the type into the kernel",
+        s->file, part + strspn(part, AK_SOURCE_BLANK));
     size_t before = s->parameter_count;
     int64_t value = instantiated(s, index) > 0 ? instantiated(s, index) : number_at(given);
     add_parameter(s, part + first, length - first, value == 0 ? 1 : value);
@@ -178,12 +176,10 @@ ak_status ak_scan_template(ak_scan *s)
         return AK_OK;
     }
     size_t at = s->begin + 8 + strspn(s->plain + s->begin + 8, AK_SOURCE_BLANK "<");
-    if (s->plain[at] == '>') {
-        return ak_fail(s->err, AK_INVALID,
-                       "%s: %s is a specialisation of a template (template <>); write the kernel "
-                       "out as a plain function",
-                       s->file, s->name);
-    }
+    AK_FAIL_IF(s->plain[at] == '>', s->err, AK_INVALID,
+               "%s: %s is a specialisation of a template (template <>); write the kernel out as a "
+               "plain function",
+               s->file, s->name);
     for (size_t index = 0; at < end; index++) {
         size_t length = ak_source_item(s->plain + at, '>');
         length = length < end - at ? length : end - at;

@@ -78,7 +78,7 @@ void ak_scan_note(ak_scan *s, const char *what, const char *where);
 
 /* Guesses the shape of the arrays, as an expression of sizes. */
 void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s);
-struct ak_kernel_scan; /* kernel_scan.h */
+struct ak_kernel_scan; /* kernel_files.h */
 
 /* Make the parts of *out. The first two return false if there is no memory. */
 bool ak_scan_problem(struct ak_kernel_scan *out, ak_scan *s, const char *name, const char *shape);

@@ -5,18 +5,14 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "problem/headers.h"
-#include "problem/identity.h"
 #include "problem/kernel_files.h"
 
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX];
     const size_t i = AK_FIND(problem->files, problem->file_count, name, name);
-    if (i == problem->file_count) {
-        return ak_fail(err, AK_INTERNAL, "%s: the file \"%.100s\" has not been read", problem->name,
-                       name);
-    }
+    AK_FAIL_IF(i == problem->file_count, err, AK_INTERNAL,
+               "%s: the file \"%.100s\" has not been read", problem->name, name);
     AK_DO(ak_kernel_path(path, problem->name, name, err));
     return ak_pack_add(out, path, problem->files[i].text, problem->files[i].length, err);
 }
@@ -135,7 +131,7 @@ static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], ak_hasher *hasher,
                          const way *as, ak_error *err)
 {
     const ak_implementation_spec *other;
-    char *words = NULL, *definition = NULL, *others = NULL;
+    AK_FREED char *words = NULL, *definition = NULL, *others = NULL;
     ak_status status = AK_OK;
     AK_TRY(find_other(&other, problem, err));
     AK_TRY(as->problem(&words, problem->documents[0], err));
@@ -165,16 +161,13 @@ static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], ak_hasher *hasher,
     if (others != NULL) {
         ak_hasher_add_text(hasher, others);
     }
-    status = ak_headers_add(hasher, implementation->source, implementation->definition, err);
-    if (status == AK_OK) {
-        status = ak_headers_add(hasher, problem->reference_source, NULL, err);
-    }
-    if (status == AK_OK && other != NULL && other != implementation) {
+    AK_TRY(ak_headers_add(hasher, implementation->source, implementation->definition, err));
+    AK_TRY(ak_headers_add(hasher, problem->reference_source, NULL, err));
+    if (other != NULL && other != implementation) {
         status = ak_headers_add(hasher, other->source, other->definition, err);
     }
 out:
     ak_hasher_end(out, hasher);
-    AK_FREE_ALL(others, definition, words);
     return status;
 }
 

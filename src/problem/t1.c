@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "problem/t1_kernel.h"
 
 /* Returns the member "autokernel" that our export (format_t1.c) writes for a host kernel, because
    T1 can express neither the host nor its options; NULL if the file has none. */
@@ -92,9 +91,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
     static const char *const in_kernel[] = {"Device", "SimulationInput", "BenchmarkName"};
     const json_t *kernel = json_object_get(document, read[1]);
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)document, key, value) {
+    AK_EACH_MEMBER(key, value, document) {
         if (strcmp(key, read[0]) != 0 && strcmp(key, read[1]) != 0) {
             ak_buf_print(&text, "%s%.60s", text.length == 0 ? "" : ", ", key);
         }
@@ -105,10 +102,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
         }
     }
     AK_DO(ak_buf_status(&text, err));
-    if (text.length > 0) {
-        return ak_problem_text(&problem->unread, problem, text.data, err);
-    }
-    return AK_OK;
+    return text.length > 0 ? ak_problem_text(&problem->unread, problem, text.data, err) : AK_OK;
 }
 
 /* Reads the T1 file as a problem that can be run. Returns an error if the file cannot be read so;
@@ -123,18 +117,15 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     AK_FREED ak_kernel_files *files = NULL;
     AK_DO(AK_NEW(files, 1, err));
     const json_t *own = exported_host(document);
-    AK_DO(own == NULL ? AK_OK
-                      : ak_fail(err, AK_INVALID,
-                                "%s: this is the space of the kernel %.60s, written for other "
-                                "tuners; tune the kernel itself",
-                                path, ak_json_text_at(own, "kernel")));
+    AK_FAIL_IF(own != NULL, err, AK_INVALID,
+               "%s: this is the space of the kernel %.60s, written for other tuners; tune the "
+               "kernel itself",
+               path, ak_json_text_at(own, "kernel"));
     AK_DO(ak_t1_backend(&backend, document, path, err));
-    AK_DO(json_object_get(kernel, "Arguments") != NULL
-              ? AK_OK
-              : ak_fail(err, AK_INVALID,
-                        "%s: it has no \"Arguments\", so it is a space without a problem: "
-                        "add them, or make a kernel folder with a problem.json",
-                        path));
+    AK_FAIL_IF(json_object_get(kernel, "Arguments") == NULL, err, AK_INVALID,
+               "%s: it has no \"Arguments\", so it is a space without a problem: add them, or make "
+               "a kernel folder with a problem.json",
+               path);
     const char *file_name = NULL;
     AK_DO(ak_json_string(&file_name, kernel, "KernelFile", path, err));
     AK_DO(find_file(files, kernel, path, err));

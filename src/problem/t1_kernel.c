@@ -6,7 +6,7 @@
  * nothing is dropped in silence. `autokernel list` names the members that say how other tuners
  * search.
  */
-#include "problem/t1_kernel.h"
+#include "problem/kernel_files.h"
 
 #include <string.h>
 
@@ -65,10 +65,8 @@ static ak_status expression(char out[TEXT_BYTES], const json_t *value, const cha
         (void)ak_number_print(out, TEXT_BYTES, "%.17g", json_real_value(value));
         return AK_OK;
     }
-    if (text == NULL || *text == 0) {
-        return ak_fail(c->err, AK_INVALID, "%s: %s must be a number or an expression", c->where,
-                       what);
-    }
+    AK_FAIL_IF(text == NULL || *text == 0, c->err, AK_INVALID,
+               "%s: %s must be a number or an expression", c->where, what);
     while (*text != 0 && used + sizeof "problem_size_x" < TEXT_BYTES) {
         size_t index =
             (size_t)(text[strlen(text) < sizeof indexed - 1 ? 0 : sizeof indexed - 1]) - '0';
@@ -89,9 +87,7 @@ static ak_status expression(char out[TEXT_BYTES], const json_t *value, const cha
 
 static bool is_parameter(const converter *c, const char *name)
 {
-    size_t i;
-    json_t *parameter;
-    json_array_foreach((json_t *)(uintptr_t)c->tuned, i, parameter) {
+    AK_EACH(parameter, c->tuned) {
         if (ak_json_text_is(parameter, "Name", name)) {
             return true;
         }
@@ -105,11 +101,8 @@ static ak_status read_sizes(converter *c)
 {
     const json_t *sizes = json_object_get(c->kernel, "ProblemSize");
     size_t count = json_is_array(sizes) ? json_array_size(sizes) : 1;
-    if (sizes == NULL || count < 1 || count > AXES) {
-        return ak_fail(c->err, AK_INVALID,
-                       "%s: \"ProblemSize\" must be a number, or a list of 1 to 3 numbers",
-                       c->where);
-    }
+    AK_FAIL_IF(sizes == NULL || count < 1 || count > AXES, c->err, AK_INVALID,
+               "%s: \"ProblemSize\" must be a number, or a list of 1 to 3 numbers", c->where);
     for (size_t i = 0; i < count; i++) {
         const json_t *size = json_is_array(sizes) ? json_array_get(sizes, i) : sizes;
         char name[24];
@@ -117,15 +110,11 @@ static ak_status read_sizes(converter *c)
         if (json_is_string(size) && !ak_text_int(&value, json_string_value(size))) {
             value = 0;
         }
-        if (value < 1) {
-            return ak_fail(c->err, AK_INVALID, "%s: ProblemSize[%zu] must be a number above 0",
-                           c->where, i);
-        }
+        AK_FAIL_IF(value < 1, c->err, AK_INVALID, "%s: ProblemSize[%zu] must be a number above 0",
+                   c->where, i);
         (void)snprintf(name, sizeof name, "problem_size_%s", axis_names[i]);
-        if (!ak_json_append(c->sizes,
-                            json_pack("{s:s, s:I}", "name", name, "default", (json_int_t)value))) {
-            return ak_fail_memory(c->err);
-        }
+        json_t *declared = json_pack("{s:s, s:I}", "name", name, "default", (json_int_t)value);
+        AK_DO(ak_stored(ak_json_append(c->sizes, declared), c->err));
         c->axes = i + 1;
     }
     return AK_OK;
@@ -146,11 +135,9 @@ static ak_status read_fill(char out[TEXT_BYTES + 16], const json_t *argument,
     if (given != NULL && !json_is_null(given)) {
         AK_DO(expression(value, given, "FillValue", c));
     }
-    if (source != NULL && strcmp(fill, "BinaryRaw") != 0) {
-        return ak_fail(c->err, AK_INVALID,
-                       "%s: \"DataSource\" is read with the \"FillType\" BinaryRaw only, not %.40s",
-                       c->where, fill);
-    }
+    AK_FAIL_IF(source != NULL && strcmp(fill, "BinaryRaw") != 0, c->err, AK_INVALID,
+               "%s: \"DataSource\" is read with the \"FillType\" BinaryRaw only, not %.40s",
+               c->where, fill);
     if (strcmp(fill, "Constant") == 0 || strcmp(fill, "Uninitialized") == 0) {
         (void)snprintf(out, TEXT_BYTES + 16, "constant(%s)", value);
     } else if (strcmp(fill, "Random") == 0) {
@@ -175,12 +162,9 @@ static ak_status read_access(const char **out, const json_t *argument, converter
     const char *access = NULL;
     AK_DO(ak_json_string_or(&access, argument, "AccessType", "", c->where, c->err));
     const size_t i = AK_FIND(accesses, AK_COUNT(accesses), t1, access);
-    if (i == AK_COUNT(accesses)) {
-        return ak_fail(c->err, AK_INVALID,
-                       "%s: \"AccessType\" is \"%.40s\"; it must be ReadOnly, WriteOnly or "
-                       "ReadWrite",
-                       c->where, access);
-    }
+    AK_FAIL_IF(i == AK_COUNT(accesses), c->err, AK_INVALID,
+               "%s: \"AccessType\" is \"%.40s\"; it must be ReadOnly, WriteOnly or ReadWrite",
+               c->where, access);
     *out = accesses[i].ours;
     return AK_OK;
 }
@@ -192,11 +176,9 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     const char *access = "in", *memory = NULL;
     AK_DO(ak_json_string_or(&memory, argument, "MemType", "Global", c->where, c->err));
     bool constant = strcmp(memory, "Constant") == 0;
-    if (strcmp(memory, "Global") != 0 && !constant) {
-        return ak_fail(c->err, AK_INVALID,
-                       "%s: \"MemType\" %.40s is not supported for %s; pass it as global memory",
-                       c->where, memory, c->backend);
-    }
+    AK_FAIL_IF(strcmp(memory, "Global") != 0 && !constant, c->err, AK_INVALID,
+               "%s: \"MemType\" %.40s is not supported for %s; pass it as global memory", c->where,
+               memory, c->backend);
     /* In CUDA, constant memory is a variable of the module and not a parameter of the kernel. */
     constant = constant && strcmp(c->backend, "cuda") == 0;
     char renamed[AK_KERNEL_NAME_MAX + 2];
@@ -243,16 +225,12 @@ static ak_status add_argument(const json_t *argument, converter *c)
     AK_DO(ak_json_string_or(&kind, argument, "MemoryType", "Vector", c->where, c->err));
     const struct t1_type *found = types + AK_FIND(types, AK_COUNT(types), name, type);
     bool scalar = strcmp(kind, "Scalar") == 0;
-    if (!scalar && strcmp(kind, "Vector") != 0) {
-        return ak_fail(c->err, AK_INVALID,
-                       "%s: \"MemoryType\" %.40s is not supported; Vector and Scalar are", c->where,
-                       kind);
-    }
-    if (found == types + AK_COUNT(types) ||
-        (scalar && (found->width > 1 || ak_dtype_scalar(found->dtype) == NULL))) {
-        return ak_fail(c->err, AK_INVALID, "%s: a %s of \"Type\" %.40s is not supported", c->where,
-                       scalar ? "scalar" : "vector", type);
-    }
+    AK_FAIL_IF(!scalar && strcmp(kind, "Vector") != 0, c->err, AK_INVALID,
+               "%s: \"MemoryType\" %.40s is not supported; Vector and Scalar are", c->where, kind);
+    AK_FAIL_IF(found == types + AK_COUNT(types) ||
+                   (scalar && (found->width > 1 || ak_dtype_scalar(found->dtype) == NULL)),
+               c->err, AK_INVALID, "%s: a %s of \"Type\" %.40s is not supported", c->where,
+               scalar ? "scalar" : "vector", type);
     if (!scalar) {
         return add_vector(argument, name, found, c);
     }
@@ -260,10 +238,8 @@ static ak_status add_argument(const json_t *argument, converter *c)
     AK_DO(given == NULL
               ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
               : expression(value, given, "FillValue", c));
-    if (!ak_json_append(c->passed, json_pack("{s:s}", ak_dtype_scalar(found->dtype), value))) {
-        return ak_fail_memory(c->err);
-    }
-    return AK_OK;
+    json_t *passed = json_pack("{s:s}", ak_dtype_scalar(found->dtype), value);
+    return ak_stored(ak_json_append(c->passed, passed), c->err);
 }
 
 static ak_status read_arguments(converter *c)
@@ -276,12 +252,10 @@ static ak_status read_arguments(converter *c)
         AK_DO(add_argument(json_array_get(list, i), c));
         c->where[length] = 0;
     }
-    if (c->dtype == NULL) {
-        return ak_fail(c->err, AK_INVALID,
-                       "%s: no argument has the \"AccessType\" WriteOnly or ReadWrite, so there is "
-                       "nothing to check",
-                       c->where);
-    }
+    AK_FAIL_IF(c->dtype == NULL, c->err, AK_INVALID,
+               "%s: no argument has the \"AccessType\" WriteOnly or ReadWrite, so there is nothing "
+               "to check",
+               c->where);
     return AK_OK;
 }
 
@@ -296,28 +270,24 @@ static ak_status check_launch(converter *c)
     for (size_t i = 0; i < 2; i++) {
         const json_t *size = json_object_get(c->kernel, sizes[i]);
         (void)snprintf(where, sizeof where, "%s: \"%s\"", c->where, sizes[i]);
-        if (size != NULL && !json_is_object(size) && !json_is_null(size)) {
-            return ak_fail(c->err, AK_INVALID, "%s must be an object with X, Y and Z", where);
-        }
+        AK_FAIL_IF(size != NULL && !json_is_object(size) && !json_is_null(size), c->err, AK_INVALID,
+                   "%s must be an object with X, Y and Z", where);
         AK_DO(json_is_object(size) ? ak_json_only(size, axes, where, c->err) : AK_OK);
     }
     for (size_t i = 0; i < AXES; i++) {
         char key[16];
         (void)snprintf(key, sizeof key, "GridDiv%s", extent_keys[i]);
         const json_t *given = json_object_get(c->kernel, key);
-        if (given != NULL && !json_is_array(given) && !json_is_string(given) &&
-            !json_is_null(given)) {
-            return ak_fail(c->err, AK_INVALID,
-                           "%s: \"%s\" must be a list of names and expressions, or one of them",
-                           c->where, key);
-        }
+        AK_FAIL_IF(given != NULL && !json_is_array(given) && !json_is_string(given) &&
+                       !json_is_null(given),
+                   c->err, AK_INVALID,
+                   "%s: \"%s\" must be a list of names and expressions, or one of them", c->where,
+                   key);
     }
     AK_DO(ak_json_string_or(&type, c->kernel, "GlobalSizeType", "CUDA", c->where, c->err));
-    return ak_text_is_one_of(type, kinds)
-               ? AK_OK
-               : ak_fail(c->err, AK_INVALID,
-                         "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA or OpenCL", c->where,
-                         type);
+    AK_FAIL_IF(!ak_text_is_one_of(type, kinds), c->err, AK_INVALID,
+               "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA or OpenCL", c->where, type);
+    return AK_OK;
 }
 
 /* ---- launch -------------------------------------------------------------------------------- */
@@ -358,9 +328,7 @@ static ak_status divisor(char out[3 * TEXT_BYTES], size_t axis, converter *c)
         AK_DO(expression(text, json_is_array(given) ? json_array_get(given, i) : given, key, c));
         int wrote = snprintf(out + used, 3 * TEXT_BYTES - used, "%s(%s)", i == 0 ? "" : "*", text);
         used += (size_t)wrote;
-        if (used >= 3 * TEXT_BYTES) {
-            return ak_fail(c->err, AK_LIMIT, "%s: %s is too long", c->where, key);
-        }
+        AK_FAIL_IF(used >= 3 * TEXT_BYTES, c->err, AK_LIMIT, "%s: %s is too long", c->where, key);
     }
     return AK_OK;
 }
@@ -473,6 +441,14 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
     return ak_made(*out, c->err);
 }
 
+static void converter_clear(converter *c)
+{
+    json_decref(c->sizes);
+    json_decref(c->arguments);
+    json_decref(c->passed);
+    json_decref(c->constants);
+}
+
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
                         const char *where, ak_error *err)
 {
@@ -486,6 +462,7 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
         "GridDivX",      "GridDivY",        "GridDivZ",   "ProblemSize",
         "SharedMemory",  "Arguments",       "Reference",  "Device",
         "Stream",        "SimulationInput", NULL};
+    AK_AT_END(converter_clear)
     converter c = {.kernel = json_object_get(document, "KernelSpecification"),
                    .tuned = json_object_get(json_object_get(document, "ConfigurationSpace"),
                                             "TuningParameters"),
@@ -495,38 +472,29 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
                    .passed = json_array(),
                    .constants = json_array(),
                    .err = err};
-    const char *key;
-    json_t *value;
-    ak_status status = AK_OK;
     (void)snprintf(c.where, sizeof c.where, "%s", where);
-    AK_TRY(ak_made(c.constants, err));
-    AK_TRY(ak_stored(c.sizes != NULL && c.arguments != NULL && c.passed != NULL, err));
-    AK_TRY(json_is_object(json_object_get(document, "ConfigurationSpace"))
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where));
-    json_object_foreach((json_t *)(uintptr_t)c.kernel, key, value) {
+    AK_DO(ak_made(c.constants, err));
+    AK_DO(ak_stored(c.sizes != NULL && c.arguments != NULL && c.passed != NULL, err));
+    AK_FAIL_IF(!json_is_object(json_object_get(document, "ConfigurationSpace")), err, AK_INVALID,
+               "%s: \"ConfigurationSpace\" must be an object", where);
+    AK_EACH_MEMBER(key, value, c.kernel) {
         if (!ak_text_is_one_of(key, known) ||
             (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
             const char *near = ak_text_meant(key, known);
             near = near != NULL && strcmp(near, key) != 0 ? near : NULL;
-            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported%s%s%s",
+            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported%s%s%s",
                            c.where, key, near == NULL ? "" : "; did you mean \"", ak_or_empty(near),
-                           near == NULL ? "" : "\"?"));
+                           near == NULL ? "" : "\"?");
         }
     }
-    AK_TRY(read_sizes(&c));
-    AK_TRY(check_launch(&c));
-    AK_TRY(read_arguments(&c));
-    AK_TRY(make_problem(problem, name, &c));
-    status = make_space(space, document, &c);
+    AK_DO(read_sizes(&c));
+    AK_DO(check_launch(&c));
+    AK_DO(read_arguments(&c));
+    AK_DO(make_problem(problem, name, &c));
+    ak_status status = make_space(space, document, &c);
     if (status != AK_OK) {
         json_decref(*problem);
         *problem = NULL;
     }
-out:
-    json_decref(c.sizes);
-    json_decref(c.arguments);
-    json_decref(c.passed);
-    json_decref(c.constants);
     return status;
 }

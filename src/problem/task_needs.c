@@ -149,10 +149,9 @@ static ak_status evaluate(int64_t *out, const quantity *q, const ak_scope *scope
     char place[WHERE_MAX];
     (void)snprintf(place, sizeof place, "%.200s: %s", where, q->key);
     AK_DO(ak_expr_int(out, q->text, scope, place, err));
-    if (*out < q->least || *out > q->most) {
-        return ak_fail(err, AK_INVALID, "%s: \"%.160s\" is %lld; it must be from %lld to %lld",
-                       place, q->text, (long long)*out, (long long)q->least, (long long)q->most);
-    }
+    AK_FAIL_IF(*out < q->least || *out > q->most, err, AK_INVALID,
+               "%s: \"%.160s\" is %lld; it must be from %lld to %lld", place, q->text,
+               (long long)*out, (long long)q->least, (long long)q->most);
     return AK_OK;
 }
 
@@ -253,8 +252,7 @@ static const char *for_every_size(const json_t *condition)
 const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
                                   const ak_scope *scope)
 {
-    for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
-        const json_t *need = json_array_get(implementation->needs, i);
+    AK_EACH(need, implementation->needs) {
         if (!holds(ak_json_text_at(need, "Expression"), scope, implementation->where)) {
             return need;
         }

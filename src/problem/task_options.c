@@ -21,11 +21,9 @@ static ak_status add_defines(ak_options *out, const ak_task *task, const ak_conf
                              ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
-    const char *name;
-    json_t *text;
     AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
     AK_DO(ak_task_scope(&scope, task, &task->shape, config, err));
-    json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text) {
+    AK_EACH_MEMBER(name, text, implementation->defines) {
         char line[160];
         int64_t value = 0;
         AK_DO(ak_expr_int(&value, json_string_value(text), scope, implementation->where, err));
@@ -50,8 +48,6 @@ ak_status ak_task_fixed_define(const char **out, int64_t *value, const ak_task *
                                const ak_shape *shape, const ak_config *config, ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
-    const char *name;
-    json_t *text;
     AK_AT_END(ak_scope_free_at) ak_scope *own = NULL;
     AK_AT_END(ak_scope_free_at) ak_scope *there = NULL;
     *out = NULL;
@@ -60,7 +56,7 @@ ak_status ak_task_fixed_define(const char **out, int64_t *value, const ak_task *
     }
     AK_DO(ak_task_scope(&own, task, &task->shape, config, err));
     AK_DO(ak_task_scope(&there, task, shape, config, err));
-    json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text) {
+    AK_EACH_MEMBER(name, text, implementation->defines) {
         const char *expression = json_string_value(text), *where = implementation->where;
         int64_t other = 0;
         AK_DO(ak_expr_int(value, expression, own, where, err));

@@ -21,19 +21,15 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
                             ak_error *err)
 {
     char copy[TASK_TEXT_MAX];
-    if (strlen(text) >= sizeof copy) {
-        return ak_fail(err, AK_LIMIT, "%s: the text is longer than %d bytes", reader->what,
-                       TASK_TEXT_MAX - 1);
-    }
+    AK_FAIL_IF(strlen(text) >= sizeof copy, err, AK_LIMIT, "%s: the text is longer than %d bytes",
+               reader->what, TASK_TEXT_MAX - 1);
     memcpy(copy, text, strlen(text) + 1);
     char *rest = ak_text_trim(copy), *item;
     rest = *rest == 0 ? NULL : rest;
     while ((item = strsep(&rest, ",")) != NULL) {
         char *equals = strchr(item, '=');
-        if (equals == NULL) {
-            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value",
-                           reader->what, item);
-        }
+        AK_FAIL_IF(equals == NULL, err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value",
+                   reader->what, item);
         *equals = 0;
         AK_DO(reader->set(task, ak_text_trim(item), ak_text_trim(equals + 1), err));
     }
@@ -45,12 +41,9 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
 static ak_status read_size(int64_t *out, const char *name, const char *text, ak_error *err)
 {
     int64_t value;
-    if (!ak_text_int(&value, text) || value < 1 || value > TASK_SIZE_MAX) {
-        return ak_fail(
-            err, AK_INVALID,
-            "size %s: \"%.40s\" is not possible; it must be a whole number from 1 to 2^53", name,
-            text);
-    }
+    AK_FAIL_IF(!ak_text_int(&value, text) || value < 1 || value > TASK_SIZE_MAX, err, AK_INVALID,
+               "size %s: \"%.40s\" is not possible; it must be a whole number from 1 to 2^53", name,
+               text);
     *out = value;
     return AK_OK;
 }
@@ -62,9 +55,7 @@ static ak_status set_size(ak_task *task, const char *name, const char *value, ak
     for (size_t i = 0; i < problem->size_count; i++) {
         names[i] = problem->sizes[i].name;
         if (strcmp(names[i], name) == 0) {
-            if (task->shape.size[i] != 0) {
-                return ak_fail(err, AK_INVALID, "size %s is given twice", name);
-            }
+            AK_FAIL_IF(task->shape.size[i] != 0, err, AK_INVALID, "size %s is given twice", name);
             return read_size(&task->shape.size[i], name, value, err);
         }
     }
@@ -77,10 +68,8 @@ ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err)
     const ak_problem *problem = task->problem;
     AK_AT_END(ak_buf_free) ak_buf canonical = AK_BUF(TASK_TEXT_MAX);
     if (text != NULL && *text != 0 && strchr(text, '=') == NULL) {
-        if (problem->size_count == 0) {
-            return ak_fail(err, AK_INVALID, "%s has no sizes, so \"%.40s\" sets none",
-                           problem->name, text);
-        }
+        AK_FAIL_IF(problem->size_count == 0, err, AK_INVALID,
+                   "%s has no sizes, so \"%.40s\" sets none", problem->name, text);
         for (size_t i = 0; i < problem->size_count; i++) {
             AK_DO(read_size(&task->shape.size[i], problem->sizes[i].name, text, err));
         }
@@ -132,13 +121,11 @@ static ak_status read_number(double *out, const ak_choice_spec *choice, const ch
 {
     double value;
     bool whole = choice->kind == AK_CHOICE_WHOLE;
-    if (!ak_text_real(&value, text) || !(value >= choice->low && value <= choice->high) ||
-        (whole && value != floor(value))) {
-        return ak_fail(err, AK_INVALID,
-                       "option %s: \"%.40s\" is not possible; it must be a %snumber from %.16g to "
-                       "%.16g",
-                       choice->name, text, whole ? "whole " : "", choice->low, choice->high);
-    }
+    AK_FAIL_IF(!ak_text_real(&value, text) || !(value >= choice->low && value <= choice->high) ||
+                   (whole && value != floor(value)),
+               err, AK_INVALID,
+               "option %s: \"%.40s\" is not possible; it must be a %snumber from %.16g to %.16g",
+               choice->name, text, whole ? "whole " : "", choice->low, choice->high);
     *out = value == 0.0 ? 0.0 : value; /* makes -0 the same as 0 */
     return AK_OK;
 }
@@ -180,9 +167,7 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
         if (strcmp(names[i], name) != 0) {
             continue;
         }
-        if (task->choice[i] >= 0) {
-            return ak_fail(err, AK_INVALID, "option %s is given twice", name);
-        }
+        AK_FAIL_IF(task->choice[i] >= 0, err, AK_INVALID, "option %s is given twice", name);
         if (choice->kind != AK_CHOICE_TEXT) {
             task->choice[i] = 0;
             return read_number(&task->number[i], choice, value, err);

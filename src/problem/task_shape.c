@@ -23,12 +23,10 @@ static ak_status check_held(const double given[2], const ak_argument_spec *argum
     if (!ak_dtype_holds(&holds, dtype) || kind == AK_FILL_NORMAL || kind == AK_FILL_FILE) {
         return AK_OK;
     }
-    if (kind == AK_FILL_UNIFORM && floor(*b) < ceil(given[0])) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: argument %s cannot be filled with uniform of %g and %g: there is no "
-                       "whole number between them for %s",
-                       where, argument->name, given[0], *b, ak_dtype_text(dtype));
-    }
+    AK_FAIL_IF(kind == AK_FILL_UNIFORM && floor(*b) < ceil(given[0]), err, AK_INVALID,
+               "%s: argument %s cannot be filled with uniform of %g and %g: there is no whole "
+               "number between them for %s",
+               where, argument->name, given[0], *b, ak_dtype_text(dtype));
     const double end = given[0] >= holds.low && given[0] <= holds.high ? *b : given[0];
     if (end >= holds.low && end <= holds.high) {
         return AK_OK;
@@ -55,14 +53,13 @@ static ak_status measure_fill(double out[2], const ak_argument_spec *argument, a
     /* Keys or indices may have one value, such as uniform(0,B-1) where B is 1. */
     bool single =
         !ak_dtype_is_float(dtype) && argument->fill == AK_FILL_UNIFORM && out[0] == out[1];
-    if (!single && !ak_fill_sane(argument->fill, out[0], out[1])) {
-        return ak_fail(err, AK_INVALID, "%s: argument %s cannot be filled with %s of %g and %g: %s",
-                       where, argument->name, ak_fill_text(argument->fill), out[0], out[1],
-                       argument->fill == AK_FILL_NORMAL
-                           ? "the deviation must be greater than 0"
-                           : "the second number must be greater than the first one; change the "
-                             "expressions of \"fill\" or leave this size out");
-    }
+    AK_FAIL_IF(!single && !ak_fill_sane(argument->fill, out[0], out[1]), err, AK_INVALID,
+               "%s: argument %s cannot be filled with %s of %g and %g: %s", where, argument->name,
+               ak_fill_text(argument->fill), out[0], out[1],
+               argument->fill == AK_FILL_NORMAL
+                   ? "the deviation must be greater than 0"
+                   : "the second number must be greater than the first one; change the expressions "
+                     "of \"fill\" or leave this size out");
     return argument->access == AK_ACCESS_OUT ? AK_OK : check_held(out, argument, dtype, where, err);
 }
 
@@ -74,16 +71,12 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
     int64_t extent = 1, pitch = 0;
     for (size_t d = 0; d < argument->rank; d++) {
         AK_DO(ak_expr_int(&extent, argument->shape[d], scope, where, err));
-        if (extent < 1) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: argument %s has the extent %s = %lld; it must be 1 or more", where,
-                           argument->name, argument->shape[d], (long long)extent);
-        }
+        AK_FAIL_IF(extent < 1, err, AK_INVALID,
+                   "%s: argument %s has the extent %s = %lld; it must be 1 or more", where,
+                   argument->name, argument->shape[d], (long long)extent);
         out->extent[i][d] = (size_t)extent;
-        if (__builtin_mul_overflow(elements, (size_t)extent, &elements)) {
-            return ak_fail(err, AK_LIMIT, "%s: argument %s has 2^64 elements or more", where,
-                           argument->name);
-        }
+        AK_FAIL_IF(__builtin_mul_overflow(elements, (size_t)extent, &elements), err, AK_LIMIT,
+                   "%s: argument %s has 2^64 elements or more", where, argument->name);
     }
     ak_dtype dtype = ak_task_argument_dtype(task, i);
     AK_DO(argument->unused == NULL
@@ -92,26 +85,17 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
     out->elements[i] = elements;
     out->row[i] = out->pitch[i] = (size_t)extent;
     if (argument->pitch != NULL) {
-        ak_status status = ak_expr_int(&pitch, argument->pitch, scope, where, err);
-        if (status == AK_OK && pitch < extent) {
-            status = ak_fail(err, AK_INVALID,
-                             "%s: argument %s has rows of %lld elements, more than its pitch %s = "
-                             "%lld",
-                             where, argument->name, (long long)extent, argument->pitch,
-                             (long long)pitch);
-        }
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_expr_int(&pitch, argument->pitch, scope, where, err));
+        AK_FAIL_IF(pitch < extent, err, AK_INVALID,
+                   "%s: argument %s has rows of %lld elements, more than its pitch %s = %lld",
+                   where, argument->name, (long long)extent, argument->pitch, (long long)pitch);
         out->pitch[i] = (size_t)pitch;
     }
     size_t span; /* elements from the first to the last, including those between rows */
-    if (__builtin_mul_overflow(elements / out->row[i] - 1, out->pitch[i], &span) ||
-        __builtin_add_overflow(span, out->row[i], &span) ||
-        __builtin_mul_overflow(span, ak_dtype_bytes(dtype), &out->bytes[i])) {
-        return ak_fail(err, AK_LIMIT, "%s: argument %s has 2^64 bytes or more", where,
-                       argument->name);
-    }
+    AK_FAIL_IF(__builtin_mul_overflow(elements / out->row[i] - 1, out->pitch[i], &span) ||
+                   __builtin_add_overflow(span, out->row[i], &span) ||
+                   __builtin_mul_overflow(span, ak_dtype_bytes(dtype), &out->bytes[i]),
+               err, AK_LIMIT, "%s: argument %s has 2^64 bytes or more", where, argument->name);
     return measure_fill(out->fill[i], argument, dtype, scope, where, err);
 }
 
@@ -120,9 +104,8 @@ static ak_status measure_number(double *out, const char *text, const char *what,
                                 const ak_scope *scope, const char *where, ak_error *err)
 {
     AK_DO(ak_expr_real(out, text, scope, where, err));
-    if (!(*out >= 0.0 && *out < INFINITY)) {
-        return ak_fail(err, AK_INVALID, "%s: %s is %g; it must not be negative", where, what, *out);
-    }
+    AK_FAIL_IF(!(*out >= 0.0 && *out < INFINITY), err, AK_INVALID,
+               "%s: %s is %g; it must not be negative", where, what, *out);
     return AK_OK;
 }
 
@@ -134,11 +117,9 @@ static ak_status measure_amount(double *out, const char *text, const char *what,
                                 const char *where, ak_error *err)
 {
     AK_DO(measure_number(out, text, what, scope, where, err));
-    if (*out > WORK_MAX) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: %s is %g, which is more than %g: correct \"%s\" of the problem", where,
-                       what, *out, WORK_MAX, what);
-    }
+    AK_FAIL_IF(*out > WORK_MAX, err, AK_INVALID,
+               "%s: %s is %g, which is more than %g: correct \"%s\" of the problem", where, what,
+               *out, WORK_MAX, what);
     return AK_OK;
 }
 
@@ -218,10 +199,8 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
     char where[256] = "size ";
     ak_task_size_text(where + strlen(where), sizeof where - strlen(where), problem, size);
     for (size_t i = 0; i < problem->size_count; i++) {
-        if (size[i] < 1) {
-            return ak_fail(err, AK_INVALID, "size %s is %lld; it must be 1 or more",
-                           problem->sizes[i].name, (long long)size[i]);
-        }
+        AK_FAIL_IF(size[i] < 1, err, AK_INVALID, "size %s is %lld; it must be 1 or more",
+                   problem->sizes[i].name, (long long)size[i]);
         shape.size[i] = size[i];
     }
     AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(task->constants);
@@ -233,13 +212,10 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
            double for the reference. */
         total += 2.0 * (double)shape.bytes[i] + 8.0 * (double)shape.elements[i];
     }
-    if (total > memory && !task->recorded && !task->sheet) {
-        return ak_fail(
-            err, AK_LIMIT,
-            "%s: the arguments and their reference need %.1f GB and this machine has %.1f "
-            "GB; choose a smaller size",
-            where, total / 1e9, memory / 1e9);
-    }
+    AK_FAIL_IF(total > memory && !task->recorded && !task->sheet, err, AK_LIMIT,
+               "%s: the arguments and their reference need %.1f GB and this machine has %.1f GB; "
+               "choose a smaller size",
+               where, total / 1e9, memory / 1e9);
     AK_DO(measure_work(&shape, task, scope, where, err));
     *out = shape;
     return AK_OK;

@@ -23,9 +23,7 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     static const char where[] = "task";
     ak_task_spec spec = {.kernel = NULL};
     int64_t threads, seed;
-    if (!json_is_object(object)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(object), err, AK_INVALID, "%s must be an object", where);
     AK_DO(ak_json_only(object, spec_keys, where, err));
     AK_DO(ak_json_string(&spec.kernel, object, "kernel", where, err));
     AK_DO(ak_json_string_or(&spec.implementation, object, "implementation", NULL, where, err));
@@ -40,10 +38,8 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     AK_DO(ak_json_bool_or(&spec.kept, object, "kept", false, where, err));
     AK_DO(ak_json_int_or(&threads, object, "threads", 0, where, err));
     AK_DO(ak_json_int_or(&seed, object, "seed", 0, where, err));
-    if (threads < 0 || threads > TASK_THREADS_MAX) {
-        return ak_fail(err, AK_INVALID, "%s: \"threads\" must be from 0 to %d", where,
-                       TASK_THREADS_MAX);
-    }
+    AK_FAIL_IF(threads < 0 || threads > TASK_THREADS_MAX, err, AK_INVALID,
+               "%s: \"threads\" must be from 0 to %d", where, TASK_THREADS_MAX);
     spec.threads = (int)threads;
     spec.seed = (uint64_t)seed;
     *out = spec;

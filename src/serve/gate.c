@@ -1,4 +1,4 @@
-#include "serve/gate.h"
+#include "serve/guests.h"
 
 #include <stdio.h>
 #include <string.h>

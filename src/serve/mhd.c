@@ -27,22 +27,18 @@ ak_status ak_mhd_load(const ak_mhd **out, ak_error *err)
     static const char *const names[] = {"libmicrohttpd.so.12", "libmicrohttpd.so", NULL};
     const char *missing = NULL;
     void *symbol;
-    if (library == NULL && ak_dl_open(&library, names, NULL) != AK_OK) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "the dashboard needs libmicrohttpd.so.12, which is not installed: apt-get "
-                       "install libmicrohttpd12 (Fedora: libmicrohttpd); `autokernel report "
-                       "--format html` needs nothing");
-    }
+    AK_FAIL_IF(
+        library == NULL && ak_dl_open(&library, names, NULL) != AK_OK, err, AK_UNAVAILABLE,
+        "the dashboard needs libmicrohttpd.so.12, which is not installed: apt-get install "
+        "libmicrohttpd12 (Fedora: libmicrohttpd); `autokernel report --format html` needs nothing");
 #define LOAD(name)                                                                                 \
     symbol = ak_dl_symbol(library, #name);                                                         \
     missing = symbol == NULL ? #name : missing;                                                    \
     memcpy(&mhd.name, &symbol, sizeof symbol);
     NAMES(LOAD)
 #undef LOAD
-    if (missing != NULL) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "libmicrohttpd has no %s: version 0.9.72 or a later one is needed", missing);
-    }
+    AK_FAIL_IF(missing != NULL, err, AK_UNAVAILABLE,
+               "libmicrohttpd has no %s: version 0.9.72 or a later one is needed", missing);
     *out = &mhd;
     return AK_OK;
 }

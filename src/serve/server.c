@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "llm/key.h"
 #include "report/page.h"
-#include "serve/gate.h"
 #include "serve/guests.h"
 #include "serve/mhd.h"
 #include "serve/streams.h"
@@ -186,10 +185,9 @@ static int show_run(server *s, struct MHD_Connection *connection, const char *id
     if (!is_run_id(id)) {
         return reply_text(s, connection, 404, "there is no such run");
     }
-    if (make_run(s, id, &err) != AK_OK) {
-        return reply_error(s, connection, &err);
-    }
-    return reply(s, connection, 200, json_kind, s->page, strlen(s->page));
+    return make_run(s, id, &err) != AK_OK
+               ? reply_error(s, connection, &err)
+               : reply(s, connection, 200, json_kind, s->page, strlen(s->page));
 }
 
 typedef struct study_page {
@@ -323,10 +321,9 @@ static int answer(server *s, struct MHD_Connection *connection, const char *url)
     if (strncmp(url, study_api, sizeof study_api - 1) == 0) {
         return show_study(s, connection, url + sizeof study_api - 1);
     }
-    if (strcmp(url, "/events") == 0) {
-        return show_events(s, connection);
-    }
-    return reply_text(s, connection, 404, "there is nothing at this address");
+    return strcmp(url, "/events") == 0
+               ? show_events(s, connection)
+               : reply_text(s, connection, 404, "there is nothing at this address");
 }
 
 static int handle(void *context, struct MHD_Connection *connection, const char *url,
@@ -360,10 +357,9 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
     if (guest != NULL) {
         ak_guests_asked(&s->guests, guest, false);
     }
-    if (s->gate.token != NULL && asked.argument != NULL && strcmp(url, "/") == 0) {
-        return take_token(s, connection);
-    }
-    return answer(s, connection, url);
+    return s->gate.token != NULL && asked.argument != NULL && strcmp(url, "/") == 0
+               ? take_token(s, connection)
+               : answer(s, connection, url);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -386,17 +382,12 @@ static ak_status listen_at(int *out, unsigned *port, const char *address, bool t
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)*port)};
     socklen_t bytes = sizeof at;
     const int on = 1;
-    if (inet_pton(AF_INET, address, &at.sin_addr) != 1) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%.60s is not an address to listen at: give one such as 127.0.0.1 or 0.0.0.0; "
-            "the port is given by --port",
-            address);
-    }
-    if (!token && (ntohl(at.sin_addr.s_addr) >> 24) != 127) {
-        return ak_fail(err, AK_INVALID,
-                       "%s can be reached from other machines: give a --token-file, too", address);
-    }
+    AK_FAIL_IF(inet_pton(AF_INET, address, &at.sin_addr) != 1, err, AK_INVALID,
+               "%.60s is not an address to listen at: give one such as 127.0.0.1 or 0.0.0.0; the "
+               "port is given by --port",
+               address);
+    AK_FAIL_IF(!token && (ntohl(at.sin_addr.s_addr) >> 24) != 127, err, AK_INVALID,
+               "%s can be reached from other machines: give a --token-file, too", address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool good = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
                 bind(fd, (struct sockaddr *)&at, sizeof at) == 0 &&
@@ -436,9 +427,8 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
     while (cancel == NULL || *cancel == 0) {
         char before[AK_WATCH_PLACE_BYTES];
         bool changed;
-        if (s->mhd->MHD_run_wait(s->daemon, AK_SERVE_POLL_MS) != AK_MHD_YES) {
-            return ak_fail(err, AK_IO, "the dashboard cannot wait for requests any more");
-        }
+        AK_FAIL_IF(s->mhd->MHD_run_wait(s->daemon, AK_SERVE_POLL_MS) != AK_MHD_YES, err, AK_IO,
+                   "the dashboard cannot wait for requests any more");
         int64_t now = ak_clock_ns();
         ak_streams_sweep(&s->streams);
         if (now - polled_ns >= AK_SERVE_POLL_MS * AK_MS_NS) {

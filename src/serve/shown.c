@@ -1,13 +1,12 @@
-#include "serve/shown.h"
+#include "serve/watch.h"
 
 #include "base/alloc.h"
 #include "base/utf8.h"
 
 json_t *ak_shown_arms(const json_t *result, bool simulated)
 {
-    json_t *list = json_array(), *one;
-    size_t i;
-    json_array_foreach(json_object_get(result, simulated ? "strategies" : "arms"), i, one) {
+    json_t *list = json_array();
+    AK_EACH(one, json_object_get(result, simulated ? "strategies" : "arms")) {
         const json_t *curve = json_object_get(json_object_get(one, "quality"), "evaluations");
         const json_t *last = json_array_get(curve, json_array_size(curve) - 1);
         const json_t *value =
@@ -41,12 +40,12 @@ json_t *ak_shown_subject(const json_t *result, bool simulated)
 json_t *ak_shown_workers(const json_t *said)
 {
     static const char *const texts[] = {"name", "state", "since", "host", "why"};
-    json_t *workers = json_array(), *worker;
-    size_t i;
-    json_array_foreach(said, i, worker) {
+    json_t *workers = json_array();
+    AK_EACH(worker, said) {
         json_t *one = json_object();
         const json_t *seat = json_object_get(worker, "seat");
-        json_int_t number = json_is_integer(seat) ? json_integer_value(seat) : (json_int_t)i;
+        json_int_t number =
+            json_is_integer(seat) ? json_integer_value(seat) : (json_int_t)worker_at;
         const json_t *share = json_object_get(worker, "compile_workers");
         json_int_t compilers = json_is_integer(share) ? json_integer_value(share) : 0;
         bool good = ak_json_set(one, "seat", json_integer(number)) &&

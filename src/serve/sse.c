@@ -1,4 +1,4 @@
-#include "serve/sse.h"
+#include "serve/streams.h"
 
 /* Writes one field. Blanks replace CR and LF, each of which would end the line. */
 static void put_field(ak_buf *out, const char *name, const char *text)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "serve/sse.h"
 
 #define EVENT_BYTES_MAX (64u << 20)
 #define BLOCK_BYTES     16384

@@ -31,4 +31,14 @@ void ak_streams_sweep(ak_streams *streams);
 /* Ends all streams as soon as their pending bytes are sent. */
 void ak_streams_close(ak_streams *streams);
 
+/* ---- sse (sse.c) ----------------------------------------------------------------------------- */
+
+/* Writes server-sent events (HTML Living Standard, section 9.2).
+
+   A line break in a field would begin another field, and an empty line would end the event. So line
+   breaks are replaced by blanks, whatever the source of the text. */
+
+/* Appends an event. `id` is its place (watch.h); NULL: it has none. A failure is kept in `out`. */
+void ak_sse_put(ak_buf *out, const char *id, const char *event, const json_t *data);
+
 #endif

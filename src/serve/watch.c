@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/map.h"
-#include "serve/shown.h"
 
 /* A run records its process just after it begins. If the record is still missing after this many
    looks at the archive, the run is taken to have none. */
@@ -474,10 +473,9 @@ json_t *ak_watch_studies(const ak_watch *w, const char *since)
 {
     place from;
     bool all = !read_place(&from, since);
-    json_t *list = json_array(), *one;
-    size_t i;
+    json_t *list = json_array();
     bool good = true;
-    json_array_foreach(w->studies, i, one) {
+    AK_EACH(one, w->studies) {
         bool fresh = all || ak_json_number_at(one, "id") > (double)from.study;
         good = good && (!fresh || json_array_append(list, one) == 0);
     }

@@ -43,4 +43,20 @@ const json_t *ak_watch_fleets(int64_t *version, const ak_watch *watch);
    process is gone, but the archive has no end of the run. */
 const json_t *ak_watch_killed(int64_t *version, const ak_watch *watch);
 
+/* ---- shown (shown.c) ------------------------------------------------------------------------- */
+
+/* Makes the JSON that a page shows from the JSON in a row of the archive. Another program
+   may have written the row, so members that are missing or of another type become empty. Each
+   function returns NULL if there is no memory. */
+
+/* Returns [{"name", "value"}]: each arm of a study with its final quality, or each simulated
+   strategy with its score; a value that is missing is null. */
+json_t *ak_shown_arms(const json_t *result, bool simulated);
+/* Returns what was searched: "matmul M=64 on host". For simulations it describes the first
+   recording, and " and 2 more" counts the others. */
+json_t *ak_shown_subject(const json_t *result, bool simulated);
+/* Returns the workers in `said`, the record of a fleet, with the members that a page shows. If
+   `said` is NULL, returns an empty array. */
+json_t *ak_shown_workers(const json_t *said);
+
 #endif

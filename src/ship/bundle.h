@@ -99,12 +99,11 @@ json_t *ak_bundle_tolerances(const ak_task *task);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);
 
-struct akr_bundle;
+AK_END_AT(akr_close, akr_bundle)
 /* Opens a bundle with the runtime's flags (ak_runtime.h). */
-ak_status ak_bundle_open(struct akr_bundle **out, const char *path, int flags, ak_error *err);
+ak_status ak_bundle_open(akr_bundle **out, const char *path, int flags, ak_error *err);
 /* Parses bundle.json and refuses numbers that no measurement gives. */
-ak_status ak_bundle_file(json_t **out, const struct akr_bundle *bundle, const char *path,
-                         ak_error *err);
+ak_status ak_bundle_file(json_t **out, const akr_bundle *bundle, const char *path, ak_error *err);
 
 /* Gives all files of a bundle in the order in which they are written. *name is a C identifier, to
    be freed with ak_free. */

@@ -47,13 +47,11 @@ static ak_status check_selected(const ak_bundle_build *b, const ak_bundle_reques
     ak_archive_filter filter = *request->filter;
     filter.id = request->trial;
     AK_DO(ak_archive_count(&count, NULL, b->archive, &filter, err));
-    return count > 0
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "trial #%lld is of %.60s %.160s in %s on %.60s, which the kernel or the "
-                         "options named here do not select",
-                         (long long)request->trial, trial->kernel, trial->size, trial->dtype,
-                         trial->device);
+    AK_FAIL_IF(count <= 0, err, AK_INVALID,
+               "trial #%lld is of %.60s %.160s in %s on %.60s, which the kernel or the options "
+               "named here do not select",
+               (long long)request->trial, trial->kernel, trial->size, trial->dtype, trial->device);
+    return AK_OK;
 }
 
 static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
@@ -69,15 +67,12 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
     bool found;
     const ak_archive_filter filter = {.id = request->trial};
     AK_DO(ak_archive_first(&found, &one->trial, b->archive, &filter, err));
-    if (!found) {
-        return ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", ak_archive_path(b->archive),
-                       (long long)request->trial);
-    }
+    AK_FAIL_IF(!found, err, AK_NOT_FOUND, "%.200s has no trial #%lld", ak_archive_path(b->archive),
+               (long long)request->trial);
     AK_DO(check_selected(b, request, &one->trial, err));
-    if (one->trial.status != AK_TRIAL_OK) {
-        return ak_fail(err, AK_INVALID, "trial #%lld ended as %s: only what worked can be shipped",
-                       (long long)request->trial, ak_trial_status_text(one->trial.status));
-    }
+    AK_FAIL_IF(one->trial.status != AK_TRIAL_OK, err, AK_INVALID,
+               "trial #%lld ended as %s: only what worked can be shipped",
+               (long long)request->trial, ak_trial_status_text(one->trial.status));
     const ak_archive_filter same = ak_trial_filter(&one->trial);
     AK_DO(ak_archive_refuse_refuted(b->archive, &same, err));
     forget_former_hash(one);
@@ -264,12 +259,10 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
         .threads = (int)json_integer_value(json_object_get(b->environment, "threads")),
     };
     AK_DO(open_task(one, b, &spec, err));
-    if (one->task == NULL || one->task->recorded) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%s is a recording, on which nothing is compiled: tune on a device to ship the result",
-            trial->device);
-    }
+    AK_FAIL_IF(
+        one->task == NULL || one->task->recorded, err, AK_INVALID,
+        "%s is a recording, on which nothing is compiled: tune on a device to ship the result",
+        trial->device);
     AK_DO(ak_problem_runnable(one->task->problem, err));
     AK_DO(ak_config_parse(&one->config, one->task->space, trial->config, err));
     return ak_task_workspace(&one->workspace_bytes, &one->threads, one->task, &one->task->shape,

@@ -205,9 +205,7 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
 static ak_status print_asset(ak_buf *out, const char *path, ak_error *err)
 {
     const ak_asset *asset = ak_asset_find(path);
-    if (asset == NULL) {
-        return ak_fail(err, AK_INTERNAL, "%s is not part of this build", path);
-    }
+    AK_FAIL_IF(asset == NULL, err, AK_INTERNAL, "%s is not part of this build", path);
     for (const char *line = asset->data; *line != 0;) {
         size_t length = strcspn(line, "\n") + 1;
         if (strncmp(line, "#include \"ak_runtime.h\"", 23) != 0) {
@@ -512,41 +510,37 @@ static ak_status add(ak_pack *out, const c_file *file, const writer *w, ak_error
     return ak_pack_add(out, path, text.data, text.length, err);
 }
 
+static void writer_free(writer **w)
+{
+    if (*w != NULL) {
+        json_decref((*w)->file);
+    }
+    ak_free(*w);
+}
+
 static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,
                          const ak_bundle_request *request, ak_error *err)
 {
-    ak_pack bundle = {0}, made = {0};
-    akr_bundle *open = NULL;
+    AK_AT_END(ak_pack_clear) ak_pack bundle = {0}, made = {0};
+    AK_AT_END(akr_close_at) akr_bundle *open = NULL;
     akr_error why;
-    ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
-    writer *w = ak_alloc(1, sizeof *w);
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(w, err));
-    AK_TRY(ak_bundle_make(&bundle, name, archive, request, err));
-    AK_TRY(ak_pack_tar(&tar, &bundle, err));
-    if (akr_open_memory(&open, tar.data, tar.length, AKR_LOOK, &why) != AKR_OK) {
-        status = ak_fail(err, AK_INTERNAL, "%s", why.text);
-        goto out;
-    }
+    AK_AT_END(ak_buf_free) ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
+    AK_AT_END(writer_free) writer *w = NULL;
+    AK_DO(AK_NEW(w, 1, err));
+    AK_DO(ak_bundle_make(&bundle, name, archive, request, err));
+    AK_DO(ak_pack_tar(&tar, &bundle, err));
+    AK_FAIL_IF(akr_open_memory(&open, tar.data, tar.length, AKR_LOOK, &why) != AKR_OK, err,
+               AK_INTERNAL, "%s", why.text);
     w->info = akr_describe(open);
     w->bundle = open;
     w->pack = &bundle;
-    AK_TRY(ak_json_parse(&w->file, w->info->json, strlen(w->info->json), AK_BUNDLE_JSON, err));
+    AK_DO(ak_json_parse(&w->file, w->info->json, strlen(w->info->json), AK_BUNDLE_JSON, err));
     choose_names(w);
     for (size_t i = 0; i < AK_COUNT(c_files); i++) {
-        AK_TRY(add(&made, &c_files[i], w, err));
+        AK_DO(add(&made, &c_files[i], w, err));
     }
     AK_GIVE(out, made);
-out:
-    akr_close(open);
-    if (w != NULL) {
-        json_decref(w->file);
-    }
-    ak_free(w);
-    ak_buf_free(&tar);
-    ak_pack_clear(&bundle);
-    ak_pack_clear(&made);
-    return status;
+    return AK_OK;
 }
 
 const ak_format_ops ak_format_c = {

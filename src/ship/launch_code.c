@@ -115,11 +115,9 @@ static ak_status is_constant(const char *text, writer *w)
     size_t count = ak_expr_names(&names, expr);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < w->open_count; k++) {
-            AK_DO(strcmp(names[i], w->open[k]) != 0
-                      ? AK_OK
-                      : ak_fail(w->err, AK_INVALID,
-                                "%s: \"%.160s\": a real number that depends on %s", w->where, text,
-                                w->open[k]));
+            AK_FAIL_IF(strcmp(names[i], w->open[k]) == 0, w->err, AK_INVALID,
+                       "%s: \"%.160s\": a real number that depends on %s", w->where, text,
+                       w->open[k]);
         }
     }
     return AK_OK;
@@ -176,12 +174,11 @@ static bool is_never_used(const json_t *program)
 
 static ak_status check_constants(const json_t *launch, const writer *w)
 {
-    return json_object_get(launch, "Constants") == NULL
-               ? AK_OK
-               : ak_fail(w->err, AK_INVALID,
-                         "%s: \"Constants\" cannot be exported: the runtime copies nothing to "
-                         "constant memory; pass these arguments as \"Buffer\"",
-                         w->where);
+    AK_FAIL_IF(json_object_get(launch, "Constants") != NULL, w->err, AK_INVALID,
+               "%s: \"Constants\" cannot be exported: the runtime copies nothing to constant "
+               "memory; pass these arguments as \"Buffer\"",
+               w->where);
+    return AK_OK;
 }
 
 static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config *config, writer *w)
@@ -192,7 +189,8 @@ static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config
     const json_t *lets = json_object_get(launch, "Let"),
                  *maps = json_object_get(launch, "TensorMaps"),
                  *passes = json_object_get(launch, "Arguments");
-    json_t *one = json_object(), *let = json_array(), *map = json_array(), *pass = json_array();
+    json_auto_t *one = json_object(), *let = json_array(), *map = json_array(),
+                *pass = json_array();
     ak_status status = AK_OK;
     AK_TRY(ak_stored(one != NULL && let != NULL && map != NULL && pass != NULL, w->err));
     AK_TRY(ak_task_scope(&w->scope, task, &task->shape, config, w->err));
@@ -230,10 +228,6 @@ static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config
 out:
     ak_scope_free(w->scope);
     w->scope = NULL;
-    json_decref(one);
-    json_decref(let);
-    json_decref(map);
-    json_decref(pass);
     return status;
 }
 

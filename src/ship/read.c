@@ -15,16 +15,12 @@ ak_status ak_bundle_open(akr_bundle **out, const char *path, int flags, ak_error
     akr_error why;
     akr_status status = akr_open(out, path, flags, &why);
     bool known = (size_t)status < AK_COUNT(statuses);
-    if (status == AKR_NOT_FOUND) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' "
-                       "writes",
-                       why.text);
-    }
-    return status == AKR_OK
-               ? AK_OK
-               : ak_fail(err, known && statuses[status] != AK_OK ? statuses[status] : AK_INTERNAL,
-                         "%s", why.text);
+    AK_FAIL_IF(status == AKR_NOT_FOUND, err, AK_NOT_FOUND,
+               "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' writes",
+               why.text);
+    AK_FAIL_IF(status != AKR_OK, err,
+               known && statuses[status] != AK_OK ? statuses[status] : AK_INTERNAL, "%s", why.text);
+    return AK_OK;
 }
 
 /* Returns whether a member is missing, null or a number above 0. */
@@ -64,14 +60,12 @@ ak_status ak_bundle_file(json_t **out, const akr_bundle *bundle, const char *pat
     json_auto_t *file = NULL;
     AK_DO(ak_json_parse(&file, json, strlen(json), path, err));
     const json_t *list = json_object_get(file, "measured");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *what = impossible(json_array_get(list, i));
-        if (what != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "%.300s: \"%s\" of measured size %zu in bundle.json is nothing that a "
-                           "measurement gives; export the bundle again",
-                           path, what, i + 1);
-        }
+    AK_EACH(measured, list) {
+        const char *what = impossible(measured);
+        AK_FAIL_IF(what != NULL, err, AK_INVALID,
+                   "%.300s: \"%s\" of measured size %zu in bundle.json is nothing that a "
+                   "measurement gives; export the bundle again",
+                   path, what, measured_at + 1);
     }
     *out = json_incref(file);
     return AK_OK;
@@ -79,13 +73,9 @@ ak_status ak_bundle_file(json_t **out, const akr_bundle *bundle, const char *pat
 
 ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err)
 {
-    akr_bundle *bundle = NULL;
+    AK_AT_END(akr_close_at) akr_bundle *bundle = NULL;
     json_auto_t *file = NULL;
     AK_DO(ak_bundle_open(&bundle, path, AKR_LOOK, err));
-    ak_status status = ak_bundle_file(&file, bundle, path, err);
-    if (status == AK_OK) {
-        status = ak_copy_text(out_json, akr_describe(bundle)->json, err);
-    }
-    akr_close(bundle);
-    return status;
+    AK_DO(ak_bundle_file(&file, bundle, path, err));
+    return ak_copy_text(out_json, akr_describe(bundle)->json, err);
 }

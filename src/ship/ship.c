@@ -172,10 +172,8 @@ ak_status ak_bundle_export(char **out_path, ak_archive *archive, const ak_bundle
     AK_FREED char *name = NULL;
     AK_AT_END(ak_buf_free) ak_buf target = AK_BUF(AK_PATH_MAX - 1);
     AK_DO(ak_format_find(&ops, format, err));
-    if (ops->build == NULL) {
-        return ak_fail(err, AK_INVALID, "format %s is not a bundle: ak_archive_export writes it",
-                       format);
-    }
+    AK_FAIL_IF(ops->build == NULL, err, AK_INVALID,
+               "format %s is not a bundle: ak_archive_export writes it", format);
     AK_DO(ops->build(&pack, &name, archive, request, err));
     if (path != NULL) {
         ak_buf_puts(&target, path);

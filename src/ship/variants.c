@@ -54,12 +54,10 @@ static ak_status write_when(json_t *when, const ak_task *task, const ak_program_
     const ak_implementation_spec *implementation = task->implementation;
     const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
     const json_t *conditions = json_object_get(space, "Conditions");
-    for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
-        const json_t *need = json_array_get(implementation->needs, i);
+    AK_EACH(need, implementation->needs) {
         AK_DO(add_condition(when, ak_json_text_at(need, "Expression"), names, err));
     }
-    for (size_t i = 0; i < json_array_size(conditions); i++) {
-        const json_t *condition = json_array_get(conditions, i);
+    AK_EACH(condition, conditions) {
         if (json_is_true(json_object_get(condition, "EverySize"))) {
             AK_DO(add_condition(when, ak_json_text_at(condition, "Expression"), names, err));
         }
@@ -226,15 +224,11 @@ static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, cons
     ak_bundle_variant *v = &b->variants[b->variant_count];
     const ak_backend_ops *backend;
     AK_DO(ak_backend_find(&backend, one->task->backend, err));
-    if (backend->requires == NULL) {
-        return ak_fail(err, AK_UNAVAILABLE, "%s: bundles for such devices cannot be made yet",
-                       one->task->backend);
-    }
-    if (ak_implementation_is_triton(one->task->implementation)) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "a bundle of a Triton kernel cannot be made yet: --format triton writes its "
-                       "configurations");
-    }
+    AK_FAIL_IF(backend->requires == NULL, err, AK_UNAVAILABLE,
+               "%s: bundles for such devices cannot be made yet", one->task->backend);
+    AK_FAIL_IF(ak_implementation_is_triton(one->task->implementation), err, AK_UNAVAILABLE,
+               "a bundle of a Triton kernel cannot be made yet: --format triton writes its "
+               "configurations");
     *v = (ak_bundle_variant){.first = one,
                              .config = ak_strdup(config),
                              .options = *options,
@@ -255,9 +249,9 @@ static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
 {
     char config[CONFIG_MAX];
     AK_AT_END(ak_options_clear) ak_options options = {0};
-    if (ak_config_format(config, sizeof config, one->task->space, &one->config) >= sizeof config) {
-        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_MAX);
-    }
+    AK_FAIL_IF(ak_config_format(config, sizeof config, one->task->space, &one->config) >=
+                   sizeof config,
+               err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_MAX);
     AK_DO(ak_task_options(&options, one->task, &one->config, err));
     for (one->variant = 0; one->variant < b->variant_count; one->variant++) {
         const ak_bundle_variant *v = &b->variants[one->variant];
@@ -265,10 +259,7 @@ static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
             break;
         }
     }
-    if (one->variant == b->variant_count) {
-        return new_variant(b, one, config, &options, err);
-    }
-    return AK_OK;
+    return one->variant == b->variant_count ? new_variant(b, one, config, &options, err) : AK_OK;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -276,8 +267,6 @@ static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
 /* Adds the processor features that a variant needs to those of the bundle. */
 static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
 {
-    size_t i;
-    json_t *feature;
     if (b->needs == NULL) {
         b->needs = json_incref(needs);
         return AK_OK;
@@ -286,7 +275,7 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
         AK_DO(ak_stored(ak_json_set(b->needs, "tiles", json_true()), err));
     }
     json_t *all = json_object_get(b->needs, "cpu_features");
-    json_array_foreach(json_object_get(needs, "cpu_features"), i, feature) {
+    AK_EACH(feature, json_object_get(needs, "cpu_features")) {
         bool known = false;
         for (size_t k = 0; k < json_array_size(all); k++) {
             known = known || json_equal(json_array_get(all, k), feature);
@@ -299,10 +288,9 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
 /* Fails, with the reason, if a configuration that worked once cannot be compiled now. */
 static ak_status judge(const ak_compile_result *result, const ak_bundle_variant *v, ak_error *err)
 {
-    return result->status == AK_TRIAL_OK ? AK_OK
-                                         : ak_fail(err, AK_INVALID, "%.160s: %s: %.160s", v->config,
-                                                   ak_trial_status_text(result->status),
-                                                   result->reason == NULL ? "" : result->reason);
+    AK_FAIL_IF(result->status != AK_TRIAL_OK, err, AK_INVALID, "%.160s: %s: %.160s", v->config,
+               ak_trial_status_text(result->status), result->reason == NULL ? "" : result->reason);
+    return AK_OK;
 }
 
 static const char NO_HASH[] = "a trial of it has no hash of its code";
@@ -327,13 +315,11 @@ static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const c
                                   "again to have it compared"
                                 : NO_HASH;
         }
-        if (trial->code_hash != NULL && strcmp(trial->code_hash, hash) != 0) {
-            return ak_fail(err, AK_INVALID,
-                           "%.160s: this compiles to other code than trial #%lld measured, so it "
-                           "is not shipped: the compiler, a header or the machine has changed "
-                           "since, or the source looks at the time or at files; tune it again",
-                           v->config, (long long)trial->id);
-        }
+        AK_FAIL_IF(trial->code_hash != NULL && strcmp(trial->code_hash, hash) != 0, err, AK_INVALID,
+                   "%.160s: this compiles to other code than trial #%lld measured, so it is not "
+                   "shipped: the compiler, a header or the machine has changed since, or the "
+                   "source looks at the time or at files; tune it again",
+                   v->config, (long long)trial->id);
     }
     if (v->uncompared == NULL && !compared) {
         v->uncompared = NO_HASH;

@@ -44,6 +44,13 @@ typedef struct verifying {
     bool good;
 } verifying;
 
+static void verifying_clear(verifying *v)
+{
+    json_decref(v->file);
+    json_decref(v->rows);
+    ak_fs_owned_close(&v->unpacked);
+}
+
 /* Unpacks a bundle; a path that is a folder is an unpacked bundle already. */
 static ak_status unpack(verifying *v, const char *path, ak_error *err)
 {
@@ -67,7 +74,7 @@ static ak_status unpack(verifying *v, const char *path, ak_error *err)
 static ak_status is_namesake(bool *out, const verifying *v, const char *kernel, ak_error *err)
 {
     char name[AK_PATH_MAX], folder[AK_PATH_MAX];
-    ak_problem *problem = NULL;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     bool same = false;
     (void)snprintf(name, sizeof name, "source/%.100s", kernel);
     AK_DO(ak_fs_join(folder, v->folder, name, err));
@@ -77,16 +84,16 @@ static ak_status is_namesake(bool *out, const verifying *v, const char *kernel, 
         strcmp(problem->name, kernel) == 0) {
         status = ak_problem_is_as_builtin(&same, problem, err);
     }
-    ak_problem_close(problem);
     *out = !same;
     return status;
 }
 
 ak_status ak_bundle_warning(char **out, const char *path, ak_error *err)
 {
-    char *json = NULL, text[AK_PATH_MAX + 100];
+    AK_FREED char *json = NULL;
+    char text[AK_PATH_MAX + 100];
     bool namesake = false;
-    verifying v = {.path = path};
+    AK_AT_END(verifying_clear) verifying v = {.path = path};
     ak_status status = AK_OK;
     *out = NULL;
     AK_TRY(ak_bundle_read(&json, path, err));
@@ -105,9 +112,6 @@ out:
     if (status != AK_OK) {
         (void)ak_fail_unpacked(err, status, v.unpacked.path, path);
     }
-    ak_free(json);
-    json_decref(v.file);
-    ak_fs_owned_close(&v.unpacked);
     return status;
 }
 
@@ -122,14 +126,11 @@ static ak_status own_files(const verifying *v, const json_t *variant, ak_error *
     for (size_t i = 0; i < json_array_size(list) && !listed; i++) {
         listed = ak_json_text_is(json_array_get(list, i), "name", code);
     }
-    if (!listed) {
-        return ak_fail(err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
-                       v->path, code);
-    }
-    return kernel[0] != '.' && kernel[0] != 0 && strchr(kernel, '/') == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%.200s: \"%.80s\" is not the name of a kernel", v->path,
-                         kernel);
+    AK_FAIL_IF(!listed, err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
+               v->path, code);
+    AK_FAIL_IF(kernel[0] == '.' || kernel[0] == 0 || strchr(kernel, '/') != NULL, err, AK_INVALID,
+               "%.200s: \"%.80s\" is not the name of a kernel", v->path, kernel);
+    return AK_OK;
 }
 
 static ak_status open_task(ak_task **out, ak_config *config, const verifying *v,
@@ -169,10 +170,9 @@ static void name_difference(ak_buf *out, const char *key, const json_t *have, co
     char number[24];
     ak_buf_print(out, "%s%s", out->length == 0 ? "" : " ", key);
     if (json_is_object(have) && json_is_object(want)) {
-        json_t *part;
-        json_object_foreach((json_t *)(uintptr_t)want, key, part) {
-            if (!json_equal(json_object_get(have, key), part)) {
-                name_difference(out, key, json_object_get(have, key), part);
+        AK_EACH_MEMBER(name, part, want) {
+            if (!json_equal(json_object_get(have, name), part)) {
+                name_difference(out, name, json_object_get(have, name), part);
                 return;
             }
         }
@@ -195,13 +195,12 @@ static ak_status own_interface(const verifying *v, const ak_task *task, const js
                                ak_error *err)
 {
     json_auto_t *interface = NULL, *tolerances = NULL;
-    json_t *value;
-    const char *key, *other = NULL;
+    const char *other = NULL;
     AK_AT_END(ak_buf_free) ak_buf what = AK_BUF(160);
     if (json_array_size(v->rows) == 0) {
         AK_DO(ak_bundle_interface(&interface, task, err));
     }
-    json_object_foreach(interface, key, value) {
+    AK_EACH_MEMBER(key, value, interface) {
         if (other == NULL && !json_equal(json_object_get(v->file, key), value)) {
             other = key;
             name_difference(&what, key, json_object_get(v->file, key), value);
@@ -213,12 +212,10 @@ static ak_status own_interface(const verifying *v, const ak_task *task, const js
         other = "tolerances";
         ak_buf_puts(&what, other);
     }
-    if (other != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%.200s: bundle.json differs from the problem in the bundle (%.150s), so "
-                       "programs would call something else than what is checked: export it again",
-                       v->path, what.data);
-    }
+    AK_FAIL_IF(other != NULL, err, AK_INVALID,
+               "%.200s: bundle.json differs from the problem in the bundle (%.150s), so programs "
+               "would call something else than what is checked: export it again",
+               v->path, what.data);
     return AK_OK;
 }
 
@@ -235,25 +232,31 @@ static bool is_first(const verifying *v, const json_t *measured)
     return json_array_get(list, i) == measured;
 }
 
+static void programs_clear(ak_bundle_variant *own)
+{
+    json_decref(own->when);
+    json_decref(own->workspace);
+    json_decref(own->threads);
+    json_decref(own->launch);
+}
+
 /* Returns an error unless the guards, the workspace, the threads and the launch in bundle.json, by
    which programs call the code, are those of the sources, by which it is judged here. */
 static ak_status own_programs(const verifying *v, const json_t *variant, const json_t *measured,
                               ak_task *task, const ak_config *config, ak_error *err)
 {
     const ak_bundle_case one = {.task = task, .config = *config};
-    ak_bundle_variant own = {.first = &one};
+    AK_AT_END(programs_clear) ak_bundle_variant own = {.first = &one};
     const bool measured_only = json_is_null(json_object_get(variant, "workspace"));
-    const char *key, *other = NULL;
-    json_t *want = NULL, *value;
+    const char *other = NULL;
     size_t bytes;
     int threads;
-    ak_status status = AK_OK;
-    AK_TRY(ak_bundle_programs(&own, measured_only, err));
-    AK_TRY(ak_task_workspace(&bytes, &threads, task, &task->shape, config, err));
-    want = json_pack("{s:O?,s:O?,s:O?,s:O?}", "when", own.when, "workspace", own.workspace,
-                     "threads", own.threads, "launch", own.launch);
-    AK_TRY(ak_made(want, err));
-    json_object_foreach(want, key, value) {
+    AK_DO(ak_bundle_programs(&own, measured_only, err));
+    AK_DO(ak_task_workspace(&bytes, &threads, task, &task->shape, config, err));
+    json_auto_t *want = json_pack("{s:O?,s:O?,s:O?,s:O?}", "when", own.when, "workspace",
+                                  own.workspace, "threads", own.threads, "launch", own.launch);
+    AK_DO(ak_made(want, err));
+    AK_EACH_MEMBER(key, value, want) {
         const json_t *have = json_object_get(variant, key);
         other = json_equal(have == NULL ? json_null() : have, value) ? other : key;
     }
@@ -265,19 +268,11 @@ static ak_status own_programs(const verifying *v, const json_t *variant, const j
         ak_json_number_at(measured, "threads") != threads) {
         other = "measured";
     }
-    if (other != NULL) {
-        status = ak_fail(err, AK_INVALID,
-                         "%.200s: \"%s\" in bundle.json is not what its sources give here, so "
-                         "programs would call what is not checked: export it again, on this device",
-                         v->path, other);
-    }
-out:
-    json_decref(want);
-    json_decref(own.when);
-    json_decref(own.workspace);
-    json_decref(own.threads);
-    json_decref(own.launch);
-    return status;
+    AK_FAIL_IF(other != NULL, err, AK_INVALID,
+               "%.200s: \"%s\" in bundle.json is not what its sources give here, so programs "
+               "would call what is not checked: export it again, on this device",
+               v->path, other);
+    return AK_OK;
 }
 
 /* A size of the bundle while it is verified. */
@@ -290,6 +285,12 @@ typedef struct sizing {
     bool searched;            /* then_ms is the time of the search, not of the finish */
     bool slower;              /* the code is slower here */
 } sizing;
+
+static void sizing_clear(sizing *s)
+{
+    ak_session_close(&s->session);
+    ak_trial_clear(&s->trial);
+}
 
 /* Runs a job and gives its result, which the caller clears. */
 static ak_status run_job(ak_result *out, sizing *s, const ak_job *job, ak_error *err)
@@ -457,17 +458,16 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     const json_t *variant =
         json_array_get(variants, (size_t)json_integer_value(json_object_get(measured, "variant")));
     char code[AK_PATH_MAX];
-    ak_buf size = AK_BUF(1024);
-    ak_task *task = NULL;
-    sizing s = {.measured = measured};
-    ak_status status = AK_OK;
-    AK_TRY(own_files(v, variant, err));
+    AK_AT_END(ak_buf_free) ak_buf size = AK_BUF(1024);
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
+    AK_AT_END(sizing_clear) sizing s = {.measured = measured};
+    AK_DO(own_files(v, variant, err));
     ak_infix_print_size(&size, v->file, json_object_get(measured, "size"));
-    AK_TRY(ak_buf_status(&size, err));
-    AK_TRY(open_task(&task, &s.config, v, variant, size.data, err));
-    AK_TRY(own_interface(v, task, measured, err));
-    AK_TRY(own_programs(v, variant, measured, task, &s.config, err));
-    AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
+    AK_DO(ak_buf_status(&size, err));
+    AK_DO(open_task(&task, &s.config, v, variant, size.data, err));
+    AK_DO(own_interface(v, task, measured, err));
+    AK_DO(own_programs(v, variant, measured, task, &s.config, err));
+    AK_DO(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
     const ak_pool_options options = {.compile_workers = 1,
                                      .artifact = code,
                                      .symbol = ak_json_text_at(variant, "entry"),
@@ -476,16 +476,10 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
                                      .own_sizes =
                                          json_is_null(json_object_get(variant, "workspace")),
                                      .cancel = v->options->cancel};
-    AK_TRY(ak_session_open(&s.session, task, &options, err));
-    AK_TRY(judge(&s, v->max_slowdown, err));
+    AK_DO(ak_session_open(&s.session, task, &options, err));
+    AK_DO(judge(&s, v->max_slowdown, err));
     const char *note = ak_json_text_or_null(variant, "note");
-    status = ak_stored(add_row(v, size.data, note, &s), err);
-out:
-    ak_session_close(&s.session);
-    ak_trial_clear(&s.trial);
-    ak_task_close(task);
-    ak_buf_free(&size);
-    return status;
+    return ak_stored(add_row(v, size.data, note, &s), err);
 }
 
 static ak_status report(char **out, const verifying *v, const char *path, ak_error *err)
@@ -513,7 +507,8 @@ static ak_status report(char **out, const verifying *v, const char *path, ak_err
 ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
                            const ak_bundle_verify_options *options, ak_error *err)
 {
-    akr_bundle *bundle = NULL;
+    AK_AT_END(akr_close_at) akr_bundle *bundle = NULL;
+    AK_AT_END(verifying_clear)
     verifying v = {.options = options, .path = path, .good = true, .rows = json_array()};
     ak_status status = AK_OK;
     v.max_slowdown = options->max_slowdown > 0 ? options->max_slowdown : SLOWDOWN_DEFAULT;
@@ -523,8 +518,8 @@ ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
     AK_TRY(unpack(&v, path, err));
     const json_t *sizes = json_object_get(v.file, "measured");
     ak_pressure_take(&v.begun);
-    for (size_t i = 0; i < json_array_size(sizes); i++) {
-        AK_TRY(verify_size(&v, json_array_get(sizes, i), err));
+    AK_EACH(size, sizes) {
+        AK_TRY(verify_size(&v, size, err));
     }
     AK_TRY(report(out_json, &v, path, err));
     *good = v.good;
@@ -532,9 +527,5 @@ out:
     if (status != AK_OK) {
         (void)ak_fail_unpacked(err, status, v.unpacked.path, path);
     }
-    akr_close(bundle);
-    json_decref(v.file);
-    json_decref(v.rows);
-    ak_fs_owned_close(&v.unpacked);
     return status;
 }

@@ -1,4 +1,4 @@
-#include "space/code_compile.h"
+#include "space/diagram.h"
 
 typedef struct compiler {
     ak_symbols *symbols;

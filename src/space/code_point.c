@@ -1,6 +1,6 @@
 /* code_point.c: evaluates typed code at a point. The operators on cells are in this file so that
    they are inlined: a large space needs millions of evaluations. */
-#include "space/code_ops.h"
+#include "space/code.h"
 
 #include <math.h>
 
@@ -53,10 +53,7 @@ int ak_cell_compare(ak_cell_type a_type, ak_cell a, ak_cell_type b_type, ak_cell
     if (a_real) {
         return -ak_number_compare(b.i, a.r);
     }
-    if (b_real) {
-        return ak_number_compare(a.i, b.r);
-    }
-    return (a.i > b.i) - (a.i < b.i);
+    return b_real ? ak_number_compare(a.i, b.r) : (a.i > b.i) - (a.i < b.i);
 }
 
 bool ak_cell_incomparable(ak_cell_type a, ak_cell_type b)
@@ -66,10 +63,8 @@ bool ak_cell_incomparable(ak_cell_type a, ak_cell_type b)
 
 bool ak_cell_power(ak_cell *out, ak_cell_type type, ak_cell a, ak_cell b)
 {
-    if (type == AK_CELL_INT) {
-        return b.i >= 0 && ak_int_power(&out->i, a.i, b.i);
-    }
-    return !(a.r == 0.0 && b.r < 0.0) && finite_real(out, pow(a.r, b.r));
+    return type == AK_CELL_INT ? b.i >= 0 && ak_int_power(&out->i, a.i, b.i)
+                               : !(a.r == 0.0 && b.r < 0.0) && finite_real(out, pow(a.r, b.r));
 }
 
 bool ak_cell_call(ak_cell *out, ak_function function, double x)

@@ -2,7 +2,7 @@
    its results, and says whether it may fail. Monotone operations use the ends of their operands'
    intervals; others may give a wider interval than necessary. If all operands are single values the
    result is one too, so that the result becomes exact as parameters are bound. */
-#include "space/code_ops.h"
+#include "space/code.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,8 +1,6 @@
-#include "space/condition.h"
+#include "space/diagram.h"
 
 #include <string.h>
-
-#include "space/code_compile.h"
 
 /* ---- atoms ----------------------------------------------------------------------------------- */
 
@@ -41,13 +39,12 @@ static ak_status look_up_names(ak_atom *atom, ak_symbols *symbols, ak_error *err
                 atom->parameter_of[i] = (uint8_t)p;
             }
         }
-        if (atom->parameter_of[i] == AK_PARAMETERS_MAX &&
-            !ak_scope_get(&atom->values[i], symbols->constants, names[i])) {
-            return ak_fail(err, AK_INVALID,
-                           "%s (%.120s) names \"%.60s\", which is neither a parameter nor a size "
-                           "nor a device fact",
-                           atom->expr->where, atom->expr->text, names[i]);
-        }
+        AK_FAIL_IF(atom->parameter_of[i] == AK_PARAMETERS_MAX &&
+                       !ak_scope_get(&atom->values[i], symbols->constants, names[i]),
+                   err, AK_INVALID,
+                   "%s (%.120s) names \"%.60s\", which is neither a parameter nor a size nor a "
+                   "device fact",
+                   atom->expr->where, atom->expr->text, names[i]);
     }
     return AK_OK;
 }
@@ -55,10 +52,8 @@ static ak_status look_up_names(ak_atom *atom, ak_symbols *symbols, ak_error *err
 static ak_status add_atom(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *shared,
                           const ak_node *node, ak_error *err)
 {
-    if (atoms->count == AK_ATOMS_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: the conditions have more than %d parts",
-                       shared->expr->where, AK_ATOMS_MAX);
-    }
+    AK_FAIL_IF(atoms->count == AK_ATOMS_MAX, err, AK_LIMIT,
+               "%s: the conditions have more than %d parts", shared->expr->where, AK_ATOMS_MAX);
     AK_DO(AK_GROW(atoms->items, &atoms->capacity, atoms->count + 1, err));
     ak_atom atom = *shared;
     atom.node = node;
@@ -173,9 +168,7 @@ ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak
     }
     ak_value value;
     const ak_status status = walk(&value, work, atom, symbols, binding, NULL);
-    if (status == AK_NO_MEMORY) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(status != AK_NO_MEMORY, err));
     *out = status == AK_OK && ak_value_truth(&value);
     return AK_OK;
 }

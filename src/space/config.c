@@ -98,18 +98,15 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
                          ak_error *err)
 {
     char *equals = strchr(item, '=');
-    if (equals == NULL) {
-        return ak_fail(err, AK_INVALID, "\"%.60s\" is not of the form parameter=value", item);
-    }
+    AK_FAIL_IF(equals == NULL, err, AK_INVALID, "\"%.60s\" is not of the form parameter=value",
+               item);
     *equals = 0;
     const char *name = ak_text_trim(item), *text = ak_text_trim(equals + 1);
     size_t p, v = 0;
     if (!ak_space_parameter_find(&p, space, name)) {
         return unknown_parameter(space, name, err);
     }
-    if (given[p]) {
-        return ak_fail(err, AK_INVALID, "%s is given twice", name);
-    }
+    AK_FAIL_IF(given[p], err, AK_INVALID, "%s is given twice", name);
     const ak_parameter *parameter = &space->parameters[p];
     while (v < parameter->value_count &&
            !ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text)) {
@@ -128,15 +125,12 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
 static ak_status explain_invalid(const ak_space *space, const ak_config *config, ak_error *err)
 {
     size_t broken;
-    if (space->listed) {
-        return ak_fail(err, AK_INVALID, "this configuration was not recorded");
-    }
+    AK_FAIL_IF(space->listed, err, AK_INVALID, "this configuration was not recorded");
     AK_DO(ak_space_broken(&broken, space, config, err));
     if (broken == space->condition_count) {
-        return space->outline
-                   ? AK_OK
-                   : ak_fail(err, AK_INTERNAL,
-                             "a configuration that breaks no condition is not in the space");
+        AK_FAIL_IF(!space->outline, err, AK_INTERNAL,
+                   "a configuration that breaks no condition is not in the space");
+        return AK_OK;
     }
     AK_AT_END(ak_buf_free) ak_buf values = AK_BUF(512);
     const char *const *names;
@@ -162,9 +156,8 @@ ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_e
 
 ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text, ak_error *err)
 {
-    if (strlen(text) > CONFIG_TEXT_MAX) {
-        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
-    }
+    AK_FAIL_IF(strlen(text) > CONFIG_TEXT_MAX, err, AK_LIMIT,
+               "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     ak_config config = space->fallback;
     bool given[AK_PARAMETERS_MAX] = {false};
     AK_FREED char *copy = NULL;

@@ -1,4 +1,4 @@
-/* diagram.c: builds the graph of the valid configurations as the product of the rules (rules.h);
+/* diagram.c: builds the graph of the valid configurations as the product of the rules (rules.c);
    see diagram.h. */
 #include "space/diagram.h"
 
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "space/rules.h"
 
 /* ---- the product of the rules ---------------------------------------------------------------- */
 
@@ -159,13 +158,12 @@ static ak_status product_build(uint32_t *out, product *p, size_t depth)
             edge->before = total;
             edge->node = child - 1;
             edge->value = (uint16_t)v;
-            if (__builtin_add_overflow(total, p->graph->nodes[child - 1].count, &total) ||
-                total > INT64_MAX) {
-                return ak_fail(p->err, AK_LIMIT,
-                               "%s: the space has 2^63 valid configurations or more; give its "
-                               "parameters fewer values",
-                               p->r->where);
-            }
+            AK_FAIL_IF(__builtin_add_overflow(total, p->graph->nodes[child - 1].count, &total) ||
+                           total > INT64_MAX,
+                       p->err, AK_LIMIT,
+                       "%s: the space has 2^63 valid configurations or more; give its parameters "
+                       "fewer values",
+                       p->r->where);
         }
     }
     *out = 0;

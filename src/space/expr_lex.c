@@ -1,5 +1,6 @@
-/* expr_lex.c: splits a text into tokens: numbers, quoted texts, names and marks; see expr_lex.h. */
-#include "space/expr_lex.h"
+/* expr_lex.c: splits a text into tokens: numbers, quoted texts, names and marks; see expr_tree.h.
+ */
+#include "space/expr_tree.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,10 +1,10 @@
-/* expr_ops.c: operators and functions on values; see expr_ops.h. */
-#include "space/expr_ops.h"
+/* expr_ops.c: operators and functions on values; see expr_tree.h. */
+#include "space/expr_tree.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "space/code_ops.h"
+#include "space/code.h"
 
 #define TEXT_BYTES_A_STEP 8 /* bytes of text that are copied or compared for one step */
 
@@ -45,10 +45,9 @@ ak_status ak_give_real(ak_value *out, double value, const ak_walk *w)
 
 ak_status ak_give_list(ak_value *out, ak_value **items, size_t count, ak_walk *w)
 {
-    if (count > AK_EXPR_LIST_MAX) {
-        return ak_fail(w->err, AK_LIMIT, "%s: \"%.160s\": a list has more than %d items",
-                       w->expr->where, w->expr->text, AK_EXPR_LIST_MAX);
-    }
+    AK_FAIL_IF(count > AK_EXPR_LIST_MAX, w->err, AK_LIMIT,
+               "%s: \"%.160s\": a list has more than %d items", w->expr->where, w->expr->text,
+               AK_EXPR_LIST_MAX);
     AK_DO(ak_walk_spend(w, count));
     AK_DO(AK_ARENA_NEW(*items, w->arena, count + 1, w->err));
     *out = (ak_value){.type = AK_VALUE_LIST, .as.list = {*items, count}};
@@ -137,10 +136,8 @@ ak_status ak_apply_power(ak_value *out, const ak_value *a, const ak_value *b, ak
         int64_t result;
         return ak_int_power(&result, x.i, y.i) ? ak_give_int(out, result) : too_large(w);
     }
-    if (x.r == 0.0 && y.r < 0.0) {
-        return ak_walk_fault(w, "division by zero");
-    }
-    return ak_give_real(out, pow(x.r, y.r), w);
+    return x.r == 0.0 && y.r < 0.0 ? ak_walk_fault(w, "division by zero")
+                                   : ak_give_real(out, pow(x.r, y.r), w);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* expr_parse.c: parses tokens into a tree by recursive descent, with one function for each level
    of precedence, lowest first. Names are resolved in a second pass, because a comprehension uses
    its variable before it binds it. */
-#include "space/expr_lex.h"
+#include "space/expr_tree.h"
 
 #include <assert.h>
 #include <string.h>
@@ -134,10 +134,9 @@ static ak_node *parse_call(ak_parser *p, const ak_token *name)
     for (const ak_node *argument = node->child; argument != NULL; argument = argument->next) {
         count++;
     }
-    if (count < functions[f].least || count > functions[f].most) {
-        return ak_lex_fault(p, name->at, "this call has the wrong number of arguments");
-    }
-    return node;
+    return count < functions[f].least || count > functions[f].most
+               ? ak_lex_fault(p, name->at, "this call has the wrong number of arguments")
+               : node;
 }
 
 static ak_node *parse_primary(ak_parser *p)
@@ -407,10 +406,8 @@ static ak_status resolve_name(resolver *r, ak_node *node, const binding *bound)
     if (node->slot < expr->name_count) {
         return AK_OK;
     }
-    if (expr->name_count == AK_EXPR_NAMES_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: the expression has more than %d names", expr->where,
-                       AK_EXPR_NAMES_MAX);
-    }
+    AK_FAIL_IF(expr->name_count == AK_EXPR_NAMES_MAX, r->err, AK_LIMIT,
+               "%s: the expression has more than %d names", expr->where, AK_EXPR_NAMES_MAX);
     AK_DO(AK_GROW(expr->names, &expr->name_capacity, expr->name_count + 1, r->err));
     expr->names[expr->name_count++] = node->name;
     return AK_OK;
@@ -455,14 +452,11 @@ static ak_status parse_text(ak_node **root, size_t *depth, resolver *r, const ch
 {
     ak_expr *expr = r->expr;
     size_t length = strlen(text);
-    if (length > AK_EXPR_TEXT_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: the expression is longer than %d bytes", where,
-                       AK_EXPR_TEXT_MAX);
-    }
-    if ((expr->text = ak_arena_strndup(expr->arena, text, length)) == NULL ||
-        (expr->where = ak_arena_strndup(expr->arena, where, strlen(where))) == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_FAIL_IF(length > AK_EXPR_TEXT_MAX, r->err, AK_LIMIT,
+               "%s: the expression is longer than %d bytes", where, AK_EXPR_TEXT_MAX);
+    expr->text = ak_arena_strndup(expr->arena, text, length);
+    expr->where = ak_arena_strndup(expr->arena, where, strlen(where));
+    AK_DO(ak_stored(expr->text != NULL && expr->where != NULL, r->err));
     ak_parser p = {.expr = expr, .text = expr->text, .cursor = expr->text, .err = r->err};
     if (ak_lex_advance(&p)) {
         *root = parse_any(&p);

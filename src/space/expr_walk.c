@@ -1,6 +1,6 @@
 /* expr_walk.c: evaluates a tree by walking it. Every node costs a step, and so do list items and
-   pieces of text (expr_ops.h), so that a short text cannot demand much work (AK_EXPR_STEPS_MAX). */
-#include "space/expr_ops.h"
+   pieces of text (expr_ops.c), so that a short text cannot demand much work (AK_EXPR_STEPS_MAX). */
+#include "space/expr_tree.h"
 
 #include <math.h>
 #include <string.h>

@@ -298,8 +298,8 @@ static ak_status write(writer *w, const ak_node *node)
     const bool whole = w->whole;
     if (!is_open(w, node)) {
         ak_value value;
-        ak_status status = value_of(&value, w, node);
-        return status == AK_OK ? put_value(w, &value) : status;
+        AK_DO(value_of(&value, w, node));
+        return put_value(w, &value);
     }
     w->whole = whole && (node->kind == AK_NODE_SUM || node->kind == AK_NODE_NEGATE ||
                          node->kind == AK_NODE_IF);
@@ -316,9 +316,7 @@ static ak_status write_program(writer *w, const ak_program_names *known)
     AK_FREED bool *stays = ak_alloc(name_count + 1, sizeof *stays);
     ak_status status = ak_stored(values != NULL && stays != NULL, w->err);
     for (size_t i = 0; i < name_count && status == AK_OK; i++) {
-        for (size_t k = 0; k < known->open_count; k++) {
-            stays[i] = stays[i] || strcmp(names[i], known->open[k]) == 0;
-        }
+        stays[i] = AK_HAS_TEXT(known->open, known->open_count, names[i]);
         if (!stays[i] && !ak_scope_get(&values[i], known->scope, names[i])) {
             status = cannot(w, "a name in it is not known");
         }
@@ -328,21 +326,22 @@ static ak_status write_program(writer *w, const ak_program_names *known)
     return status == AK_OK ? write(w, w->expr->root) : status;
 }
 
+static void writer_clear(writer *w)
+{
+    json_decref(w->tokens);
+    ak_arena_free(w->arena);
+}
+
 ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *names,
                         ak_error *err)
 {
-    ak_expr *expr = NULL;
-    ak_status status = AK_OK;
+    AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
+    AK_AT_END(writer_clear)
     writer w = {.tokens = json_array(), .arena = ak_arena_new(), .whole = names->whole, .err = err};
-    AK_TRY(ak_stored(w.tokens != NULL && w.arena != NULL, err));
-    AK_TRY(ak_expr_parse(&expr, text, names->where, err));
+    AK_DO(ak_stored(w.tokens != NULL && w.arena != NULL, err));
+    AK_DO(ak_expr_parse(&expr, text, names->where, err));
     w.expr = expr;
-    AK_TRY(write_program(&w, names));
-    *out = w.tokens;
-    w.tokens = NULL;
-out:
-    json_decref(w.tokens);
-    ak_expr_free(expr);
-    ak_arena_free(w.arena);
-    return status;
+    AK_DO(write_program(&w, names));
+    AK_GIVE(out, w.tokens);
+    return AK_OK;
 }

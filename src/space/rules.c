@@ -1,5 +1,5 @@
-/* rules.c: builds the rule of each atom; see rules.h. */
-#include "space/rules.h"
+/* rules.c: builds the rule of each atom; see diagram.h. */
+#include "space/diagram.h"
 
 #include <assert.h>
 #include <string.h>
@@ -53,12 +53,11 @@ static ak_status rule_make(uint32_t *out, ak_rules *r, size_t variable, const ui
             return AK_OK;
         }
     }
-    if (r->node_count >= AK_SPACE_NODES_MAX || r->child_count + count > AK_SPACE_EDGES_MAX) {
-        return ak_fail(err, AK_LIMIT,
-                       "%s (%.120s) is too large to be analysed: it has too many different cases; "
-                       "split it, or give its parameters fewer values",
-                       r->atom->expr->where, r->atom->expr->text);
-    }
+    AK_FAIL_IF(r->node_count >= AK_SPACE_NODES_MAX || r->child_count + count > AK_SPACE_EDGES_MAX,
+               err, AK_LIMIT,
+               "%s (%.120s) is too large to be analysed: it has too many different cases; split "
+               "it, or give its parameters fewer values",
+               r->atom->expr->where, r->atom->expr->text);
     AK_DO(AK_GROW(r->nodes, &r->node_capacity, r->node_count + 1, err));
     AK_DO(AK_GROW(r->children, &r->child_capacity, r->child_count + count, err));
     *out = (uint32_t)r->node_count;
@@ -74,13 +73,10 @@ static ak_status rule_make(uint32_t *out, ak_rules *r, size_t variable, const ui
 static ak_status spend(ak_rules *r, uint64_t work)
 {
     r->work += work;
-    if (r->work > r->work_max) {
-        return ak_fail(
-            r->err, AK_LIMIT,
-            "%s (%.120s) takes too many evaluations to analyse (the limit is %llu in all); "
-            "give its parameters fewer values",
-            r->atom->expr->where, r->atom->expr->text, (unsigned long long)r->work_max);
-    }
+    AK_FAIL_IF(r->work > r->work_max, r->err, AK_LIMIT,
+               "%s (%.120s) takes too many evaluations to analyse (the limit is %llu in all); give "
+               "its parameters fewer values",
+               r->atom->expr->where, r->atom->expr->text, (unsigned long long)r->work_max);
     return AK_OK;
 }
 

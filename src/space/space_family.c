@@ -1,6 +1,6 @@
-/* space_family.c: see space_family.h. The members are found by a walk through the graph of the
+/* space_family.c: see space_body.h. The members are found by a walk through the graph of the
    valid configurations, which never follows alternatives that conditions exclude. */
-#include "space/space_family.h"
+#include "space/space_body.h"
 
 #include <math.h>
 
@@ -53,11 +53,9 @@ static ak_status parse(ak_expr **out, size_t *depth, family *f, const char *text
         ak_value value;
         size_t p;
         if (ak_space_parameter_find(&p, f->space, names[i])) {
-            if (p >= before) {
-                return ak_fail(f->err, AK_INVALID,
-                               "%s: \"%.60s\" reads \"%.60s\", which is declared later", f->where,
-                               text, names[i]);
-            }
+            AK_FAIL_IF(p >= before, f->err, AK_INVALID,
+                       "%s: \"%.60s\" reads \"%.60s\", which is declared later", f->where, text,
+                       names[i]);
             *depth = p > *depth ? p : *depth;
         } else if (!ak_scope_get(&value, f->constants, names[i])) {
             return ak_fail(f->err, AK_INVALID,
@@ -75,34 +73,28 @@ static ak_status read_alternative(alternative *out, family *f, const json_t *jso
     if (json_is_string(json)) {
         return parse(&out->expr, &depth, f, json_string_value(json), p);
     }
-    if (!json_is_number(json)) {
-        return ak_fail(f->err, AK_INVALID, "%s: \"%.60s\" needs numbers and expressions", f->where,
-                       f->space->parameters[p].name);
-    }
+    AK_FAIL_IF(!json_is_number(json), f->err, AK_INVALID,
+               "%s: \"%.60s\" needs numbers and expressions", f->where,
+               f->space->parameters[p].name);
     out->number = json_number_value(json);
     return AK_OK;
 }
 
 static ak_status read_choices(family *f, const json_t *object)
 {
-    const char *name;
-    json_t *json, *item;
-    size_t i, p;
-    json_object_foreach((json_t *)(uintptr_t)object, name, json) {
-        if (!ak_space_parameter_find(&p, f->space, name)) {
-            return ak_fail(f->err, AK_INVALID, "%s: there is no parameter \"%.60s\"", f->where,
-                           name);
-        }
+    size_t p;
+    AK_EACH_MEMBER(name, json, object) {
+        AK_FAIL_IF(!ak_space_parameter_find(&p, f->space, name), f->err, AK_INVALID,
+                   "%s: there is no parameter \"%.60s\"", f->where, name);
         size_t count = json_array_size(json);
-        if (!json_is_array(json) || count == 0 || count > ALTERNATIVES_MAX) {
-            return ak_fail(f->err, AK_INVALID, "%s: \"%.60s\" needs a list of 1 to %d alternatives",
-                           f->where, name, ALTERNATIVES_MAX);
-        }
+        AK_FAIL_IF(!json_is_array(json) || count == 0 || count > ALTERNATIVES_MAX, f->err,
+                   AK_INVALID, "%s: \"%.60s\" needs a list of 1 to %d alternatives", f->where, name,
+                   ALTERNATIVES_MAX);
         choice *c = &f->choices[p];
         AK_DO(AK_ARENA_NEW(c->items, f->arena, count, f->err));
         c->count = count; /* from here on `clear` frees the expressions */
-        json_array_foreach(json, i, item) {
-            AK_DO(read_alternative(&c->items[i], f, item, p));
+        AK_EACH(item, json) {
+            AK_DO(read_alternative(&c->items[item_at], f, item, p));
         }
     }
     return AK_OK;
@@ -110,16 +102,11 @@ static ak_status read_choices(family *f, const json_t *object)
 
 static ak_status read_limits(family *f, const json_t *array)
 {
-    json_t *item;
-    size_t i;
-    if (json_array_size(array) > WHERE_MAX) {
-        return ak_fail(f->err, AK_LIMIT, "%s: \"Where\" has more than %d expressions", f->where,
-                       WHERE_MAX);
-    }
-    json_array_foreach(array, i, item) {
-        if (!json_is_string(item)) {
-            return ak_fail(f->err, AK_INVALID, "%s: \"Where\" is a list of expressions", f->where);
-        }
+    AK_FAIL_IF(json_array_size(array) > WHERE_MAX, f->err, AK_LIMIT,
+               "%s: \"Where\" has more than %d expressions", f->where, WHERE_MAX);
+    AK_EACH(item, array) {
+        AK_FAIL_IF(!json_is_string(item), f->err, AK_INVALID,
+                   "%s: \"Where\" is a list of expressions", f->where);
         limit *l = &f->limits[f->limit_count++];
         AK_DO(parse(&l->expr, &l->depth, f, json_string_value(item), f->space->count));
     }
@@ -179,13 +166,10 @@ static ak_status walk(family *f, uint32_t at);
 static ak_status follow(family *f, const ak_edge *edge, size_t p)
 {
     bool goes_on;
-    if (++f->steps > AK_FAMILY_STEPS_MAX) {
-        return ak_fail(
-            f->err, AK_LIMIT,
-            "%s: \"Where\" decides too late: more than %d values were tried; let it read "
-            "parameters that are declared earlier, or give fewer alternatives",
-            f->where, AK_FAMILY_STEPS_MAX);
-    }
+    AK_FAIL_IF(++f->steps > AK_FAMILY_STEPS_MAX, f->err, AK_LIMIT,
+               "%s: \"Where\" decides too late: more than %d values were tried; let it read "
+               "parameters that are declared earlier, or give fewer alternatives",
+               f->where, AK_FAMILY_STEPS_MAX);
     f->config.at[p] = edge->value;
     AK_DO(ak_scope_set(f->scope, f->space->parameters[p].name,
                        f->space->parameters[p].values[edge->value], f->err));

@@ -94,12 +94,10 @@ ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r)
         size_t item = strcspn(fix, ","), bytes = strcspn(fix, "=,");
         (void)snprintf(name, sizeof name, "%.*s", (int)(bytes < sizeof name ? bytes : AK_NAME_MAX),
                        fix);
-        if (bytes >= item) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: \"%.*s\" fixes nothing; it must be parameter=value or "
-                           "parameter=value:value",
-                           r->spec->where, (int)(item < 60 ? item : 60), fix);
-        }
+        AK_FAIL_IF(
+            bytes >= item, r->err, AK_INVALID,
+            "%s: \"%.*s\" fixes nothing; it must be parameter=value or parameter=value:value",
+            r->spec->where, (int)(item < 60 ? item : 60), fix);
         if (!ak_map_get(NULL, space->names, name)) {
             const char *names[AK_PARAMETERS_MAX + 1] = {NULL};
             for (size_t p = 0; p < space->count; p++) {
@@ -113,10 +111,9 @@ ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r)
         }
         const char *first = NULL;
         size_t length;
-        if (find_fix(&first, &length, r->spec->fix, name) && first != fix + bytes + 1) {
-            return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is fixed twice; write %s=value:value",
-                           r->spec->where, name, name);
-        }
+        AK_FAIL_IF(find_fix(&first, &length, r->spec->fix, name) && first != fix + bytes + 1,
+                   r->err, AK_INVALID, "%s: \"%s\" is fixed twice; write %s=value:value",
+                   r->spec->where, name, name);
         fix += fix[item] == ',' ? item + 1 : item;
     }
     return AK_OK;
@@ -172,11 +169,8 @@ ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *bod
         }
         kept++;
     }
-    if (kept == 0 && !compiler) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s is fixed at values that change results; --allow-numerics allows them",
-                       r->where);
-    }
+    AK_FAIL_IF(kept == 0 && !compiler, r->err, AK_INVALID,
+               "%s is fixed at values that change results; --allow-numerics allows them", r->where);
     if (kept == 0) {
         ak_buf names = AK_BUF(200);
         for (size_t i = 0; i < parameter->value_count; i++) {

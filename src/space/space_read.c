@@ -16,26 +16,18 @@ static ak_status read_name(ak_parameter *parameter, const json_t *json, size_t n
 {
     const char *name;
     (void)snprintf(r->where, sizeof r->where, "%.400s: parameter %zu", r->spec->where, number);
-    if (!json_is_object(json)) {
-        return ak_fail(r->err, AK_INVALID, "%s must be an object", r->where);
-    }
+    AK_FAIL_IF(!json_is_object(json), r->err, AK_INVALID, "%s must be an object", r->where);
     AK_DO(ak_json_string(&name, json, "Name", r->where, r->err));
-    if (!ak_expr_is_name(name) || strlen(name) > AK_NAME_MAX) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: the name \"%.60s\" must be letters, digits and _, at most %d, not "
-                       "beginning with a digit and not a keyword of the expression language",
-                       r->where, name, AK_NAME_MAX);
-    }
+    AK_FAIL_IF(!ak_expr_is_name(name) || strlen(name) > AK_NAME_MAX, r->err, AK_INVALID,
+               "%s: the name \"%.60s\" must be letters, digits and _, at most %d, not beginning "
+               "with a digit and not a keyword of the expression language",
+               r->where, name, AK_NAME_MAX);
     (void)snprintf(r->where, sizeof r->where, "%.400s: parameter \"%s\"", r->spec->where, name);
     ak_value constant;
-    if (ak_map_get(NULL, r->space->names, name)) {
-        return ak_fail(r->err, AK_INVALID, "%s is declared twice", r->where);
-    }
-    if (ak_scope_get(&constant, r->spec->constants, name)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s has the name of a size, a problem option or a device fact; rename it",
-                       r->where);
-    }
+    AK_FAIL_IF(ak_map_get(NULL, r->space->names, name), r->err, AK_INVALID, "%s is declared twice",
+               r->where);
+    AK_FAIL_IF(ak_scope_get(&constant, r->spec->constants, name), r->err, AK_INVALID,
+               "%s has the name of a size, a problem option or a device fact; rename it", r->where);
     AK_DO(ak_arena_text(&parameter->name, r->space->arena, name, r->err));
     return ak_map_put(r->space->names, name, number - 1, r->err);
 }
@@ -94,25 +86,19 @@ static ak_status read_all(ak_space_reader *r)
     const char *where = r->spec->where;
     json_t *parameters = NULL, *conditions = NULL;
     ak_space *space = r->space;
-    if (!json_is_object(r->spec->definition)) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(r->spec->definition), r->err, AK_INVALID,
+               "%s: \"ConfigurationSpace\" must be an object", where);
     AK_DO(ak_json_no_typo(r->spec->definition, space_keys, where, r->err));
     AK_DO(
         ak_json_array_or_null(&parameters, r->spec->definition, "TuningParameters", where, r->err));
     AK_DO(ak_json_array_or_null(&conditions, r->spec->definition, "Conditions", where, r->err));
-    if (parameters == NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"TuningParameters\" is missing", where);
-    }
+    AK_FAIL_IF(parameters == NULL, r->err, AK_INVALID, "%s: \"TuningParameters\" is missing",
+               where);
     size_t n = json_array_size(parameters), m = json_array_size(conditions);
-    if (n > AK_PARAMETERS_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s has %zu parameters; at most %d are possible", where, n,
-                       AK_PARAMETERS_MAX);
-    }
-    if (m > AK_CONDITIONS_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s has %zu conditions; at most %d are possible", where, m,
-                       AK_CONDITIONS_MAX);
-    }
+    AK_FAIL_IF(n > AK_PARAMETERS_MAX, r->err, AK_LIMIT,
+               "%s has %zu parameters; at most %d are possible", where, n, AK_PARAMETERS_MAX);
+    AK_FAIL_IF(m > AK_CONDITIONS_MAX, r->err, AK_LIMIT,
+               "%s has %zu conditions; at most %d are possible", where, m, AK_CONDITIONS_MAX);
     AK_DO(AK_ARENA_NEW(space->conditions, space->arena, m + 1, r->err));
     AK_DO(AK_ARENA_NEW(space->texts, space->arena, m + 1, r->err));
     AK_DO(AK_ARENA_NEW(space->reasons, space->arena, m + 1, r->err));

@@ -7,7 +7,7 @@
  * starts count. First come the starts that won at sizes near those of the space, in the order of
  * the distance, which is the number of doublings and halvings of all sizes together. Then come the
  * starts without "At", which are for every size, in the order of the times that the author's rank
- * expects; a family of them (space_family.h) is ranked member by member. Last come the starts from
+ * expects; a family of them (space_family.c) is ranked member by member. Last come the starts from
  * sizes farther away.
  */
 #include <math.h>
@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "space/rank.h"
-#include "space/space_family.h"
+#include "space/space_body.h"
 #include "space/space_read.h"
 
 #define NEAR 1.0 /* the distance that is near if "StartsNear" is missing */
@@ -55,14 +55,11 @@ typedef struct reading {
 static ak_status distance_of(double *out, const json_t *at, const ak_scope *constants,
                              const char *where, ak_error *err)
 {
-    const char *name;
-    json_t *size;
     *out = 0.0;
-    json_object_foreach((json_t *)(uintptr_t)at, name, size) {
+    AK_EACH_MEMBER(name, size, at) {
         ak_value value;
-        if (!json_is_number(size) || !(json_number_value(size) > 0)) {
-            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" must be a number above 0", where, name);
-        }
+        AK_FAIL_IF(!json_is_number(size) || !(json_number_value(size) > 0), err, AK_INVALID,
+                   "%s: \"%.60s\" must be a number above 0", where, name);
         bool known = constants != NULL && ak_scope_get(&value, constants, name) &&
                      (value.type == AK_VALUE_INT || value.type == AK_VALUE_REAL);
         double here = !known                       ? 0.0
@@ -114,11 +111,10 @@ static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const r
                           const char *where, ak_error *err)
 {
     only found = {.any = false};
-    const char *name;
-    json_t *value, *family = json_object();
+    json_auto_t *family = json_object();
     char text[AK_VALUE_TEXT_MAX + 3];
     bool good = family != NULL;
-    json_object_foreach((json_t *)(uintptr_t)json, name, value) {
+    AK_EACH_MEMBER(name, value, json) {
         if (good && !ak_space_fixes(r->spec->fix, name)) {
             /* a text, which a family needs as a quoted literal */
             const char *word = json_string_value(value);
@@ -131,7 +127,6 @@ static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const r
     const ak_family alone = {family, NULL, r->spec->constants, where};
     ak_status status =
         good ? ak_space_family(r->space, &alone, take_only, &found, err) : ak_fail_memory(err);
-    json_decref(family);
     *any = found.any;
     *out = found.config;
     return status;
@@ -146,18 +141,14 @@ static ak_status read_config(ak_config *out, bool *usable, const json_t *json, c
 {
     const ak_space *space = r->space;
     bool fixed = false;
-    const char *name;
-    json_t *value;
     *out = space->fallback;
     *usable = true;
-    json_object_foreach((json_t *)(uintptr_t)json, name, value) {
+    AK_EACH_MEMBER(name, value, json) {
         size_t p = 0, v = 0;
-        if (!ak_space_parameter_find(&p, space, name)) {
-            return ak_fail(err, AK_INVALID, "%s: there is no parameter \"%.60s\"", where, name);
-        }
-        if (json_is_array(value) || json_is_object(value) || json_is_null(value)) {
-            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not a value", where, name);
-        }
+        AK_FAIL_IF(!ak_space_parameter_find(&p, space, name), err, AK_INVALID,
+                   "%s: there is no parameter \"%.60s\"", where, name);
+        AK_FAIL_IF(json_is_array(value) || json_is_object(value) || json_is_null(value), err,
+                   AK_INVALID, "%s: \"%.60s\" is not a value", where, name);
         AK_DO(find_value(&v, space, p, value, err));
         const bool missing = v >= space->parameters[p].value_count;
         fixed = fixed || (missing && ak_space_fixes(r->spec->fix, name));
@@ -248,10 +239,9 @@ static ak_status read_near(double *near, const json_t *definition, const char *w
 {
     const json_t *json = json_object_get(definition, "StartsNear");
     *near = json == NULL ? NEAR : json_number_value(json);
-    return json == NULL || (json_is_number(json) && *near >= 0)
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s: \"StartsNear\" must be a number of 0 or more",
-                         where);
+    AK_FAIL_IF(!(json == NULL || (json_is_number(json) && *near >= 0)), err, AK_INVALID,
+               "%s: \"StartsNear\" must be a number of 0 or more", where);
+    return AK_OK;
 }
 
 static ak_status add_start(reading *r, const ak_config *config, int kind, double amount,
@@ -277,10 +267,8 @@ static ak_status read_family(reading *r, const json_t *json, const char *where, 
     AK_DO(ak_json_only(json, keys, where, err));
     AK_DO(ak_json_object_or_null(&family, json, "Family", where, err));
     AK_DO(ak_json_array_or_null(&conditions, json, "Where", where, err));
-    if (r->rank == NULL) {
-        return ak_fail(err, AK_INVALID, "%s has a \"Family\", for which the file needs a \"Rank\"",
-                       where);
-    }
+    AK_FAIL_IF(r->rank == NULL, err, AK_INVALID,
+               "%s has a \"Family\", for which the file needs a \"Rank\"", where);
     const ak_family described = {family, conditions, r->spec->constants, where};
     return ak_space_family(r->space, &described, add_member, r, err);
 }
@@ -296,19 +284,15 @@ static ak_status read_start(reading *r, const json_t *json, ak_error *err)
     bool usable;
     double distance;
     (void)snprintf(where, sizeof where, "%.400s: start %zu", r->spec->where, r->number + 1);
-    if (!json_is_object(json)) {
-        return ak_fail(err, AK_INVALID, "%s must be an object", where);
-    }
+    AK_FAIL_IF(!json_is_object(json), err, AK_INVALID, "%s must be an object", where);
     if (json_object_get(json, "Family") != NULL) {
         return read_family(r, json, where, err);
     }
     AK_DO(ak_json_only(json, keys, where, err));
     AK_DO(ak_json_object_or_null(&at, json, "At", where, err));
     AK_DO(ak_json_object_or_null(&values, json, "Config", where, err));
-    if (values == NULL || (at == NULL && r->rank == NULL)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s needs \"Config\", and also \"At\" if the file has no \"Rank\"", where);
-    }
+    AK_FAIL_IF(values == NULL || (at == NULL && r->rank == NULL), err, AK_INVALID,
+               "%s needs \"Config\", and also \"At\" if the file has no \"Rank\"", where);
     AK_DO(read_config(&config, &usable, values, r, where, err));
     if (at == NULL) {
         return usable ? add_member(r, &config, err) : AK_OK;

@@ -41,25 +41,18 @@ static ak_status add_listed(const char *const **out, const json_t *options, cons
     if (entry == NULL && strcmp(text, "False") == 0) {
         entry = json_object_get(options, "false");
     }
-    if (!json_is_array(entry)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: Options must have a list of arguments for the value \"%s\"", r->where,
-                       text);
-    }
+    AK_FAIL_IF(!json_is_array(entry), r->err, AK_INVALID,
+               "%s: Options must have a list of arguments for the value \"%s\"", r->where, text);
     size_t count = json_array_size(entry);
-    if (count > AK_OPTIONS_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: Options of \"%s\" has more than %d arguments",
-                       r->where, text, AK_OPTIONS_MAX);
-    }
+    AK_FAIL_IF(count > AK_OPTIONS_MAX, r->err, AK_LIMIT,
+               "%s: Options of \"%s\" has more than %d arguments", r->where, text, AK_OPTIONS_MAX);
     const char **list;
     AK_DO(AK_ARENA_NEW(list, r->space->arena, count + 1, r->err));
     for (size_t i = 0; i < count; i++) {
         const char *argument = json_string_value(json_array_get(entry, i));
-        if (argument == NULL || *argument == 0) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: Options of \"%s\" must be a list of texts that are not empty",
-                           r->where, text);
-        }
+        AK_FAIL_IF(argument == NULL || *argument == 0, r->err, AK_INVALID,
+                   "%s: Options of \"%s\" must be a list of texts that are not empty", r->where,
+                   text);
         AK_DO(ak_arena_text(&list[i], r->space->arena, argument, r->err));
     }
     *out = list;
@@ -69,15 +62,11 @@ static ak_status add_listed(const char *const **out, const json_t *options, cons
 static ak_status check_option_names(const json_t *options, const ak_parameter_body *body,
                                     size_t count, ak_space_reader *r)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)options, key, value) {
-        if (strcmp(key, "true") != 0 && strcmp(key, "false") != 0 &&
-            !AK_HAS_TEXT(body->text, count, key)) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: Options has \"%.60s\", which is not one of the values", r->where,
-                           key);
-        }
+    AK_EACH_MEMBER(key, value, options) {
+        AK_FAIL_IF(strcmp(key, "true") != 0 && strcmp(key, "false") != 0 &&
+                       !AK_HAS_TEXT(body->text, count, key),
+                   r->err, AK_INVALID, "%s: Options has \"%.60s\", which is not one of the values",
+                   r->where, key);
     }
     return AK_OK;
 }
@@ -102,17 +91,14 @@ static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *b
     json_t *options;
     AK_DO(ak_json_string_or(&pattern, json, "Option", NULL, r->where, r->err));
     AK_DO(ak_json_object_or_null(&options, json, "Options", r->where, r->err));
-    if ((pattern == NULL) == (options == NULL) || (pattern != NULL && *pattern == 0)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: Use \"option\" needs either Option, such as \"-O{}\", or Options",
-                       r->where);
-    }
-    if (pattern != NULL && strstr(pattern, "{}") == NULL && !is_switch(parameter)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: Option \"%.60s\" has no {} for the value, so the values must be true "
-                       "and false or 0 and 1",
-                       r->where, pattern);
-    }
+    AK_FAIL_IF((pattern == NULL) == (options == NULL) || (pattern != NULL && *pattern == 0), r->err,
+               AK_INVALID, "%s: Use \"option\" needs either Option, such as \"-O{}\", or Options",
+               r->where);
+    AK_FAIL_IF(pattern != NULL && strstr(pattern, "{}") == NULL && !is_switch(parameter), r->err,
+               AK_INVALID,
+               "%s: Option \"%.60s\" has no {} for the value, so the values must be true and false "
+               "or 0 and 1",
+               r->where, pattern);
     if (options != NULL) {
         AK_DO(check_option_names(options, body, parameter->value_count, r));
     }
@@ -164,13 +150,10 @@ static ak_status check_compilers(const ak_parameter *parameter, ak_space_reader 
 {
     for (size_t i = 0; i < parameter->value_count; i++) {
         const char *name = parameter->values[i].as.string;
-        if (!may_name(name)) {
-            return ak_fail(
-                r->err, AK_INVALID,
-                "%s: a kernel's file must not have \"%.80s\" run: name a compiler as PATH has it "
-                "(gcc, clang-17), or set AUTOKERNEL_COMPILERS=%.80s to allow this one",
-                r->where, name, name);
-        }
+        AK_FAIL_IF(!may_name(name), r->err, AK_INVALID,
+                   "%s: a kernel's file must not have \"%.80s\" run: name a compiler as PATH has "
+                   "it (gcc, clang-17), or set AUTOKERNEL_COMPILERS=%.80s to allow this one",
+                   r->where, name, name);
     }
     return AK_OK;
 }
@@ -186,28 +169,22 @@ ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, co
         return read_option(parameter, body, json, r);
     }
     const bool define = strcmp(use, "define") == 0;
-    if (!define && strcmp(use, "compiler") != 0) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: Use \"%.40s\" is unknown; it must be define, option or compiler",
-                       r->where, use);
-    }
-    if (json_object_get(json, "Option") != NULL || json_object_get(json, "Options") != NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: Option and Options need Use \"option\"", r->where);
-    }
+    AK_FAIL_IF(!define && strcmp(use, "compiler") != 0, r->err, AK_INVALID,
+               "%s: Use \"%.40s\" is unknown; it must be define, option or compiler", r->where,
+               use);
+    AK_FAIL_IF(json_object_get(json, "Option") != NULL || json_object_get(json, "Options") != NULL,
+               r->err, AK_INVALID, "%s: Option and Options need Use \"option\"", r->where);
     if (define) {
         parameter->use = AK_USE_DEFINE;
         return AK_OK;
     }
     parameter->use = AK_USE_COMPILER;
-    if (parameter->values[0].type != AK_VALUE_STRING) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: Use \"compiler\" needs names of compilers as values", r->where);
-    }
+    AK_FAIL_IF(parameter->values[0].type != AK_VALUE_STRING, r->err, AK_INVALID,
+               "%s: Use \"compiler\" needs names of compilers as values", r->where);
     for (size_t i = 0; i < r->space->count; i++) {
-        if (r->space->parameters[i].use == AK_USE_COMPILER) {
-            return ak_fail(r->err, AK_INVALID, "%s: \"%s\" has Use \"compiler\" already", r->where,
-                           r->space->parameters[i].name);
-        }
+        AK_FAIL_IF(r->space->parameters[i].use == AK_USE_COMPILER, r->err, AK_INVALID,
+                   "%s: \"%s\" has Use \"compiler\" already", r->where,
+                   r->space->parameters[i].name);
     }
     return check_compilers(parameter, r);
 }

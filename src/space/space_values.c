@@ -127,22 +127,18 @@ static ak_status evaluate(ak_value *out, const char *text, ak_space_reader *r)
 static ak_status check_text(const char *text, ak_space_reader *r)
 {
     size_t length = strlen(text);
-    if (length > AK_VALUE_TEXT_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: the value \"%.40s...\" is longer than %d bytes",
-                       r->where, text, AK_VALUE_TEXT_MAX);
-    }
+    AK_FAIL_IF(length > AK_VALUE_TEXT_MAX, r->err, AK_LIMIT,
+               "%s: the value \"%.40s...\" is longer than %d bytes", r->where, text,
+               AK_VALUE_TEXT_MAX);
     for (size_t i = 0; i < length; i++) {
-        if (text[i] == ',' || (unsigned char)text[i] < 0x20 || text[i] == 0x7f) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: the value \"%.60s\" contains a comma or a control character, which "
-                           "the text of a configuration cannot hold",
-                           r->where, text);
-        }
+        AK_FAIL_IF(text[i] == ',' || (unsigned char)text[i] < 0x20 || text[i] == 0x7f, r->err,
+                   AK_INVALID,
+                   "%s: the value \"%.60s\" contains a comma or a control character, which the "
+                   "text of a configuration cannot hold",
+                   r->where, text);
     }
-    if (length > 0 && (text[0] == ' ' || text[length - 1] == ' ')) {
-        return ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" begins or ends with a blank",
-                       r->where, text);
-    }
+    AK_FAIL_IF(length > 0 && (text[0] == ' ' || text[length - 1] == ' '), r->err, AK_INVALID,
+               "%s: the value \"%.60s\" begins or ends with a blank", r->where, text);
     return AK_OK;
 }
 
@@ -165,10 +161,8 @@ static ak_status finish_values(ak_value *values, const char ***text, size_t coun
         }
         (void)ak_value_format(line, sizeof line, &values[i]);
         AK_DO(check_text(line, r));
-        if (ak_map_get(NULL, seen, line)) {
-            return ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" is there twice", r->where,
-                           line);
-        }
+        AK_FAIL_IF(ak_map_get(NULL, seen, line), r->err, AK_INVALID,
+                   "%s: the value \"%.60s\" is there twice", r->where, line);
         AK_DO(ak_map_put(seen, line, i, r->err));
         AK_DO(ak_arena_text(&(*text)[i], r->space->arena, line, r->err));
         if (values[i].type == AK_VALUE_STRING) {
@@ -190,9 +184,8 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
         count = json_array_size(list);
     } else if (json_is_string(list)) {
         AK_DO(evaluate(&value, json_string_value(list), r));
-        if (value.type != AK_VALUE_LIST) {
-            return ak_fail(r->err, AK_INVALID, "%s: Values must be a list", r->where);
-        }
+        AK_FAIL_IF(value.type != AK_VALUE_LIST, r->err, AK_INVALID, "%s: Values must be a list",
+                   r->where);
         count = value.as.list.count;
     } else {
         return ak_fail(r->err, AK_INVALID,
@@ -200,13 +193,9 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
                                     : "%s: Values must be a list or an expression that gives one",
                        r->where);
     }
-    if (count == 0) {
-        return ak_fail(r->err, AK_INVALID, "%s has no values", r->where);
-    }
-    if (count > AK_VALUES_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s has %zu values; at most %d are possible", r->where,
-                       count, AK_VALUES_MAX);
-    }
+    AK_FAIL_IF(count == 0, r->err, AK_INVALID, "%s has no values", r->where);
+    AK_FAIL_IF(count > AK_VALUES_MAX, r->err, AK_LIMIT,
+               "%s has %zu values; at most %d are possible", r->where, count, AK_VALUES_MAX);
     ak_value *values;
     AK_DO(AK_ARENA_NEW(values, r->space->arena, count, r->err));
     for (size_t i = 0; i < count; i++) {
@@ -285,12 +274,11 @@ ak_status ak_space_read_default(ak_parameter *parameter, const json_t *json, ak_
     if (status == AK_OK && value.type == AK_VALUE_STRING &&
         !find_value(&parameter->default_index, parameter, &value)) {
         status = evaluate(&value, value.as.string, r);
-        if (status == AK_INVALID && parameter->values[0].type == AK_VALUE_STRING) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: the default \"%.60s\" is neither one of its values nor an "
-                           "expression that gives one",
-                           r->where, json_string_value(given));
-        }
+        AK_FAIL_IF(status == AK_INVALID && parameter->values[0].type == AK_VALUE_STRING, r->err,
+                   AK_INVALID,
+                   "%s: the default \"%.60s\" is neither one of its values nor an expression that "
+                   "gives one",
+                   r->where, json_string_value(given));
     }
     return status == AK_OK ? place_default(parameter, value, r) : status;
 }
@@ -323,9 +311,7 @@ ak_status ak_space_rank_values(const ak_parameter *parameter, ak_parameter_body 
     AK_FREED ranked *order = ak_alloc(count, sizeof *order);
     body->rank = ak_arena_alloc(r->space->arena, count * sizeof *body->rank);
     body->by_rank = ak_arena_alloc(r->space->arena, count * sizeof *body->by_rank);
-    if (order == NULL || body->rank == NULL || body->by_rank == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_stored(order != NULL && body->rank != NULL && body->by_rank != NULL, r->err));
     for (size_t i = 0; i < count; i++) {
         const ak_value *value = &parameter->values[i];
         order[i] = (ranked){as_real(value), value->type == AK_VALUE_INT ? value->as.integer : 0,

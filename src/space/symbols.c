@@ -1,4 +1,4 @@
-#include "space/symbols.h"
+#include "space/code.h"
 
 #include "base/map.h"
 

@@ -95,10 +95,9 @@ double ak_int_divide(int64_t a, int64_t b)
     assert(b != 0);
     /* Beyond 2^53 the conversion to real would round, so an exact quotient is computed in
        integers. */
-    if (ak_int_floor_divide(&quotient, a, b) && a % b == 0) {
-        return (double)quotient;
-    }
-    return (double)((long double)a / (long double)b);
+    return ak_int_floor_divide(&quotient, a, b) && a % b == 0
+               ? (double)quotient
+               : (double)((long double)a / (long double)b);
 }
 
 double ak_real_modulo(double a, double b)

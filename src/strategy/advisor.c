@@ -484,19 +484,12 @@ static void keep_unreadable(ak_advisor *a, const ak_llm_answer *answer)
 
 static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_error *err)
 {
-    json_t *list = NULL;
-    char *proposals = NULL;
+    json_auto_t *list = NULL;
+    AK_FREED char *proposals = NULL;
     size_t before = a->advice_count;
-    ak_status status = AK_OK;
-    AK_TRY(take_elements(a, answer->elements, &list, err));
-    AK_TRY(ak_json_text(&proposals, list, err));
+    AK_DO(take_elements(a, answer->elements, &list, err));
+    AK_DO(ak_json_text(&proposals, list, err));
     tell(a, answer, proposals, NULL);
-out:
-    ak_free(proposals);
-    json_decref(list);
-    if (status != AK_OK) {
-        return status;
-    }
     const bool nothing = expects_nothing(answer);
     if (json_array_size(answer->elements) == 0 && !nothing) {
         keep_unreadable(a, answer);

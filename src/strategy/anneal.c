@@ -92,21 +92,20 @@ static ak_status observe_anneal(ak_strategy *strategy, const ak_observation *obs
     return AK_OK;
 }
 
-static ak_status open_anneal(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_anneal(ak_strategy *strategy, const ak_strategy_context *context,
+                             ak_error *err)
 {
-    anneal *self;
-    AK_DO(AK_NEW(self, 1, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_anneal, next_anneal, context, err));
+    anneal *self = (anneal *)strategy;
+    AK_DO(ak_frame_open(&self->frame, next_anneal, context, err));
     HYPERS(AK_HYPER_READ)
     restart(self);
-out:
-    return ak_strategy_opened(out, &self->frame.base, status);
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_anneal = {
     .name = "anneal",
     .description = "a walk over neighbours that takes slower steps ever more rarely",
+    .bytes = sizeof(anneal),
     .open = open_anneal,
     .propose = ak_frame_propose,
     .observe = observe_anneal,

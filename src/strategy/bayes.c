@@ -28,15 +28,17 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-static ak_status open_bayes(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_bayes(ak_strategy *strategy, const ak_strategy_context *context,
+                            ak_error *err)
 {
     const ak_guided_options options = {HYPERS(AK_HYPER_VALUE)};
-    return ak_guided_open(out, &ak_strategy_bayes, context, &options, err);
+    return ak_guided_open(strategy, context, &options, err);
 }
 
 const ak_strategy_ops ak_strategy_bayes = {
     .name = "bayes",
     .description = "Bayesian optimisation: a Gaussian process says what is worth a trial",
+    .bytes = sizeof(ak_guided),
     .open = open_bayes,
     .propose = ak_guided_propose,
     .observe = ak_guided_observe,

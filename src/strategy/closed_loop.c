@@ -41,14 +41,9 @@ typedef struct closed_loop {
 static void close_loop(ak_strategy *strategy)
 {
     closed_loop *self = (closed_loop *)strategy;
-    if (self != NULL) {
-        ak_advisor_close(self->advisor);
-        if (self->fallback != NULL) {
-            self->fallback->ops->close(self->fallback);
-        }
-        ak_walk_close(&self->walk);
-        ak_free(self);
-    }
+    ak_advisor_close(self->advisor);
+    ak_strategy_close(self->fallback);
+    ak_walk_close(&self->walk);
 }
 
 static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, int generations)
@@ -70,12 +65,10 @@ static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, i
     return plan;
 }
 
-static ak_status open_loop(ak_strategy **out, const ak_strategy_context *context,
-                           const ak_strategy_ops *ops, int generations, ak_error *err)
+static ak_status open_loop(ak_strategy *strategy, const ak_strategy_context *context,
+                           int generations, ak_error *err)
 {
-    closed_loop *self;
-    AK_DO(AK_NEW(self, 1, err));
-    self->base.ops = ops;
+    closed_loop *self = (closed_loop *)strategy;
     self->context = *context;
     self->context.hyper = NULL; /* the fallback has hyper-parameters of its own */
     self->rechecks = context->advisor != NULL && context->advisor->rechecks;
@@ -83,21 +76,19 @@ static ak_status open_loop(ak_strategy **out, const ak_strategy_context *context
     size_t all = context->evaluations == 0 ? EVALUATIONS : context->evaluations;
     self->fill = self->fill < all / FILL_SHARE ? self->fill : all / FILL_SHARE;
     ak_advice_plan plan = plan_of(context, self->fill, generations);
-    ak_status status = AK_OK;
-    AK_TRY(ak_walk_open(&self->walk, context->space, context->seed, err));
-    AK_TRY(ak_advisor_open(&self->advisor, context, &plan, &self->walk, err));
-out:
-    return ak_strategy_opened(out, &self->base, status);
+    AK_DO(ak_walk_open(&self->walk, context->space, context->seed, err));
+    return ak_advisor_open(&self->advisor, context, &plan, &self->walk, err);
 }
 
-static ak_status open_llm(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_llm(ak_strategy *strategy, const ak_strategy_context *context, ak_error *err)
 {
-    return open_loop(out, context, &ak_strategy_llm, GENERATIONS, err);
+    return open_loop(strategy, context, GENERATIONS, err);
 }
 
-static ak_status open_oneshot(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_oneshot(ak_strategy *strategy, const ak_strategy_context *context,
+                              ak_error *err)
 {
-    return open_loop(out, context, &ak_strategy_llm_oneshot, 1, err);
+    return open_loop(strategy, context, 1, err);
 }
 
 /* ---- fallback -------------------------------------------------------------------------------- */
@@ -105,7 +96,7 @@ static ak_status open_oneshot(ak_strategy **out, const ak_strategy_context *cont
 static ak_status fall_back(closed_loop *self, ak_error *err)
 {
     ak_advisor_yield(self->advisor, AK_STRATEGY_FINISHER.name);
-    AK_DO(AK_STRATEGY_FINISHER.open(&self->fallback, &self->context, err));
+    AK_DO(ak_strategy_open(&self->fallback, &AK_STRATEGY_FINISHER, &self->context, err));
     return ak_advisor_retell(self->advisor, self->fallback, err);
 }
 
@@ -204,6 +195,7 @@ static const char *ended_loop(const ak_strategy *strategy)
 const ak_strategy_ops ak_strategy_llm = {
     .name = "llm",
     .description = "a language model proposes, sees what came of it, and proposes again",
+    .bytes = sizeof(closed_loop),
     .open = open_llm,
     .propose = propose_loop,
     .observe = observe_loop,
@@ -217,6 +209,7 @@ const ak_strategy_ops ak_strategy_llm = {
 const ak_strategy_ops ak_strategy_llm_oneshot = {
     .name = "llm-oneshot",
     .description = "a language model proposes once, all at a time",
+    .bytes = sizeof(closed_loop),
     .open = open_oneshot,
     .propose = propose_loop,
     .observe = observe_loop,

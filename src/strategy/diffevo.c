@@ -129,27 +129,26 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
     return AK_OK;
 }
 
-static ak_status open_diffevo(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_diffevo(ak_strategy *strategy, const ak_strategy_context *context,
+                              ak_error *err)
 {
-    diffevo *self;
-    AK_DO(AK_NEW(self, 1, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_diffevo, next_diffevo, context, err));
+    diffevo *self = (diffevo *)strategy;
+    AK_DO(ak_frame_open(&self->frame, next_diffevo, context, err));
     HYPERS(AK_HYPER_READ)
-    AK_TRY(ak_frame_list((void **)&self->member, &self->frame, self->population,
-                         sizeof *self->member, err));
-    AK_TRY(ak_frame_list((void **)&self->order, &self->frame, self->population, sizeof *self->order,
-                         err));
+    AK_DO(ak_frame_list((void **)&self->member, &self->frame, self->population,
+                        sizeof *self->member, err));
+    AK_DO(ak_frame_list((void **)&self->order, &self->frame, self->population, sizeof *self->order,
+                        err));
     for (size_t i = 0; i < self->population; i++) {
         self->member[i] = SIZE_MAX;
     }
-out:
-    return ak_strategy_opened(out, &self->frame.base, status);
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_diffevo = {
     .name = "diffevo",
     .description = "differential evolution: members move along differences of others",
+    .bytes = sizeof(diffevo),
     .open = open_diffevo,
     .propose = ak_frame_propose,
     .observe = observe_diffevo,

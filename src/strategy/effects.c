@@ -1,6 +1,6 @@
 /* effects.c: fits an additive model, one parameter at a time, to the residuals of the other
    parameters. */
-#include "strategy/effects.h"
+#include "strategy/frame.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  *       of fitness approximation in evolutionary computation", 2005). The children are few because
  *       the model is simple; a search that trusts it blindly sees only what the model expects.
  */
-#include "strategy/effects.h"
+#include "strategy/frame.h"
 
 #include <math.h>
 
@@ -53,10 +53,8 @@ typedef struct evolve {
 static void close_evolve(ak_strategy *strategy)
 {
     evolve *self = (evolve *)strategy;
-    if (self != NULL) {
-        ak_effects_free(self->effects);
-        ak_frame_end(strategy);
-    }
+    ak_effects_free(self->effects);
+    ak_frame_end(strategy);
 }
 
 static const ak_known *choose_parent(evolve *self)
@@ -133,22 +131,21 @@ static ak_status observe_evolve(ak_strategy *strategy, const ak_observation *obs
     return AK_OK;
 }
 
-static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_evolve(ak_strategy *strategy, const ak_strategy_context *context,
+                             ak_error *err)
 {
-    evolve *self;
-    AK_DO(AK_NEW(self, 1, err));
+    evolve *self = (evolve *)strategy;
     HYPERS(AK_HYPER_READ)
     self->starts_left = self->starts;
-    ak_status status = AK_OK;
-    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_evolve, next_evolve, context, err));
-    AK_TRY(ak_effects_new(&self->effects, context->space, err));
-out:
-    return ak_strategy_opened(out, &self->frame.base, status);
+    AK_DO(ak_frame_open(&self->frame, next_evolve, context, err));
+    AK_DO(ak_effects_new(&self->effects, context->space, err));
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_evolve = {
     .name = "evolve",
     .description = "a genetic search that widens as it goes on, with children chosen by a model",
+    .bytes = sizeof(evolve),
     .open = open_evolve,
     .propose = propose_evolve,
     .observe = observe_evolve,

@@ -12,22 +12,16 @@ typedef struct exhaustive {
 
 static void close_exhaustive(ak_strategy *strategy)
 {
-    exhaustive *self = (exhaustive *)strategy;
-    if (self != NULL) {
-        ak_set_free(self->skip);
-        ak_free(self);
-    }
+    ak_set_free(((exhaustive *)strategy)->skip);
 }
 
-static ak_status open_exhaustive(ak_strategy **out, const ak_strategy_context *context,
+static ak_status open_exhaustive(ak_strategy *strategy, const ak_strategy_context *context,
                                  ak_error *err)
 {
-    exhaustive *self;
-    AK_DO(AK_NEW(self, 1, err));
-    self->base.ops = &ak_strategy_exhaustive;
+    exhaustive *self = (exhaustive *)strategy;
     self->space = context->space;
     self->skip = ak_set_new();
-    return ak_strategy_opened(out, &self->base, ak_made(self->skip, err));
+    return ak_made(self->skip, err);
 }
 
 static ak_status propose_exhaustive(ak_proposal *out, bool *found, ak_strategy *strategy,
@@ -51,15 +45,15 @@ static ak_status observe_exhaustive(ak_strategy *strategy, const ak_observation 
 {
     exhaustive *self = (exhaustive *)strategy;
     uint64_t index;
-    if (!ak_space_find(&index, self->space, observation->config) || index < self->next) {
-        return AK_OK;
-    }
-    return ak_set_add(NULL, self->skip, index, err);
+    return !ak_space_find(&index, self->space, observation->config) || index < self->next
+               ? AK_OK
+               : ak_set_add(NULL, self->skip, index, err);
 }
 
 const ak_strategy_ops ak_strategy_exhaustive = {
     .name = "exhaustive",
     .description = "every configuration, in order: for small spaces",
+    .bytes = sizeof(exhaustive),
     .open = open_exhaustive,
     .propose = propose_exhaustive,
     .observe = observe_exhaustive,

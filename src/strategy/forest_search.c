@@ -27,19 +27,21 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 enum { ROWS = 900 /* most trials used for a fit; 3 % more trials cause a new fit */ };
 
-static ak_status open_forest(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_forest(ak_strategy *strategy, const ak_strategy_context *context,
+                             ak_error *err)
 {
     const ak_guided_options options = {
         .rows = ROWS,
         .steepness = 1.0, /* of the Gaussian process, which only computes coordinates here */
         .noise = 1.0,
         HYPERS(AK_HYPER_VALUE)};
-    return ak_guided_open(out, &ak_strategy_forest, context, &options, err);
+    return ak_guided_open(strategy, context, &options, err);
 }
 
 const ak_strategy_ops ak_strategy_forest = {
     .name = "forest",
     .description = "a random forest says what is worth a trial",
+    .bytes = sizeof(ak_guided),
     .open = open_forest,
     .propose = ak_guided_propose,
     .observe = ak_guided_observe,

@@ -9,10 +9,9 @@ enum { NEIGHBOURS_MAX = 512, SLOTS_MIN = 256 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_next next,
-                        const ak_strategy_context *context, ak_error *err)
+ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_context *context,
+                        ak_error *err)
 {
-    frame->base.ops = ops;
     frame->next = next;
     frame->space = context->space;
     frame->parameters = ak_space_parameter_count(context->space);
@@ -36,12 +35,9 @@ ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, 
 void ak_frame_end(ak_strategy *strategy)
 {
     ak_frame *frame = (ak_frame *)strategy;
-    if (frame != NULL) {
-        ak_walk_close(&frame->walk);
-        AK_FREE_ALL(frame->known, frame->slots, frame->errands);
-        ak_arena_free(frame->arena);
-        ak_free(frame);
-    }
+    ak_walk_close(&frame->walk);
+    AK_FREE_ALL(frame->known, frame->slots, frame->errands);
+    ak_arena_free(frame->arena);
 }
 
 /* Returns the slot of a configuration, or the empty one in which it belongs. */

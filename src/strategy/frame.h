@@ -50,8 +50,8 @@ struct ak_frame {
     ak_arena *arena; /* owner of what ak_frame_list gives */
 };
 
-ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_next next,
-                        const ak_strategy_context *context, ak_error *err);
+ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_context *context,
+                        ak_error *err);
 /* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 
@@ -93,5 +93,28 @@ void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other);
 /* Changes each parameter with this probability and makes the result valid. An ordered parameter
    moves to an adjacent value with probability `near`, else to any value. */
 void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near);
+
+/* ---- effects (effects.c) --------------------------------------------------------------------- */
+
+/* A very cheap model of log time: the sum of one effect for each parameter's value (an
+   additive model fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression",
+   1981). It tells which of a few configurations is the most promising.
+
+   Fast trials weigh more than slow ones, so the effects describe the neighbourhood of the best.
+   Effects that were seen in few trials are shrunk towards 0. Learning takes time in proportion to
+   the number of trials; the caller does it when ak_effects_stale returns true. */
+
+typedef struct ak_effects ak_effects;
+
+ak_status ak_effects_new(ak_effects **out, const ak_space *space, ak_error *err);
+void ak_effects_free(ak_effects *effects);
+
+/* Returns true if at least a 64th of the trials are new since the last learning. Learning at this
+   rate keeps its cost per trial constant in the long run. */
+bool ak_effects_stale(const ak_effects *effects, const ak_frame *frame);
+ak_status ak_effects_learn(ak_effects *effects, const ak_frame *frame, ak_error *err);
+/* Returns a number that can be compared between configurations; smaller is faster. Returns 0 before
+   anything was learned. */
+double ak_effects_predict(const ak_effects *effects, const ak_config *config);
 
 #endif

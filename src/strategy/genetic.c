@@ -81,23 +81,22 @@ static ak_status observe_genetic(ak_strategy *strategy, const ak_observation *ob
     return AK_OK;
 }
 
-static ak_status open_genetic(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_genetic(ak_strategy *strategy, const ak_strategy_context *context,
+                              ak_error *err)
 {
-    genetic *self;
-    AK_DO(AK_NEW(self, 1, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_genetic, next_genetic, context, err));
+    genetic *self = (genetic *)strategy;
+    AK_DO(ak_frame_open(&self->frame, next_genetic, context, err));
     HYPERS(AK_HYPER_READ)
     self->initial = self->population;
-    AK_TRY(ak_frame_list((void **)&self->member, &self->frame, self->population,
-                         sizeof *self->member, err));
-out:
-    return ak_strategy_opened(out, &self->frame.base, status);
+    AK_DO(ak_frame_list((void **)&self->member, &self->frame, self->population,
+                        sizeof *self->member, err));
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_genetic = {
     .name = "genetic",
     .description = "crosses and mutants of the best, which take the place of the worst",
+    .bytes = sizeof(genetic),
     .open = open_genetic,
     .propose = ak_frame_propose,
     .observe = observe_genetic,

@@ -65,7 +65,6 @@ typedef struct ranked {
 } ranked;
 
 typedef struct guided {
-    ak_strategy base;
     ak_guided_options options;
     ak_walk walk;
     ak_rng rng;
@@ -615,7 +614,7 @@ static bool next_of_design(candidate *out, guided *self)
 
 void ak_guided_close(ak_strategy *strategy)
 {
-    guided *self = (guided *)strategy;
+    guided *self = ((ak_guided *)strategy)->search;
     if (self != NULL) {
         ak_walk_close(&self->walk);
         ak_rank_close(self->rank);
@@ -637,13 +636,12 @@ static ak_status open_arrays(guided *self, ak_error *err)
     return AK_NEW(self->neighbours, NEIGHBOURS_MAX, err);
 }
 
-ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
-                         const ak_strategy_context *context, const ak_guided_options *options,
-                         ak_error *err)
+ak_status ak_guided_open(ak_strategy *strategy, const ak_strategy_context *context,
+                         const ak_guided_options *options, ak_error *err)
 {
     guided *self;
     AK_DO(AK_NEW(self, 1, err));
-    self->base.ops = ops;
+    ((ak_guided *)strategy)->search = self;
     self->options = *options;
     self->transfer = context->transfer;
     self->expected = context->evaluations;
@@ -651,15 +649,14 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
     self->rank_best = HUGE_VAL;
     self->expanded = SIZE_MAX;
     ak_rng_seed(&self->rng, context->seed);
-    ak_status status = AK_OK;
-    AK_TRY(ak_walk_open(&self->walk, context->space, ak_rng_next(&self->rng), err));
-    AK_TRY(ak_features_open(&self->features, context->space, err));
+    AK_DO(ak_walk_open(&self->walk, context->space, ak_rng_next(&self->rng), err));
+    AK_DO(ak_features_open(&self->features, context->space, err));
     if (options->expert) {
         char where[256];
         (void)snprintf(where, sizeof where, "kernel %.100s, %.100s", context->kernel,
                        context->implementation);
-        AK_TRY(ak_rank_open(&self->rank, context->space, context->constants, context->rank, where,
-                            err));
+        AK_DO(ak_rank_open(&self->rank, context->space, context->constants, context->rank, where,
+                           err));
     }
     if (context->evaluations > 0 && self->rank != NULL) {
         self->options.start = within(context->evaluations / DESIGN_SHARE, DESIGN_MIN, DESIGN_MAX);
@@ -668,16 +665,14 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
                         .slots = options->trees > 0 ? 1 : options->pool,
                         .steepness = options->steepness,
                         .noise = options->noise};
-    AK_TRY(ak_gp_open(&self->gp, &self->features, &gp, err));
-    AK_TRY(open_arrays(self, err));
-    AK_TRY(plan(self, err));
-out:
-    return ak_strategy_opened(out, &self->base, status);
+    AK_DO(ak_gp_open(&self->gp, &self->features, &gp, err));
+    AK_DO(open_arrays(self, err));
+    return plan(self, err);
 }
 
 ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
-    guided *self = (guided *)strategy;
+    guided *self = ((ak_guided *)strategy)->search;
     candidate chosen = {0};
     *found = next_of_design(&chosen, self);
     if (!*found && self->trial_count >= LEARN_MIN && self->features.count > 0) {
@@ -710,7 +705,7 @@ ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy
 
 ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation, ak_error *err)
 {
-    guided *self = (guided *)strategy;
+    guided *self = ((ak_guided *)strategy)->search;
     AK_DO(ak_walk_observe(&self->walk, observation->config, err));
     self->expected = observation->expected > 0 ? observation->expected : self->expected;
     trial t = {.config = *observation->config};

@@ -46,9 +46,14 @@ typedef struct ak_guided_options {
         .ceiling = 1.4, .steepness = 5.0, .noise = 3e-3                                            \
     }
 
-ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
-                         const ak_strategy_context *context, const ak_guided_options *options,
-                         ak_error *err);
+/* The state of a strategy that uses this search. */
+typedef struct ak_guided {
+    ak_strategy base;
+    struct guided *search;
+} ak_guided;
+
+ak_status ak_guided_open(ak_strategy *strategy, const ak_strategy_context *context,
+                         const ak_guided_options *options, ak_error *err);
 /* The other members of ak_strategy_ops for strategies that use this search. */
 #define AK_GUIDED_BATCH_MAX 16 /* value of batch_max */
 ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);

@@ -16,19 +16,20 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-static ak_status open_heuristic(ak_strategy **out, const ak_strategy_context *context,
+static ak_status open_heuristic(ak_strategy *strategy, const ak_strategy_context *context,
                                 ak_error *err)
 {
     ak_guided_options options = AK_GUIDED_DEFAULT;
     options.start = (size_t)ak_strategy_hyper(context, hypers, HYPER_start);
     options.pool = (size_t)ak_strategy_hyper(context, hypers, HYPER_pool);
     options.expert = true;
-    return ak_guided_open(out, &ak_strategy_heuristic, context, &options, err);
+    return ak_guided_open(strategy, context, &options, err);
 }
 
 const ak_strategy_ops ak_strategy_heuristic = {
     .name = "heuristic",
     .description = "expert ranking first, then neighbours of the best, guided by what was learned",
+    .bytes = sizeof(ak_guided),
     .open = open_heuristic,
     .propose = ak_guided_propose,
     .observe = ak_guided_observe,

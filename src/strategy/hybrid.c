@@ -64,14 +64,10 @@ typedef struct hybrid {
 static void close_hybrid(ak_strategy *strategy)
 {
     hybrid *self = (hybrid *)strategy;
-    if (self != NULL) {
-        ak_advisor_close(self->advisor);
-        if (self->search != NULL) {
-            self->search->ops->close(self->search);
-        }
-        ak_walk_close(&self->walk);
-        AK_FREE_ALL(self->held, self);
-    }
+    ak_advisor_close(self->advisor);
+    ak_strategy_close(self->search);
+    ak_walk_close(&self->walk);
+    ak_free(self->held);
 }
 
 static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
@@ -101,11 +97,10 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
     return plan;
 }
 
-static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_hybrid(ak_strategy *strategy, const ak_strategy_context *context,
+                             ak_error *err)
 {
-    hybrid *self;
-    AK_DO(AK_NEW(self, 1, err));
-    self->base.ops = &ak_strategy_hybrid;
+    hybrid *self = (hybrid *)strategy;
     self->evaluations = context->evaluations;
     self->patient = context->advisor != NULL && context->advisor->patient;
     self->apart = ak_strategy_hyper(context, hypers, HYPER_apart) > 0;
@@ -117,12 +112,9 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
            seeds replace the rest */
         search.evaluations = 1;
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_walk_open(&self->walk, context->space, context->seed, err));
-    AK_TRY(ak_advisor_open(&self->advisor, context, &plan, &self->walk, err));
-    AK_TRY(AK_STRATEGY_FINISHER.open(&self->search, &search, err));
-out:
-    return ak_strategy_opened(out, &self->base, status);
+    AK_DO(ak_walk_open(&self->walk, context->space, context->seed, err));
+    AK_DO(ak_advisor_open(&self->advisor, context, &plan, &self->walk, err));
+    return ak_strategy_open(&self->search, &AK_STRATEGY_FINISHER, &search, err);
 }
 
 /* Tells the search a result that was held, and forgets it. */
@@ -268,6 +260,7 @@ static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
 const ak_strategy_ops ak_strategy_hybrid = {
     .name = "hybrid",
     .description = "a language model seeds a classical search, which finishes",
+    .bytes = sizeof(hybrid),
     .open = open_hybrid,
     .propose = propose_hybrid,
     .observe = observe_hybrid,

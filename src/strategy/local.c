@@ -137,24 +137,23 @@ static ak_status observe_local(ak_strategy *strategy, const ak_observation *obse
     return AK_OK;
 }
 
-static ak_status open_local(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_local(ak_strategy *strategy, const ak_strategy_context *context,
+                            ak_error *err)
 {
-    local *self;
-    AK_DO(AK_NEW(self, 1, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_local, next_local, context, err));
+    local *self = (local *)strategy;
+    AK_DO(ak_frame_open(&self->frame, next_local, context, err));
     HYPERS(AK_HYPER_READ)
     self->starts_left = self->starts;
     self->centre = SIZE_MAX;
-    AK_TRY(ak_frame_list((void **)&self->neighbours, &self->frame, NEIGHBOURS_MAX,
-                         sizeof *self->neighbours, err));
-out:
-    return ak_strategy_opened(out, &self->frame.base, status);
+    AK_DO(ak_frame_list((void **)&self->neighbours, &self->frame, NEIGHBOURS_MAX,
+                        sizeof *self->neighbours, err));
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_local = {
     .name = "local",
     .description = "descents over neighbours, from the default, then from mutants of the best",
+    .bytes = sizeof(local),
     .open = open_local,
     .propose = ak_frame_propose,
     .observe = observe_local,

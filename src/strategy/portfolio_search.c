@@ -52,15 +52,9 @@ typedef struct portfolio {
 static void close_portfolio(ak_strategy *strategy)
 {
     portfolio *self = (portfolio *)strategy;
-    if (self != NULL) {
-        for (size_t i = 0; i < MEMBERS; i++) {
-            if (self->member[i] != NULL) {
-                self->member[i]->ops->close(self->member[i]);
-            }
-        }
-        ak_walk_close(&self->walk);
-        AK_FREE_ALL(self->outcomes, self);
-    }
+    AK_END_EACH(ak_strategy_close, self->member, MEMBERS);
+    ak_walk_close(&self->walk);
+    ak_free(self->outcomes);
 }
 
 /* Returns the operations of member i. The first member is a search with a model: `heuristic` if
@@ -73,24 +67,22 @@ static const ak_strategy_ops *member_of(const ak_strategy_context *context, size
                                    : &ak_strategy_bayes;
 }
 
-static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *context,
+static ak_status open_portfolio(ak_strategy *strategy, const ak_strategy_context *context,
                                 ak_error *err)
 {
-    portfolio *self;
-    AK_DO(AK_NEW(self, 1, err));
-    self->base.ops = &ak_strategy_portfolio;
+    portfolio *self = (portfolio *)strategy;
     HYPERS(AK_HYPER_READ)
     self->best_ms = HUGE_VAL;
     ak_rng rng;
     ak_rng_seed(&rng, context->seed);
-    ak_status status = ak_walk_open(&self->walk, context->space, ak_rng_next(&rng), err);
-    for (size_t i = 0; i < MEMBERS && status == AK_OK; i++) {
+    AK_DO(ak_walk_open(&self->walk, context->space, ak_rng_next(&rng), err));
+    for (size_t i = 0; i < MEMBERS; i++) {
         ak_strategy_context own = *context;
         own.seed = ak_rng_next(&rng);
         own.hyper = NULL;
-        status = member_of(context, i)->open(&self->member[i], &own, err);
+        AK_DO(ak_strategy_open(&self->member[i], member_of(context, i), &own, err));
     }
-    return ak_strategy_opened(out, &self->base, status);
+    return AK_OK;
 }
 
 typedef struct credit {
@@ -206,6 +198,7 @@ const ak_strategy_ops ak_strategy_portfolio = {
     .description =
         "a model (heuristic with a rank, else bayes) and local share the budget; who finds "
         "something gets more",
+    .bytes = sizeof(portfolio),
     .open = open_portfolio,
     .propose = propose_portfolio,
     .observe = observe_portfolio,

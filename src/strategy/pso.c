@@ -96,25 +96,23 @@ static ak_status observe_pso(ak_strategy *strategy, const ak_observation *observ
     return status;
 }
 
-static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_pso(ak_strategy *strategy, const ak_strategy_context *context, ak_error *err)
 {
-    pso *self;
-    AK_DO(AK_NEW(self, 1, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_pso, next_pso, context, err));
+    pso *self = (pso *)strategy;
+    AK_DO(ak_frame_open(&self->frame, next_pso, context, err));
     HYPERS(AK_HYPER_READ)
-    AK_TRY(ak_frame_list((void **)&self->best, &self->frame, self->particles, sizeof *self->best,
-                         err));
+    AK_DO(ak_frame_list((void **)&self->best, &self->frame, self->particles, sizeof *self->best,
+                        err));
     for (size_t i = 0; i < self->particles; i++) {
         self->best[i] = SIZE_MAX;
     }
-out:
-    return ak_strategy_opened(out, &self->frame.base, status);
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_pso = {
     .name = "pso",
     .description = "a swarm of particles between their own best places and that of all",
+    .bytes = sizeof(pso),
     .open = open_pso,
     .propose = ak_frame_propose,
     .observe = observe_pso,

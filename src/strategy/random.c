@@ -9,20 +9,13 @@ typedef struct uniform {
 
 static void close_random(ak_strategy *strategy)
 {
-    uniform *self = (uniform *)strategy;
-    if (self != NULL) {
-        ak_walk_close(&self->walk);
-        ak_free(self);
-    }
+    ak_walk_close(&((uniform *)strategy)->walk);
 }
 
-static ak_status open_random(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+static ak_status open_random(ak_strategy *strategy, const ak_strategy_context *context,
+                             ak_error *err)
 {
-    uniform *self;
-    AK_DO(AK_NEW(self, 1, err));
-    self->base.ops = &ak_strategy_random;
-    return ak_strategy_opened(out, &self->base,
-                              ak_walk_open(&self->walk, context->space, context->seed, err));
+    return ak_walk_open(&((uniform *)strategy)->walk, context->space, context->seed, err);
 }
 
 static ak_status propose_random(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
@@ -42,6 +35,7 @@ static ak_status observe_random(ak_strategy *strategy, const ak_observation *obs
 const ak_strategy_ops ak_strategy_random = {
     .name = "random",
     .description = "uniformly random, without repeats",
+    .bytes = sizeof(uniform),
     .open = open_random,
     .propose = propose_random,
     .observe = observe_random,

@@ -15,28 +15,42 @@ const ak_strategy_ops *const ak_strategies[] = {
     NULL,
 };
 
+ak_status ak_strategy_open(ak_strategy **out, const ak_strategy_ops *ops,
+                           const ak_strategy_context *context, ak_error *err)
+{
+    AK_AT_END(ak_strategy_close_at) ak_strategy *made = ak_alloc(1, ops->bytes);
+    AK_DO(ak_made(made, err));
+    made->ops = ops;
+    AK_DO(ops->open(made, context, err));
+    AK_GIVE(out, made);
+    return AK_OK;
+}
+
+void ak_strategy_close(ak_strategy *strategy)
+{
+    if (strategy != NULL) {
+        strategy->ops->close(strategy);
+        ak_free(strategy);
+    }
+}
+
 ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_error *err)
 {
     const char *names[AK_COUNT(ak_strategies)] = {NULL};
-    ak_buf known = AK_BUF(256);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(256);
     for (size_t i = 0; ak_strategies[i] != NULL; i++) {
         names[i] = ak_strategies[i]->name;
         if (strcmp(names[i], name) == 0) {
-            ak_buf_free(&known);
             *out = ak_strategies[i];
             return AK_OK;
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
     const char *meant = ak_text_meant(name, names);
-    ak_status status =
-        meant != NULL
-            ? ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; did you mean %s?", name,
-                      meant)
-            : ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; choose one of: %s", name,
-                      known.data);
-    ak_buf_free(&known);
-    return status;
+    AK_FAIL_IF(meant != NULL, err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; did you mean %s?",
+               name, meant);
+    return ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; choose one of: %s", name,
+                   known.data);
 }
 
 /* ---- hyper-parameters ------------------------------------------------------------------------ */
@@ -66,10 +80,8 @@ ak_status ak_strategy_hyper_text(char **out, const ak_hyper *hyper, ak_error *er
 static ak_status no_such_hyper(const ak_strategy_ops *ops, const char *name, ak_error *err)
 {
     size_t count = ak_strategy_hyper_count(ops);
-    if (count == 0) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "strategy %s has no hyper-parameters; leave out \"%.60s\"", ops->name, name);
-    }
+    AK_FAIL_IF(count == 0, err, AK_NOT_FOUND,
+               "strategy %s has no hyper-parameters; leave out \"%.60s\"", ops->name, name);
     AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(1024);
     for (size_t i = 0; i < count; i++) {
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ops->hypers[i].name);
@@ -83,10 +95,8 @@ static ak_status choose_hyper(ak_strategy_choice *choice, bool *given, char *tex
 {
     const char *strategy = choice->ops->name;
     char *equals = strchr(text, '=');
-    if (equals == NULL) {
-        return ak_fail(err, AK_INVALID, "strategy %s: \"%.60s\" must be NAME=NUMBER", strategy,
-                       text);
-    }
+    AK_FAIL_IF(equals == NULL, err, AK_INVALID, "strategy %s: \"%.60s\" must be NAME=NUMBER",
+               strategy, text);
     *equals = 0;
     const ak_hyper *hypers = choice->ops->hypers;
     const size_t count = ak_strategy_hyper_count(choice->ops);
@@ -95,17 +105,13 @@ static ak_status choose_hyper(ak_strategy_choice *choice, bool *given, char *tex
         return no_such_hyper(choice->ops, text, err);
     }
     const ak_hyper *hyper = &hypers[i];
-    if (given[i]) {
-        return ak_fail(err, AK_INVALID, "strategy %s: %s is given twice", strategy, hyper->name);
-    }
+    AK_FAIL_IF(given[i], err, AK_INVALID, "strategy %s: %s is given twice", strategy, hyper->name);
     double value;
-    if (!ak_text_real(&value, equals + 1) || value < hyper->low || value > hyper->high ||
-        (hyper->whole && floor(value) != value)) {
-        return ak_fail(err, AK_INVALID,
-                       "strategy %s: %s cannot be \"%.60s\"; it must be a %snumber from %g to %g",
-                       strategy, hyper->name, equals + 1, hyper->whole ? "whole " : "", hyper->low,
-                       hyper->high);
-    }
+    AK_FAIL_IF(!ak_text_real(&value, equals + 1) || value < hyper->low || value > hyper->high ||
+                   (hyper->whole && floor(value) != value),
+               err, AK_INVALID,
+               "strategy %s: %s cannot be \"%.60s\"; it must be a %snumber from %g to %g", strategy,
+               hyper->name, equals + 1, hyper->whole ? "whole " : "", hyper->low, hyper->high);
     given[i] = true;
     choice->hyper[i] = value;
     return AK_OK;
@@ -115,10 +121,9 @@ ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error
 {
     char copy[AK_STRATEGY_TEXT_MAX];
     size_t length = strlen(text);
-    if (length >= sizeof copy) {
-        return ak_fail(err, AK_LIMIT, "the strategy is longer than %d bytes: \"%.40s...\"",
-                       AK_STRATEGY_TEXT_MAX - 1, text);
-    }
+    AK_FAIL_IF(length >= sizeof copy, err, AK_LIMIT,
+               "the strategy is longer than %d bytes: \"%.40s...\"", AK_STRATEGY_TEXT_MAX - 1,
+               text);
     memcpy(copy, text, length + 1);
     char *rest = strchr(copy, ':');
     if (rest != NULL) {

@@ -30,7 +30,7 @@
  *     ak_strategy_choice choice;
  *     ak_strategy_choose(&choice, "genetic:population=30,mutation=0.2", &err);
  *     context.hyper = choice.hyper;
- *     choice.ops->open(&strategy, &context, &err);
+ *     ak_strategy_open(&strategy, choice.ops, &context, &err);
  */
 #ifndef AK_STRATEGY_STRATEGY_H
 #define AK_STRATEGY_STRATEGY_H
@@ -114,10 +114,13 @@ typedef struct ak_strategy ak_strategy;
 
 typedef struct ak_strategy_ops {
     const char *name, *description;
-    ak_status (*open)(ak_strategy **out, const ak_strategy_context *context, ak_error *err);
+    size_t bytes; /* of its state, which begins with an ak_strategy */
+    /* Opens a state of zeros whose `ops` is set. After a failure `close` is called. */
+    ak_status (*open)(ak_strategy *strategy, const ak_strategy_context *context, ak_error *err);
     /* Makes the next proposal. *found is false if there is none now. */
     ak_status (*propose)(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
     ak_status (*observe)(ak_strategy *strategy, const ak_observation *observation, ak_error *err);
+    /* Ends what the state owns. */
     void (*close)(ak_strategy *strategy);
     const ak_hyper *hypers; /* ends with a row without a name; NULL if there are none */
     /* Most proposals of a batch, because further ones would be chosen with too little information;
@@ -144,18 +147,12 @@ struct ak_strategy {
     const ak_strategy_ops *ops;
 };
 
-/* The last step of `open`: sets *out, or closes the strategy if `status` is a failure.
-   strategy->ops must be set. */
-static inline ak_status ak_strategy_opened(ak_strategy **out, ak_strategy *strategy,
-                                           ak_status status)
-{
-    if (status == AK_OK) {
-        *out = strategy;
-    } else {
-        strategy->ops->close(strategy);
-    }
-    return status;
-}
+/* Makes a strategy. */
+ak_status ak_strategy_open(ak_strategy **out, const ak_strategy_ops *ops,
+                           const ak_strategy_context *context, ak_error *err);
+/* Closes and frees a strategy. NULL is accepted. */
+void ak_strategy_close(ak_strategy *strategy);
+AK_END_AT(ak_strategy_close, ak_strategy)
 
 #define X(name) extern const ak_strategy_ops ak_strategy_##name;
 #include "strategy/strategies.def"

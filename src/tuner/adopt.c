@@ -3,11 +3,9 @@
  * T1 file or from the source file of a kernel.
  */
 
-#include "problem/headers.h"
-#include "problem/kernel_scan.h"
-#include "problem/python_kernel.h"
+#include "problem/sources.h"
 #include "problem/source_text.h"
-#include "problem/t1_kernel.h"
+#include "problem/kernel_files.h"
 #include "tuner/skeleton.h"
 
 #define DOCUMENT_BYTES_MAX (1u << 20)

@@ -86,7 +86,7 @@ static ak_status open_strategy(ak_tuning *r, const ak_strategy_choice *choice, a
                                    .known = r->known,
                                    .hyper = choice->hyper,
                                    .advisor = &r->advisor.options};
-    return r->ops->open(&r->strategy, &context, err);
+    return ak_strategy_open(&r->strategy, r->ops, &context, err);
 }
 
 static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_error *err)
@@ -110,10 +110,8 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
 
 static void close_strategy(ak_tuning *r)
 {
-    if (r->strategy != NULL) {
-        r->ops->close(r->strategy);
-        r->strategy = NULL;
-    }
+    ak_strategy_close(r->strategy);
+    r->strategy = NULL;
 }
 
 static ak_status conclude(ak_tuning *r, ak_error *err)

@@ -74,15 +74,13 @@ static bool differs_below(char *out, size_t bytes, const char *path, const json_
                           const json_t *here)
 {
     char name[120], theirs[80], ours[80];
-    const char *key;
-    json_t *value;
     if (json_equal(there, here)) {
         return false;
     }
     if (json_is_object(there) && json_is_object(here)) {
         const json_t *sides[] = {here, there};
         for (size_t i = 0; i < 2; i++) {
-            json_object_foreach((json_t *)(uintptr_t)sides[i], key, value) {
+            AK_EACH_MEMBER(key, value, sides[i]) {
                 (void)snprintf(name, sizeof name, "%.60s%s%.50s", path, *path == 0 ? "" : ".", key);
                 if (differs_below(out, bytes, name, json_object_get(there, key),
                                   json_object_get(here, key))) {

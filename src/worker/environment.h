@@ -13,4 +13,13 @@ ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err)
    `compilers.gcc: "12.2" there, "13.1" here`. */
 bool ak_environment_differs(char *out, size_t bytes, const json_t *there, const json_t *here);
 
+/* ---- probe (probe.c) ------------------------------------------------------------------------- */
+
+/* Collects what this machine offers, for `autokernel doctor` and `list`. It runs in a
+   device worker, because asking libraries for their versions means loading them. */
+
+/* Returns {"devices": [...], "compilers": [...], "libraries": [...], "landlock": 4, ...}, as
+   docs/protocol.md describes it. Measures the ceilings of the devices only if `ceilings`. */
+ak_status ak_probe(json_t **out, bool ceilings, ak_error *err);
+
 #endif

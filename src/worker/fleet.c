@@ -185,9 +185,7 @@ static ak_status visit_all(look *l, const volatile int *cancel, ak_error *err)
                 listen_to(&l->visits[from[k]], l);
             }
         }
-        if (cancel != NULL && *cancel != 0) {
-            return ak_fail(err, AK_CANCELLED, "cancelled");
-        }
+        AK_FAIL_IF(cancel != NULL && *cancel != 0, err, AK_CANCELLED, "cancelled");
     } while (count > 0 && l->good);
     return ak_stored(l->good, err);
 }

@@ -6,7 +6,6 @@
 #include "archive/field.h"
 #include "base/alloc.h"
 #include "measure/ceilings.h"
-#include "worker/message_part.h"
 
 #define WHERE     AK_PART_WHERE
 #define TEXTS_MAX 4096
@@ -192,9 +191,9 @@ ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak
     AK_DO(ak_part_get_int(&result.code_bytes, object, "code_bytes", err));
     AK_DO(ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err));
     AK_DO(ak_json_string_or(&file, object, "file_hash", "", WHERE, err));
-    if (strlen(hash) >= sizeof result.artifact_hash || strlen(file) >= sizeof result.file_hash) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" or \"file_hash\" is too long");
-    }
+    AK_FAIL_IF(strlen(hash) >= sizeof result.artifact_hash ||
+                   strlen(file) >= sizeof result.file_hash,
+               err, AK_INVALID, WHERE ": \"artifact_hash\" or \"file_hash\" is too long");
     (void)snprintf(result.artifact_hash, sizeof result.artifact_hash, "%s", hash);
     (void)snprintf(result.file_hash, sizeof result.file_hash, "%s", file);
     AK_GIVE(out, result);
@@ -243,15 +242,11 @@ ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *objec
     size_t waits = 0, weighed = 0;
     AK_DO(ak_part_get_samples(&entry.samples_ms, &entry.sample_count, object, err));
     AK_DO(ak_part_get_numbers(&entry.waited, &waits, object, "waited", 0, err));
-    if (waits != 0 && waits != entry.sample_count) {
-        return ak_fail(err, AK_INVALID, WHERE ": %zu waits for %zu samples", waits,
-                       entry.sample_count);
-    }
+    AK_FAIL_IF(waits != 0 && waits != entry.sample_count, err, AK_INVALID,
+               WHERE ": %zu waits for %zu samples", waits, entry.sample_count);
     AK_DO(ak_part_get_numbers(&entry.joules, &weighed, object, "joules", 0, err));
-    if (weighed != 0 && weighed != entry.sample_count) {
-        return ak_fail(err, AK_INVALID, WHERE ": %zu energies for %zu samples", weighed,
-                       entry.sample_count);
-    }
+    AK_FAIL_IF(weighed != 0 && weighed != entry.sample_count, err, AK_INVALID,
+               WHERE ": %zu energies for %zu samples", weighed, entry.sample_count);
     AK_GIVE(out, entry);
     return AK_OK;
 }
@@ -262,18 +257,15 @@ ak_status ak_message_check_comparison(const json_t *reply, size_t count, ak_erro
     ak_comparison_course course;
     AK_DO(ak_json_array_or_null(&list, reply, "entries", WHERE, err));
     AK_DO(ak_message_to_course(&course, reply, err));
-    if (json_array_size(list) != count) {
-        return ak_fail(err, AK_INVALID, WHERE ": a comparison of %zu candidates has %zu entries",
-                       count, json_array_size(list));
-    }
+    AK_FAIL_IF(json_array_size(list) != count, err, AK_INVALID,
+               WHERE ": a comparison of %zu candidates has %zu entries", count,
+               json_array_size(list));
     for (size_t i = 0; i < count; i++) {
         ak_comparison_entry entry = {0};
         AK_DO(ak_message_to_comparison(&entry, json_array_get(list, i), err));
         bool empty = entry.status == AK_TRIAL_OK && entry.sample_count == 0;
         ak_comparison_entry_clear(&entry);
-        if (empty) {
-            return ak_fail(err, AK_INVALID, WHERE ": a candidate that is ok has no times");
-        }
+        AK_FAIL_IF(empty, err, AK_INVALID, WHERE ": a candidate that is ok has no times");
     }
     return AK_OK;
 }
@@ -299,21 +291,15 @@ ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, a
     AK_DO(ak_json_bool_or(&course.extended, reply, "extended", false, WHERE, err));
     AK_DO(ak_json_int_or(&unseen, reply, "unseen", 0, WHERE, err));
     AK_DO(ak_json_array_or_null(&list, reply, "pressure", WHERE, err));
-    if (unseen < 0 || unseen > AK_JUDGED_MAX) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"unseen\" is %lld candidates, out of range",
-                       (long long)unseen);
-    }
-    if (group < 1 || group > AK_PART_SAMPLES_MAX) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"group\" is %lld rounds, out of range",
-                       (long long)group);
-    }
+    AK_FAIL_IF(unseen < 0 || unseen > AK_JUDGED_MAX, err, AK_INVALID,
+               WHERE ": \"unseen\" is %lld candidates, out of range", (long long)unseen);
+    AK_FAIL_IF(group < 1 || group > AK_PART_SAMPLES_MAX, err, AK_INVALID,
+               WHERE ": \"group\" is %lld rounds, out of range", (long long)group);
     for (size_t i = 0; list != NULL && i < AK_COUNT(parts); i++) {
         const json_t *part = json_array_get(list, i);
         *parts[i] = json_number_value(part);
-        if (!json_is_number(part) || *parts[i] > 1) {
-            return ak_fail(err, AK_INVALID,
-                           WHERE ": \"pressure\" must be three numbers of at most 1");
-        }
+        AK_FAIL_IF(!json_is_number(part) || *parts[i] > 1, err, AK_INVALID,
+                   WHERE ": \"pressure\" must be three numbers of at most 1");
     }
     course.group = (size_t)group;
     course.unseen = (size_t)unseen;
@@ -354,9 +340,7 @@ ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak
     AK_DO(ak_part_get_text(&info.version, object, "version", err));
     AK_DO(ak_part_get_text(&info.note, object, "note", err));
     AK_DO(ak_json_bool_or(&info.installed, object, "installed", false, WHERE, err));
-    if (info.name == NULL) {
-        return ak_fail(err, AK_INVALID, WHERE ": a baseline has no name");
-    }
+    AK_FAIL_IF(info.name == NULL, err, AK_INVALID, WHERE ": a baseline has no name");
     AK_GIVE(out, info);
     return AK_OK;
 }
@@ -368,9 +352,7 @@ ak_status ak_message_texts(const char ***out, size_t *count, const json_t *objec
     const char **texts;
     AK_DO(ak_json_array_or_null(&array, object, key, WHERE, err));
     const size_t length = json_array_size(array);
-    if (length > TEXTS_MAX) {
-        return ak_fail(err, AK_LIMIT, WHERE ": \"%s\" is too long", key);
-    }
+    AK_FAIL_IF(length > TEXTS_MAX, err, AK_LIMIT, WHERE ": \"%s\" is too long", key);
     AK_DO(AK_NEW(texts, length + 1, err));
     for (size_t i = 0; i < length; i++) {
         texts[i] = json_string_value(json_array_get(array, i));

@@ -1,4 +1,4 @@
-#include "worker/message_part.h"
+#include "worker/message.h"
 
 #include <float.h>
 #include <string.h>
@@ -20,9 +20,8 @@ ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object,
     if (length == 0) {
         return AK_OK;
     }
-    if (length > AK_PART_SAMPLES_MAX) {
-        return ak_fail(err, AK_LIMIT, AK_PART_WHERE ": %zu samples are too many", length);
-    }
+    AK_FAIL_IF(length > AK_PART_SAMPLES_MAX, err, AK_LIMIT,
+               AK_PART_WHERE ": %zu samples are too many", length);
     double *samples;
     AK_DO(AK_NEW(samples, length, err));
     for (size_t i = 0; i < length; i++) {
@@ -49,9 +48,8 @@ ak_status ak_part_get_status(ak_trial_status *out, const json_t *object, ak_erro
 {
     const char *text;
     AK_DO(ak_json_string(&text, object, "outcome", AK_PART_WHERE, err));
-    if (!ak_trial_status_parse(out, text)) {
-        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": unknown outcome \"%.40s\"", text);
-    }
+    AK_FAIL_IF(!ak_trial_status_parse(out, text), err, AK_INVALID,
+               AK_PART_WHERE ": unknown outcome \"%.40s\"", text);
     return AK_OK;
 }
 
@@ -72,9 +70,8 @@ ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak
     if (value == NULL || json_is_null(value)) {
         return AK_OK;
     }
-    if (!json_is_string(value)) {
-        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" must be a string", key);
-    }
+    AK_FAIL_IF(!json_is_string(value), err, AK_INVALID, AK_PART_WHERE ": \"%s\" must be a string",
+               key);
     char *copy;
     AK_DO(ak_copy_text(&copy, json_string_value(value), err));
     if (!log && strlen(copy) > TEXT_MAX) {
@@ -134,9 +131,8 @@ ak_status ak_part_get_conditions(ak_conditions *out, const json_t *object, ak_er
     AK_DO(ak_part_get_amount(&c.power_watts, inner, "power_watts", err));
     AK_DO(ak_part_get_amount(&c.temperature_celsius, inner, "temperature_celsius", err));
     AK_DO(ak_json_int_or(&throttle, inner, "throttle", 0, AK_PART_WHERE, err));
-    if (samples < 0 || samples > UINT32_MAX || throttle < 0 || throttle > UINT32_MAX) {
-        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"conditions\" is out of range");
-    }
+    AK_FAIL_IF(samples < 0 || samples > UINT32_MAX || throttle < 0 || throttle > UINT32_MAX, err,
+               AK_INVALID, AK_PART_WHERE ": \"conditions\" is out of range");
     c.samples = (uint32_t)samples;
     c.throttle = (uint32_t)throttle;
     *out = c;
@@ -156,9 +152,8 @@ ak_status ak_part_get_int(int *out, const json_t *object, const char *key, ak_er
 {
     int64_t value;
     ak_status status = ak_json_int_or(&value, object, key, 0, AK_PART_WHERE, err);
-    if (status == AK_OK && (value < 0 || value > INT32_MAX)) {
-        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" is out of range", key);
-    }
+    AK_FAIL_IF(status == AK_OK && (value < 0 || value > INT32_MAX), err, AK_INVALID,
+               AK_PART_WHERE ": \"%s\" is out of range", key);
     *out = status == AK_OK ? (int)value : 0;
     return status;
 }

@@ -15,9 +15,7 @@
 static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
 {
     bool asked = false;
-    if (pool->device_count == 0) {
-        return ak_fail(err, AK_INVALID, "the pool was opened without a device");
-    }
+    AK_FAIL_IF(pool->device_count == 0, err, AK_INVALID, "the pool was opened without a device");
     json_decref(pool->answer);
     pool->answer = NULL;
     pool->asked = 0;
@@ -32,9 +30,7 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
             pool->answer = NULL;
             return AK_OK;
         }
-        if (ak_pool_cancelled(pool)) {
-            return ak_fail(err, AK_CANCELLED, "cancelled");
-        }
+        AK_FAIL_IF(ak_pool_cancelled(pool), err, AK_CANCELLED, "cancelled");
         if (!asked && home->state == AK_DEVICE_FREE) {
             asked = true;
             home->state = AK_DEVICE_ASKED;
@@ -68,7 +64,8 @@ ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
 
 ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err)
 {
-    json_t *answer = NULL, *list = NULL;
+    json_auto_t *answer = NULL;
+    json_t *list = NULL;
     if (ak_pool_recalls(pool)) {
         *out = NULL;
         *count = 0;
@@ -87,7 +84,6 @@ ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool
     *count = done;
     infos = NULL;
 out:
-    json_decref(answer);
     ak_baseline_info_free(infos, done);
     return status;
 }
@@ -95,37 +91,27 @@ out:
 ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err)
 {
     char program[AK_PATH_MAX];
-    ak_proc proc = {0};
-    ak_line_reader reader;
-    json_t *reply = NULL;
+    AK_AT_END(ak_process_kill_tree) ak_proc proc = {0};
+    AK_AT_END(ak_line_reader_free) ak_line_reader reader = {0};
+    json_auto_t *reply = NULL;
     AK_DO(ak_program_find(program, err));
     const char *const argv[] = {program, "worker", "--device", "auto", NULL};
     ak_proc_spec spec = {.argv = argv};
     ak_line_reader_init(&reader);
-    ak_status status = AK_OK;
-    AK_TRY(ak_proc_start(&proc, &spec, err));
-    AK_TRY(ak_message_send(
+    AK_DO(ak_proc_start(&proc, &spec, err));
+    AK_DO(ak_message_send(
         proc.to, json_pack("{s:s, s:i, s:b}", "op", "probe", "id", 1, "ceilings", (int)ceilings),
         err));
     struct pollfd ready = {.fd = proc.from, .events = POLLIN};
-    if (poll(&ready, 1, PROBE_SECONDS * 1000) == 0) {
-        AK_TRY(ak_fail(err, AK_TIMED_OUT,
-                       "no answer within %d s about the devices of this machine: a driver may "
-                       "hang; try `nvidia-smi`",
-                       PROBE_SECONDS));
-    }
-    AK_TRY(ak_wire_receive(&reply, proc.from, &reader, err));
-    AK_TRY(reply == NULL ? ak_fail(err, AK_CRASHED, "%s: the worker ended at once", program)
-                         : ak_message_fault(reply, err));
-out:
-    ak_line_reader_free(&reader);
-    ak_process_kill_tree(&proc);
-    if (status != AK_OK) {
-        json_decref(reply);
-        return status;
-    }
+    AK_FAIL_IF(poll(&ready, 1, PROBE_SECONDS * 1000) == 0, err, AK_TIMED_OUT,
+               "no answer within %d s about the devices of this machine: a driver may hang; try "
+               "`nvidia-smi`",
+               PROBE_SECONDS);
+    AK_DO(ak_wire_receive(&reply, proc.from, &reader, err));
+    AK_FAIL_IF(reply == NULL, err, AK_CRASHED, "%s: the worker ended at once", program);
+    AK_DO(ak_message_fault(reply, err));
     (void)json_object_del(reply, "ok");
     (void)json_object_del(reply, "id");
-    *out = reply;
+    AK_GIVE(out, reply);
     return AK_OK;
 }

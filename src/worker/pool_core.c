@@ -224,9 +224,8 @@ ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *mess
     const double number = ak_json_number_at(message, "core");
     const int64_t id = json_integer_value(json_object_get(message, "id"));
     ak_error why = AK_ERROR_INIT;
-    if (!(number >= 1 && number <= (double)d->core_count)) {
-        return ak_fail(err, AK_CORRUPT, "it has no such compile worker");
-    }
+    AK_FAIL_IF(!(number >= 1 && number <= (double)d->core_count), err, AK_CORRUPT,
+               "it has no such compile worker");
     ak_pool_core *c = &d->cores[(size_t)number - 1];
     if (json_object_get(message, "ended") != NULL) {
         ended(pool, c, ak_json_text_at(message, "ended"));

@@ -78,20 +78,17 @@ ak_status ak_pool_job_end(ak_pool *pool, ak_pool_job *j, ak_result *result, ak_s
    deletes the copy. */
 static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
 {
-    char *code = NULL;
+    AK_FREED char *code = NULL;
     size_t length = 0;
     if (pool->options.artifact == NULL) {
         return AK_OK;
     }
-    ak_status status = ak_fs_read(&code, &length, pool->options.artifact, AK_ARTIFACT_MAX, err);
-    status = status == AK_OK ? ak_fs_write(u->artifact, code, length, err) : status;
-    ak_free(code);
-    if (status == AK_OK) {
-        u->state = AK_UNIT_COMPILED;
-        u->compiled = (ak_compile_result){.status = AK_TRIAL_OK};
-        pool->artifacts++;
-    }
-    return status;
+    AK_DO(ak_fs_read(&code, &length, pool->options.artifact, AK_ARTIFACT_MAX, err));
+    AK_DO(ak_fs_write(u->artifact, code, length, err));
+    u->state = AK_UNIT_COMPILED;
+    u->compiled = (ak_compile_result){.status = AK_TRIAL_OK};
+    pool->artifacts++;
+    return AK_OK;
 }
 
 /* Writes the key of a unit: 'o' for code that is specialised for the task's own sizes or 'e' for
@@ -114,9 +111,8 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const
 {
     char key[KEY_MAX], name[64], path[AK_PATH_MAX];
     const char *text;
-    if (!unit_key(key, &text, task, config, specialised)) {
-        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
-    }
+    AK_FAIL_IF(!unit_key(key, &text, task, config, specialised), err, AK_LIMIT,
+               "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     if (ak_map_get(out, pool->unit_of, key)) {
         ak_pool_unit *known = &pool->units[*out];
         known->users++; /* also on failure: the caller then releases all units of the job */
@@ -197,9 +193,7 @@ static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
 {
     size_t count = from->kind == AK_JOB_COMPARISON ? from->candidate_count : 1;
-    if (count == 0) {
-        return ak_fail(err, AK_INVALID, "a comparison needs at least one candidate");
-    }
+    AK_FAIL_IF(count == 0, err, AK_INVALID, "a comparison needs at least one candidate");
     ak_pool_job *j;
     AK_DO(AK_NEW(j, 1, err));
     *j = (ak_pool_job){.kind = from->kind,

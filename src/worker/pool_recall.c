@@ -38,9 +38,8 @@ static ak_status recall_comparison(ak_result *result, ak_pool *pool, const ak_po
     for (size_t i = 0; i < j->count && status == AK_OK; i++) {
         ak_trial trial = {0};
         ak_comparison_entry *entry = &result->entries[i];
-        if (j->units[i] == AK_POOL_NONE) {
-            return ak_fail(err, AK_INVALID, "%s: a recording holds no libraries", j->baselines[i]);
-        }
+        AK_FAIL_IF(j->units[i] == AK_POOL_NONE, err, AK_INVALID,
+                   "%s: a recording holds no libraries", j->baselines[i]);
         status = recall(&trial, pool, j, i, err);
         entry->status = trial.status;
         entry->reason = trial.reason;

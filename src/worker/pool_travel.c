@@ -45,12 +45,10 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
         char name[sizeof KERNEL_FOLDER + AK_PACK_NAME_MAX + 1];
         const ak_pack_file *file = &pool->kernel.files[i];
         (void)snprintf(name, sizeof name, KERNEL_FOLDER "/%.99s", file->name);
-        if (file->length > AK_TRAVEL_FILE_MAX) {
-            return ak_fail(err, AK_LIMIT,
-                           "%s is larger than %u bytes, so it is not sent to %s: let TMPDIR name a "
-                           "folder that the tuner and its workers share",
-                           file->name, AK_TRAVEL_FILE_MAX, d->name);
-        }
+        AK_FAIL_IF(file->length > AK_TRAVEL_FILE_MAX, err, AK_LIMIT,
+                   "%s is larger than %u bytes, so it is not sent to %s: let TMPDIR name a folder "
+                   "that the tuner and its workers share",
+                   file->name, AK_TRAVEL_FILE_MAX, d->name);
         ak_status status = ak_travel_send(d->worker.proc.to, name, file->data, file->length, err);
         if (status != AK_OK && status != AK_CRASHED) { /* reading notices the end of a worker */
             return status;
@@ -186,10 +184,9 @@ ak_status ak_pool_travel_said(ak_pool *pool, ak_pool_device *d, const json_t *me
         fetched(pool, d, message);
         return AK_OK;
     }
-    if (json_object_get(message, "data") == NULL ||
-        json_integer_value(json_object_get(message, "at")) != d->fetched) {
-        return ak_fail(err, AK_CORRUPT, "it sent a piece of a file that nobody had asked for");
-    }
+    AK_FAIL_IF(json_object_get(message, "data") == NULL ||
+                   json_integer_value(json_object_get(message, "at")) != d->fetched,
+               err, AK_CORRUPT, "it sent a piece of a file that nobody had asked for");
     d->fetched += AK_TRAVEL_PIECE_MAX;
     return ak_travel_take_object(message, pool->folder.path, err);
 }

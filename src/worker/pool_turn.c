@@ -47,9 +47,8 @@ static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how
         w->at = AK_POOL_NONE;
     }
     w->busy = false;
-    if (++w->deaths >= DEATHS_MAX) {
-        return ak_fail(err, AK_CRASHED, "%s, %d times in a row", text, w->deaths);
-    }
+    AK_FAIL_IF(++w->deaths >= DEATHS_MAX, err, AK_CRASHED, "%s, %d times in a row", text,
+               w->deaths);
     return ak_pool_compiler_start(pool, w, err);
 }
 
@@ -296,10 +295,9 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
         json_decref(message);
         AK_DO(handled);
     }
-    if (next == HEED_CLOSED || (status == AK_OK && next == HEED_NEXT && !over)) {
-        return AK_OK;
-    }
-    return bury(pool, at, next == HEED_OVER, &why, err);
+    return next == HEED_CLOSED || (status == AK_OK && next == HEED_NEXT && !over)
+               ? AK_OK
+               : bury(pool, at, next == HEED_OVER, &why, err);
 }
 
 static ak_status watch(ak_pool *pool, size_t at, ak_error *err)
@@ -327,9 +325,7 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
     ak_pool_mind_deadline(pool);
     AK_DO(feed_devices ? ak_pool_feed_devices(pool, err) : AK_OK);
     wait_ns = feed_devices && pool->result_first < pool->result_count ? 0 : wait_ns;
-    if (pool->fault.status != AK_OK) {
-        return ak_fail(err, pool->fault.status, "%s", pool->fault.text);
-    }
+    AK_FAIL_IF(pool->fault.status != AK_OK, err, pool->fault.status, "%s", pool->fault.text);
     for (size_t i = 0; i < worker_count(pool); i++) {
         ak_pool_worker *w = worker_at(pool, i);
         if (w->proc.pid != 0) {
@@ -411,20 +407,14 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
         if (ak_pool_take(out, pool)) {
             return AK_OK;
         }
-        if (pool->job_count == 0) {
-            return ak_fail(err, AK_NOT_FOUND, "no job is pending");
-        }
-        if (ak_pool_cancelled(pool)) {
-            return ak_fail(err, AK_CANCELLED, "cancelled");
-        }
+        AK_FAIL_IF(pool->job_count == 0, err, AK_NOT_FOUND, "no job is pending");
+        AK_FAIL_IF(ak_pool_cancelled(pool), err, AK_CANCELLED, "cancelled");
         if (ak_pool_recalls(pool)) {
             AK_DO(ak_pool_recall(pool, err));
             continue;
         }
         int64_t left = deadline - ak_clock_ns();
-        if (left <= 0) {
-            return ak_fail(err, AK_TIMED_OUT, "nothing has finished yet");
-        }
+        AK_FAIL_IF(left <= 0, err, AK_TIMED_OUT, "nothing has finished yet");
         AK_DO(turn_with_results(pool, left < AK_POOL_CANCEL_POLL_NS ? left : AK_POOL_CANCEL_POLL_NS,
                                 err));
     }

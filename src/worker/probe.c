@@ -1,4 +1,4 @@
-#include "worker/probe.h"
+#include "worker/environment.h"
 
 #include "backend/sandbox.h"
 #include "worker/message.h"

@@ -91,10 +91,9 @@ static ak_status take_piece(const char *path, const json_t *piece, ak_error *err
     AK_AT_END(ak_buf_free) ak_buf bytes = AK_BUF(AK_TRAVEL_PIECE_MAX);
     AK_DO(ak_json_string(&data, piece, "data", WHERE, err));
     AK_DO(ak_json_int(&at, piece, "at", WHERE, err));
-    if (at < 0 || at > (int64_t)(AK_TRAVEL_FILE_MAX - AK_TRAVEL_PIECE_MAX) ||
-        !ak_base64_read(&bytes, data, strlen(data))) {
-        return ak_fail(err, AK_INVALID, WHERE ": a piece of a file is damaged");
-    }
+    AK_FAIL_IF(at < 0 || at > (int64_t)(AK_TRAVEL_FILE_MAX - AK_TRAVEL_PIECE_MAX) ||
+                   !ak_base64_read(&bytes, data, strlen(data)),
+               err, AK_INVALID, WHERE ": a piece of a file is damaged");
     AK_DO(ak_buf_status(&bytes, err));
     (void)snprintf(folder, sizeof folder, "%.*s", (int)(ak_fs_base(path) - 1 - path), path);
     AK_DO(ak_fs_mkdirs(folder, err));
@@ -106,9 +105,8 @@ ak_status ak_travel_take_object(const json_t *piece, const char *folder, ak_erro
     char path[AK_PATH_MAX];
     const char *name;
     AK_DO(ak_json_string(&name, piece, "file", WHERE, err));
-    if (!is_inside(name)) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"%.80s\" is not the name of a file here", name);
-    }
+    AK_FAIL_IF(!is_inside(name), err, AK_INVALID,
+               WHERE ": \"%.80s\" is not the name of a file here", name);
     AK_DO(ak_fs_join(path, folder, name, err));
     if (json_object_get(piece, "data") != NULL) {
         return take_piece(path, piece, err);

@@ -27,15 +27,12 @@ ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t 
                               ak_error *err)
 {
     ak_buf_append(&reader->buf, bytes, count);
-    if (reader->buf.failed == AK_NO_MEMORY) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_stored(reader->buf.failed != AK_NO_MEMORY, err));
     const char *last = count == 0 ? NULL : memrchr(bytes, '\n', count);
     reader->unfinished =
         last == NULL ? reader->unfinished + count : (size_t)(bytes + count - last) - 1;
-    if (reader->buf.failed != AK_OK || reader->unfinished > AK_LINE_MAX) {
-        return ak_fail(err, AK_LIMIT, "wire protocol: a line is longer than %u bytes", AK_LINE_MAX);
-    }
+    AK_FAIL_IF(reader->buf.failed != AK_OK || reader->unfinished > AK_LINE_MAX, err, AK_LIMIT,
+               "wire protocol: a line is longer than %u bytes", AK_LINE_MAX);
     return AK_OK;
 }
 
@@ -79,9 +76,8 @@ ak_status ak_line_reader_next(json_t **out, ak_line_reader *reader, ak_error *er
     if (!complete(&length, reader)) {
         return AK_OK;
     }
-    if (length > AK_LINE_MAX) {
-        return ak_fail(err, AK_LIMIT, "wire protocol: a line is longer than %u bytes", AK_LINE_MAX);
-    }
+    AK_FAIL_IF(length > AK_LINE_MAX, err, AK_LIMIT, "wire protocol: a line is longer than %u bytes",
+               AK_LINE_MAX);
     json_t *value = NULL;
     ak_status status = ak_json_parse(&value, buf->data, length, "wire protocol", err);
     drop(reader, length);
@@ -168,14 +164,11 @@ ak_status ak_wire_receive(json_t **out, int fd, ak_line_reader *reader, ak_error
             (void)poll(&ready, 1, -1);
             continue;
         }
-        if (got < 0) {
-            return ak_fail(err, AK_IO, "wire protocol: reading failed: %s", strerror(errno));
-        }
+        AK_FAIL_IF(got < 0, err, AK_IO, "wire protocol: reading failed: %s", strerror(errno));
         if (got == 0) {
-            return reader->buf.length == 0
-                       ? AK_OK
-                       : ak_fail(err, AK_CRASHED,
-                                 "wire protocol: the stream ended within a message");
+            AK_FAIL_IF(reader->buf.length != 0, err, AK_CRASHED,
+                       "wire protocol: the stream ended within a message");
+            return AK_OK;
         }
         AK_DO(ak_line_reader_feed(reader, chunk, (size_t)got, err));
     }

@@ -30,7 +30,6 @@
 #include "judge/evaluate.h"
 #include "worker/environment.h"
 #include "worker/message.h"
-#include "worker/probe.h"
 #include "worker/process.h"
 #include "worker/relay.h"
 
@@ -108,9 +107,7 @@ static ak_status compile(json_t **out, worker *w, const json_t *request, ak_erro
     ak_status status = ak_compile_apart(&result, w->backend, &job, err);
     ak_process_end_descendants(
         w->backend->compiler_process == NULL ? 0 : w->backend->compiler_process());
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(status);
     *out = ak_message_from_compile(&result);
     return ak_made(*out, err);
 }
@@ -160,9 +157,8 @@ static ak_status other_task(const ak_task **out, worker *w, const char *name, ak
             return AK_OK;
         }
     }
-    if (w->other_count == AK_JUDGED_MAX) {
-        return ak_fail(err, AK_LIMIT, WHERE ": more than %d implementations", AK_JUDGED_MAX);
-    }
+    AK_FAIL_IF(w->other_count == AK_JUDGED_MAX, err, AK_LIMIT,
+               WHERE ": more than %d implementations", AK_JUDGED_MAX);
     AK_DO(ak_task_spec_to_json(&json, w->task, err));
     AK_DO(ak_task_spec_from_json(&spec, json, err));
     spec.implementation = name;
@@ -177,9 +173,7 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     json_t *object;
     const char *folder;
     ak_task_spec spec = {0};
-    if (w->task != NULL) {
-        return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
-    }
+    AK_FAIL_IF(w->task != NULL, err, AK_INVALID, WHERE ": a task is open already");
     AK_DO(ak_json_object(&object, request, "task", WHERE, err));
     AK_DO(ak_json_string(&folder, request, "folder", WHERE, err));
     AK_DO(ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns", LAUNCH_TIMEOUT_NS,
@@ -474,10 +468,9 @@ static int compile_worker(const char *backend)
 static int device_worker(const char *device)
 {
     worker w = {0};
-    if (ak_backend_device(&w.backend, w.device, sizeof w.device, device, NULL) != AK_OK) {
-        return AK_WORKER_EXIT_USAGE;
-    }
-    return serve(&w, device_ops);
+    return ak_backend_device(&w.backend, w.device, sizeof w.device, device, NULL) != AK_OK
+               ? AK_WORKER_EXIT_USAGE
+               : serve(&w, device_ops);
 }
 
 static bool is_open(int fd)
@@ -526,8 +519,5 @@ int ak_worker_main(int argc, char **argv)
     if (strcmp(argv[2], "--compile") == 0) {
         return compile_worker(argv[3]);
     }
-    if (strcmp(argv[2], "--device") == 0) {
-        return device_worker(argv[3]);
-    }
-    return AK_WORKER_EXIT_USAGE;
+    return strcmp(argv[2], "--device") == 0 ? device_worker(argv[3]) : AK_WORKER_EXIT_USAGE;
 }

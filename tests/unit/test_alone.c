@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "judge/alone.h"
-#include "judge/cold.h"
 
 #define US 1000
 

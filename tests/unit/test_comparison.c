@@ -24,7 +24,7 @@ typedef struct invented {
     double batch_us, alone_us, unseen_us;
 } invented;
 
-/* The reader of arguments (judge/cold.h), which has no name. */
+/* The reader of arguments (judge/cold.c), which has no name. */
 static const invented reader = {.batch_us = 1, .alone_us = 90, .unseen_us = 90};
 static const invented warm = {.batch_us = 2, .alone_us = 3, .unseen_us = 20};
 static const invented cold = {.batch_us = 1.5, .alone_us = 57, .unseen_us = 57};

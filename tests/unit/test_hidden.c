@@ -9,7 +9,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "base/clock.h"
-#include "judge/hidden.h"
+#include "judge/loaded.h"
 #include "problem/task.h"
 
 #define DRAWN 100

@@ -13,10 +13,8 @@
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_elf_parts.h"
-#include "backend/host/host_forget.h"
 #include "backend/host/host_pool.h"
 #include "backend/host/host_runner.h"
-#include "backend/host/host_stain.h"
 #include "base/clock.h"
 
 /* ---- threads ------------------------------------------------------------------------------- */

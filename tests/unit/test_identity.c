@@ -14,12 +14,11 @@
 #include <sys/stat.h>
 
 #include "archive/archive.h"
-#include "archive/schema.h"
+#include "archive/store.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/hash.h"
-#include "problem/identity.h"
 #include "problem/sources.h"
 
 #define OLD_ARCHIVE AK_TEST_DATA "/archive_8"

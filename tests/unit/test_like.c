@@ -253,7 +253,7 @@ static double follow(ak_config *out, size_t *tried, const ak_space *space, const
     double best = HUGE_VAL;
     ak_transfer_open(&transfer, like);
     *tried = 0;
-    assert_int_equal(ak_strategy_bayes.open(&strategy, &context, &lost), AK_OK);
+    assert_int_equal(ak_strategy_open(&strategy, &ak_strategy_bayes, &context, &lost), AK_OK);
     for (size_t i = 0; i < FOLLOWED;) {
         ak_proposal next = {0};
         bool found = true;
@@ -270,7 +270,7 @@ static double follow(ak_config *out, size_t *tried, const ak_space *space, const
         ak_transfer_observe(&transfer, &seen);
         assert_int_equal(ak_strategy_bayes.observe(strategy, &seen, &lost), AK_OK);
     }
-    ak_strategy_bayes.close(strategy);
+    ak_strategy_close(strategy);
     return best;
 }
 

@@ -116,7 +116,7 @@ static run *open_loop(const char *strategy, script_reply reply, size_t evaluatio
         fail_msg("%s", err.text);
     }
     context.hyper = choice.hyper;
-    if (choice.ops->open(&r->strategy, &context, &err) != AK_OK) {
+    if (ak_strategy_open(&r->strategy, choice.ops, &context, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     return r;
@@ -202,7 +202,7 @@ static void free_run(run *r)
 
 static void close_run(run *r)
 {
-    r->strategy->ops->close(r->strategy);
+    ak_strategy_close(r->strategy);
     free_run(r);
 }
 
@@ -364,7 +364,7 @@ static void test_abandoned(void **state)
     assert_int_equal(r->strategy->ops->propose(&proposal, &found, r->strategy, NULL), AK_OK);
     assert_false(found);
     assert_true(r->strategy->ops->await(r->strategy, 0));
-    r->strategy->ops->close(r->strategy);
+    ak_strategy_close(r->strategy);
     assert_true(r->model.abandoned);
     assert_int_equal(r->calls, 1);
     assert_int_equal(r->failed_calls, 1);
@@ -383,7 +383,7 @@ static void test_late(void **state)
     r->model.late = true;
     assert_int_equal(r->strategy->ops->propose(&proposal, &found, r->strategy, NULL), AK_OK);
     assert_false(found);
-    r->strategy->ops->close(r->strategy);
+    ak_strategy_close(r->strategy);
     assert_true(r->model.abandoned);
     assert_int_equal(r->calls, 1);
     assert_int_equal(r->failed_calls, 0);

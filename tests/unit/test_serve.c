@@ -8,9 +8,7 @@
 
 #include "archive/overview.h"
 #include "archive/store.h"
-#include "serve/gate.h"
 #include "serve/guests.h"
-#include "serve/sse.h"
 #include "serve/streams.h"
 #include "serve/watch.h"
 #include "base/alive.h"

@@ -99,8 +99,7 @@ static void test_columns_are_those_of_the_whole(void **state)
         assert_true(ak_stage_rows_agree(rows));
         rows->column[7] = (rows->column[7] + 1) % 300;
         assert_false(ak_stage_rows_agree(rows));
-        ak_stage_rows_clear(rows);
-        ak_free(rows);
+        ak_stage_rows_free(rows);
         ak_evaluator_close(e);
         ak_task_close(task);
     }

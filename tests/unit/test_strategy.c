@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
-#include "strategy/effects.h"
+#include "strategy/frame.h"
 #include "strategy/strategy.h"
 
 /* A space of 7 * 5 * 3 * 2 combinations, some of which conditions exclude. One parameter is a
@@ -167,7 +167,7 @@ static ak_strategy *open_strategy(const ak_strategy_ops *ops, const ak_strategy_
 {
     ak_error err = AK_ERROR_INIT;
     ak_strategy *strategy = NULL;
-    if (ops->open(&strategy, context, &err) != AK_OK) {
+    if (ak_strategy_open(&strategy, ops, context, &err) != AK_OK) {
         fail_msg("%s: %s", ops->name, err.text);
     }
     assert_ptr_equal(strategy->ops, ops);
@@ -239,7 +239,7 @@ static void run_fresh(history *out, const ak_strategy_ops *ops, const ak_space *
     ak_strategy_context context = context_of(space, seed);
     ak_strategy *strategy = open_strategy(ops, &context);
     run(out, strategy, space, times, batch_size, delay, limit);
-    ops->close(strategy);
+    ak_strategy_close(strategy);
 }
 
 #define EACH_STRATEGY(ops)                                                                         \
@@ -317,7 +317,7 @@ static void test_hypers_at_their_limits(void **state)
             ak_strategy *strategy = open_strategy(ops, &context);
             run(&first, strategy, small, patchy, 9, 5, RUN_MAX);
             assert_int_equal(first.count, ak_space_count(small));
-            ops->close(strategy);
+            ak_strategy_close(strategy);
         }
     }
 }
@@ -392,7 +392,7 @@ static void test_ends_for_ever(void **state)
         run(&first, strategy, small, smooth, 10, 0, RUN_MAX);
         assert_int_equal(propose(strategy, small, 10), 0);
         assert_int_equal(propose(strategy, small, 1), 0);
-        ops->close(strategy);
+        ak_strategy_close(strategy);
     }
 }
 
@@ -456,7 +456,7 @@ static void test_no_answers(void **state)
         }
         assert_true(total >= 1 && total <= ak_space_count(small));
         ak_set_free(seen);
-        ops->close(strategy);
+        ak_strategy_close(strategy);
     }
 }
 
@@ -469,8 +469,8 @@ static void test_nothing_asked(void **state)
         assert_int_equal(propose(strategy, small, 0), 0);
         run(&first, strategy, small, smooth, 5, 0, RUN_MAX);
         assert_int_equal(first.count, ak_space_count(small));
-        ops->close(strategy);
-        ops->close(NULL);
+        ak_strategy_close(strategy);
+        ak_strategy_close(NULL);
     }
 }
 
@@ -517,7 +517,7 @@ static void test_resumed(void **state)
             assert_false(ak_set_has(resumed, ak_config_key(small, &first.proposals[i].config)));
         }
         ak_set_free(resumed);
-        ops->close(strategy);
+        ak_strategy_close(strategy);
     }
 }
 
@@ -551,7 +551,7 @@ static void test_strangers(void **state)
         run(&second, strategy, small, patchy, 3, 0, RUN_MAX);
         assert_int_equal(second.count, ak_space_count(small) - distinct);
         ak_set_free(told);
-        ops->close(strategy);
+        ak_strategy_close(strategy);
     }
 }
 
@@ -567,7 +567,7 @@ static void test_no_memory(void **state)
             ak_error err = AK_ERROR_INIT;
             ak_strategy *strategy = NULL;
             ak_alloc_fail_at(nth);
-            ak_status status = ops->open(&strategy, &context, &err);
+            ak_status status = ak_strategy_open(&strategy, ops, &context, &err);
             for (size_t round = 0; status == AK_OK && round < 12; round++) {
                 size_t count = 0;
                 for (bool found = true; status == AK_OK && found && count < 3; count += found) {
@@ -582,7 +582,7 @@ static void test_no_memory(void **state)
             }
             ak_alloc_fail_at(0);
             if (strategy != NULL) {
-                ops->close(strategy);
+                ak_strategy_close(strategy);
             }
             assert_true(status == AK_OK || status == AK_NO_MEMORY);
             failed = status != AK_OK;
@@ -629,7 +629,7 @@ static void test_random_is_uniform(void **state)
             assert_true(ak_space_find(&index, small, &batch[i * 9].config));
             hits[i][index]++;
         }
-        strategy->ops->close(strategy);
+        ak_strategy_close(strategy);
     }
     for (size_t i = 0; i < 2; i++) {
         double expected = (double)RUNS / (double)space_count;
@@ -653,7 +653,7 @@ static double run_chosen(history *out, const char *text, uint64_t seed, model ti
     context.hyper = choice.hyper;
     ak_strategy *strategy = open_strategy(choice.ops, &context);
     run(out, strategy, large, times, 1, 0, evaluations);
-    choice.ops->close(strategy);
+    ak_strategy_close(strategy);
     return out->best;
 }
 
@@ -770,7 +770,7 @@ static void test_effects_are_found(void **state)
     ak_strategy_context context = context_of(large, 1);
     ak_frame *frame = ak_alloc(1, sizeof *frame);
     ak_effects *effects = NULL;
-    assert_int_equal(ak_frame_open(frame, find("random"), NULL, &context, NULL), AK_OK);
+    assert_int_equal(ak_frame_open(frame, NULL, &context, NULL), AK_OK);
     assert_int_equal(ak_effects_new(&effects, large, NULL), AK_OK);
     assert_false(ak_effects_stale(effects, frame));
     assert_int_equal(ak_effects_learn(effects, frame, NULL), AK_OK); /* from nothing */
@@ -809,6 +809,7 @@ static void test_effects_are_found(void **state)
     ak_effects_free(effects);
     ak_effects_free(NULL);
     ak_frame_end((ak_strategy *)frame);
+    ak_free(frame);
 }
 
 static void test_heuristic_in_batches(void **state)
@@ -837,7 +838,7 @@ static double run_ranked(const char *rank, size_t evaluations)
     context.rank = rank;
     ak_strategy *strategy = open_strategy(find("heuristic"), &context);
     run(&first, strategy, large, smooth, 1, 0, evaluations);
-    strategy->ops->close(strategy);
+    ak_strategy_close(strategy);
     return first.best;
 }
 
@@ -883,7 +884,8 @@ static void test_rank_is_checked(void **state)
         context.rank = wrong[i];
         ak_error err = AK_ERROR_INIT;
         ak_strategy *strategy = NULL;
-        assert_int_equal(find("heuristic")->open(&strategy, &context, &err), AK_INVALID);
+        assert_int_equal(ak_strategy_open(&strategy, find("heuristic"), &context, &err),
+                         AK_INVALID);
         assert_null(strategy);
         assert_non_null(strstr(err.text, "Rank"));
         assert_memory_equal(err.text, "kernel ", 7); /* where the rank stands */
@@ -960,7 +962,7 @@ static void test_models_with_few_rows(void **state)
     }
     run(&first, strategy, large, patchy, 3, 5, 60);
     assert_int_equal(first.count, 60);
-    choice.ops->close(strategy);
+    ak_strategy_close(strategy);
 }
 
 int main(void)

@@ -181,10 +181,9 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
     const char *only = ak_env(w->variable);
     if (only != NULL) {
         const char *const names[] = {only, NULL};
-        return ak_dl_open(out, names, NULL) == AK_OK
-                   ? AK_OK
-                   : ak_fail(err, AK_UNAVAILABLE, "%s cannot be loaded: %s=%.200s", w->title,
-                             w->variable, only);
+        AK_FAIL_IF(ak_dl_open(out, names, NULL) != AK_OK, err, AK_UNAVAILABLE,
+                   "%s cannot be loaded: %s=%.200s", w->title, w->variable, only);
+        return AK_OK;
     }
     void *library = NULL;
     for (size_t i = 0; library == NULL && i < MAJORS && w->names[i] != NULL; i++) {
@@ -211,9 +210,9 @@ static ak_status load(void *table, wanted *w, char path[AK_PATH_MAX], ak_error *
     AK_DO(find(&library, w, err));
     for (size_t i = 0; i < w->count; i++) {
         const char *symbol = w->entries[i].symbol;
-        if (!ak_dl_bind((char *)table + w->entries[i].offset, library, symbol) && i < w->needed) {
-            return ak_fail(err, AK_UNAVAILABLE, "%s is too old: it has no %s", w->title, symbol);
-        }
+        AK_FAIL_IF(!ak_dl_bind((char *)table + w->entries[i].offset, library, symbol) &&
+                       i < w->needed,
+                   err, AK_UNAVAILABLE, "%s is too old: it has no %s", w->title, symbol);
     }
     if (path != NULL) {
         ak_dl_path(path, AK_PATH_MAX, ak_dl_symbol(library, w->entries[0].symbol));
@@ -237,10 +236,8 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
         *out = &driver;
         return AK_OK;
     }
-    if (!ak_cuda_expected()) {
-        return ak_fail(err, AK_UNAVAILABLE, "/dev/nvidiactl does not exist: %s",
-                       driver_wanted.advice);
-    }
+    AK_FAIL_IF(!ak_cuda_expected(), err, AK_UNAVAILABLE, "/dev/nvidiactl does not exist: %s",
+               driver_wanted.advice);
     AK_DO(load(&driver, &driver_wanted, NULL, err));
     int code = driver.init(0), count = 0;
     code = code == AK_CUDA_SUCCESS ? driver.device_count(&count) : code;
@@ -283,9 +280,7 @@ ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)
     static bool ready;
     if (!ready) {
         AK_DO(load(&nvml, &nvml_wanted, NULL, err));
-        if (nvml.init() != 0) {
-            return ak_fail(err, AK_UNAVAILABLE, "NVML cannot reach the driver");
-        }
+        AK_FAIL_IF(nvml.init() != 0, err, AK_UNAVAILABLE, "NVML cannot reach the driver");
         ready = true;
     }
     *out = &nvml;

@@ -189,10 +189,8 @@ static bool may_read_files(const char *text)
             word[length - 1] = *at;
         }
         word[length] = 0;
-        for (size_t i = 0; i < AK_COUNT(words); i++) {
-            if (strcmp(word, words[i]) == 0) {
-                return true;
-            }
+        if (AK_HAS_TEXT(words, AK_COUNT(words), word)) {
+            return true;
         }
         at = length == 0 ? unspliced(at + 1) : at;
     }
@@ -319,9 +317,9 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (job->compiler != NULL && strcmp(job->compiler, AK_TRITON) == 0) {
         return ak_triton_compile(out, job, err);
     }
-    ak_compile_cache *place = ak_alloc(1, sizeof *place);
+    AK_FREED ak_compile_cache *place = ak_alloc(1, sizeof *place);
     ak_compile_result result = {0};
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
     AK_TRY(place == NULL ? ak_fail_memory(err) : ak_cuda_nvrtc_open(&nvrtc, err));
@@ -344,8 +342,6 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     }
 out:
     result.compile_ns = ak_clock_ns() - begin;
-    ak_proc_result_clear(&run);
-    ak_free(place);
     return ak_compile_end(out, &result, status, err);
 }
 
@@ -361,10 +357,8 @@ ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_c
             architecture = job->argv[i] + sizeof option - 1;
         }
     }
-    if (strncmp(architecture, "sm_", 3) != 0) {
-        return ak_fail(err, AK_INVALID, "code for \"%.40s\" cannot be shipped: it names no device",
-                       architecture);
-    }
+    AK_FAIL_IF(strncmp(architecture, "sm_", 3) != 0, err, AK_INVALID,
+               "code for \"%.40s\" cannot be shipped: it names no device", architecture);
     AK_DO(ak_cuda_nvrtc_open(&nvrtc, err));
     (void)nvrtc->version(&major, &minor);
     (void)snprintf(version, bytes, "NVRTC %d.%d", major, minor);

@@ -179,10 +179,9 @@ static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
     device->shared_bytes_max = ak_task_fact(task, "shared_bytes_max");
     ak_rng_seed(&device->rng, task->seed ^ UINT64_C(0x63756461));
     AK_DO(ak_cuda_driver_open(&device->cuda, err));
-    if (colon == NULL || !ak_text_int(&ordinal, colon + 1) || ordinal < 0 ||
-        ordinal >= DEVICE_MAX) {
-        return ak_fail(err, AK_INVALID, "\"%s\" is not a CUDA device", task->device);
-    }
+    AK_FAIL_IF(colon == NULL || !ak_text_int(&ordinal, colon + 1) || ordinal < 0 ||
+                   ordinal >= DEVICE_MAX,
+               err, AK_INVALID, "\"%s\" is not a CUDA device", task->device);
     AK_DO(ak_cuda_fail(device, open_context(device, (int)ordinal), "opening the device", err));
     open_sampler(device);
     AK_GIVE(out, device);
@@ -218,9 +217,7 @@ static ak_status cuda_reserve(ak_device *device, size_t bytes, ak_error *err)
 
 static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
 {
-    if (device->lost) {
-        return ak_fail(err, AK_CRASHED, "the device is lost: %s", device->why);
-    }
+    AK_FAIL_IF(device->lost, err, AK_CRASHED, "the device is lost: %s", device->why);
     return ak_backend_in_block(device->block_bytes, offset, bytes, err);
 }
 

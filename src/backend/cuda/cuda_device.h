@@ -24,7 +24,6 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/launch/contents.h"
-#include "backend/launch/zones.h"
 #include "base/clock.h"
 #include "base/rng.h"
 

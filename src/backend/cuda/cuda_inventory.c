@@ -205,14 +205,12 @@ static void describe(char *out, size_t bytes, const json_t *device)
 ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
 {
     const json_t *found;
-    size_t i;
-    json_t *device;
     /* If anything keeps CUDA from working, the machine counts as one without CUDA devices; doctor
        says why. */
     if (!ak_cuda_expected() || ak_inventory_get(&found, &inventory, err) != AK_OK) {
         return AK_OK;
     }
-    json_array_foreach(json_object_get(found, "devices"), i, device) {
+    AK_EACH(device, json_object_get(found, "devices")) {
         char text[400];
         describe(text, sizeof text, device);
         visit(context, ak_json_text_or_null(device, "device"), text);
@@ -258,9 +256,7 @@ ak_status ak_cuda_describe(json_t *object, ak_error *err)
     if (ak_inventory_get(&all, &inventory, &why) != AK_OK) {
         good = good && ak_json_set_text(state, "driver_missing", why.text);
     } else {
-        const char *key;
-        json_t *value;
-        json_object_foreach((json_t *)(uintptr_t)all, key, value) {
+        AK_EACH_MEMBER(key, value, all) {
             good = good && (strcmp(key, "devices") == 0 || json_object_set(state, key, value) == 0);
         }
     }

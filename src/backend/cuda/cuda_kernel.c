@@ -113,26 +113,20 @@ static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *ke
     void *function = NULL;
     int shared = 0, local = 0, threads = 0, width = 0;
     int code = cuda->module_function(&function, kernels->module, kernel->name);
-    if (code != 0) {
-        return ak_fail(err, AK_UNAVAILABLE, "the compiled code has no entry %.60s", kernel->name);
-    }
+    AK_FAIL_IF(code != 0, err, AK_UNAVAILABLE, "the compiled code has no entry %.60s",
+               kernel->name);
     (void)cuda->function_get(&shared, AK_CUDA_FUNCTION_SHARED, function);
     (void)cuda->function_get(&local, AK_CUDA_FUNCTION_LOCAL, function);
     (void)cuda->function_get(&threads, AK_CUDA_FUNCTION_THREADS, function);
     (void)cuda->function_get(&width, AK_CUDA_FUNCTION_CLUSTER_WIDTH, function);
-    if (local > AK_CUDA_SPILLS_FEW && runnable->task->implementation->rejects_spills) {
-        return ak_fail(err, AK_UNAVAILABLE, "each thread uses %d bytes of local memory", local);
-    }
-    if ((int64_t)shared + kernel->shared_bytes > device->shared_bytes_max) {
-        return ak_fail(
-            err, AK_INVALID, "it needs %lld bytes of shared memory, but a block can have %lld",
-            (long long)shared + kernel->shared_bytes, (long long)device->shared_bytes_max);
-    }
-    if (volume(kernel->block) > (uint32_t)threads) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "its registers allow %d threads in a block, but it asks for %u", threads,
-                       volume(kernel->block));
-    }
+    AK_FAIL_IF(local > AK_CUDA_SPILLS_FEW && runnable->task->implementation->rejects_spills, err,
+               AK_UNAVAILABLE, "each thread uses %d bytes of local memory", local);
+    AK_FAIL_IF((int64_t)shared + kernel->shared_bytes > device->shared_bytes_max, err, AK_INVALID,
+               "it needs %lld bytes of shared memory, but a block can have %lld",
+               (long long)shared + kernel->shared_bytes, (long long)device->shared_bytes_max);
+    AK_FAIL_IF(volume(kernel->block) > (uint32_t)threads, err, AK_UNAVAILABLE,
+               "its registers allow %d threads in a block, but it asks for %u", threads,
+               volume(kernel->block));
     if (kernel->shared_bytes > 0) {
         code = cuda->function_set(function, AK_CUDA_FUNCTION_DYNAMIC_SHARED,
                                   (int)kernel->shared_bytes);
@@ -175,13 +169,10 @@ static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *k
         code = device->cuda->active_clusters(&count, function, &config);
         *out = count;
     }
-    if (code != 0 || count == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "no %s fits the device: %u threads, %u bytes of shared memory, "
-                       "clusters of %u",
-                       cluster == 1 ? "block" : "cluster", volume(kernel->block),
-                       kernel->shared_bytes, cluster);
-    }
+    AK_FAIL_IF(code != 0 || count == 0, err, AK_INVALID,
+               "no %s fits the device: %u threads, %u bytes of shared memory, clusters of %u",
+               cluster == 1 ? "block" : "cluster", volume(kernel->block), kernel->shared_bytes,
+               cluster);
     return AK_OK;
 }
 
@@ -252,18 +243,15 @@ static ak_status find_constants(ak_runnable *runnable, ak_error *err)
             const size_t argument = kernel->constants[i];
             const char *name = runnable->task->problem->arguments[argument].name;
             size_t bytes = 0;
-            if (device->cuda->module_global(&kernels->constants[k][i], &bytes, kernels->module,
-                                            name) != AK_CUDA_SUCCESS) {
-                return ak_fail(err, AK_UNAVAILABLE,
-                               "the compiled code has no variable %.60s that is read "
-                               "(\"Constants\": `__constant__ TYPE %.60s[...]`)",
-                               name, name);
-            }
-            if (bytes < runnable->shape.bytes[argument]) {
-                return ak_fail(err, AK_UNAVAILABLE,
-                               "its variable %.60s has %zu bytes, but the argument has %zu", name,
-                               bytes, runnable->shape.bytes[argument]);
-            }
+            AK_FAIL_IF(device->cuda->module_global(&kernels->constants[k][i], &bytes,
+                                                   kernels->module, name) != AK_CUDA_SUCCESS,
+                       err, AK_UNAVAILABLE,
+                       "the compiled code has no variable %.60s that is read (\"Constants\": "
+                       "`__constant__ TYPE %.60s[...]`)",
+                       name, name);
+            AK_FAIL_IF(bytes < runnable->shape.bytes[argument], err, AK_UNAVAILABLE,
+                       "its variable %.60s has %zu bytes, but the argument has %zu", name, bytes,
+                       runnable->shape.bytes[argument]);
         }
     }
     return AK_OK;

@@ -123,11 +123,10 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
                                          .option_count = count};
     AK_DO(ak_cuda_helper(&code->module, device, &source, err));
     for (size_t i = 0; i < KERNELS; i++) {
-        if (device->cuda->module_function(&code->functions[i], code->module, kernel_names[i]) !=
-            0) {
-            return ak_fail(err, AK_INVALID, "%s: reference.cu has no kernel %s",
-                           task->problem->name, kernel_names[i]);
-        }
+        AK_FAIL_IF(
+            device->cuda->module_function(&code->functions[i], code->module, kernel_names[i]) != 0,
+            err, AK_INVALID, "%s: reference.cu has no kernel %s", task->problem->name,
+            kernel_names[i]);
     }
     return AK_OK;
 }
@@ -172,9 +171,7 @@ static ak_status run(const ak_referee *referee, kernel which, void **arguments, 
                                     .block = {REFEREE_THREADS, 1, 1},
                                     .shared_bytes = REFEREE_SHARED,
                                     .stream = device->stream};
-    if (device->lost) {
-        return ak_fail(err, AK_CRASHED, "the device is lost: %s", device->why);
-    }
+    AK_FAIL_IF(device->lost, err, AK_CRASHED, "the device is lost: %s", device->why);
     int failed =
         device->cuda->set8(code->findings, 0xff, code->blocks * sizeof(finding), device->stream);
     failed = failed == 0 ? device->cuda->launch(&config, code->functions[which], arguments, NULL)
@@ -289,12 +286,10 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
                               const size_t *offset, ak_error *err)
 {
     const ak_problem *problem = device->task->problem;
-    if (problem->device_reference == NULL) {
-        return ak_fail(err, AK_UNAVAILABLE, "%s has no reference.cu", problem->name);
-    }
-    if (!ak_dtype_is_float(device->task->dtype)) {
-        return ak_fail(err, AK_UNAVAILABLE, "device references are for floating dtypes");
-    }
+    AK_FAIL_IF(problem->device_reference == NULL, err, AK_UNAVAILABLE, "%s has no reference.cu",
+               problem->name);
+    AK_FAIL_IF(!ak_dtype_is_float(device->task->dtype), err, AK_UNAVAILABLE,
+               "device references are for floating dtypes");
     AK_AT_END(referee_close_at) ak_referee *referee = NULL;
     AK_DO(AK_NEW(referee, 1, err));
     referee->device = device;
@@ -305,12 +300,12 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
         const ak_dtype dtype = dtype_of(referee, i);
         /* An argument that is both read and written cannot be restored when the reference must be
            computed again. Of the integer dtypes cuda_referee.cu supports i32 only. */
-        if (ak_dtype_bytes(dtype) > 4 || (!ak_dtype_is_float(dtype) && dtype != AK_DTYPE_I32) ||
-            spec_of(referee, i)->access == AK_ACCESS_INOUT) {
-            return ak_fail(err, AK_UNAVAILABLE,
-                           "device references are for floats up to 4 bytes and i32, and for "
-                           "outputs that are not read");
-        }
+        AK_FAIL_IF(ak_dtype_bytes(dtype) > 4 ||
+                       (!ak_dtype_is_float(dtype) && dtype != AK_DTYPE_I32) ||
+                       spec_of(referee, i)->access == AK_ACCESS_INOUT,
+                   err, AK_UNAVAILABLE,
+                   "device references are for floats up to 4 bytes and i32, and for outputs that "
+                   "are not read");
     }
     AK_DO(open_code(device, err));
     AK_DO(reserve(referee, err));
@@ -383,13 +378,9 @@ static ak_status referee_values(double *out, ak_referee *referee, size_t argumen
 {
     ak_device *device = referee->device;
     size_t all = referee->shape.elements[argument];
-    if (device->lost) {
-        return ak_fail(err, AK_CRASHED, "the device is lost: %s", device->why);
-    }
-    if (referee->reference[argument] == 0 || first > all || count > all - first) {
-        return ak_fail(err, AK_INTERNAL, "elements %zu..%zu are beyond the reference", first,
-                       first + count);
-    }
+    AK_FAIL_IF(device->lost, err, AK_CRASHED, "the device is lost: %s", device->why);
+    AK_FAIL_IF(referee->reference[argument] == 0 || first > all || count > all - first, err,
+               AK_INTERNAL, "elements %zu..%zu are beyond the reference", first, first + count);
     int failed = device->cuda->download(out, referee->reference[argument] + first * sizeof *out,
                                         count * sizeof *out, device->stream);
     failed = failed == 0 ? ak_cuda_wait(device, REFEREE_TIMEOUT) : failed;

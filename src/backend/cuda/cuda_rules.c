@@ -85,13 +85,12 @@ static ak_status check_launch(const ak_implementation_spec *implementation,
     const json_t *launch = implementation->launch;
     const bool is_triton = ak_implementation_is_triton(implementation);
     for (size_t i = 0; is_triton && decided[i] != NULL; i++) {
-        if (json_is_array(launch) || json_object_get(launch, decided[i]) != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: the Launch of a Triton kernel is one object with Grid and "
-                           "Arguments (and Let); Triton decides the rest%s%s",
-                           implementation->where, json_is_array(launch) ? "" : ": leave out ",
-                           json_is_array(launch) ? "" : decided[i]);
-        }
+        AK_FAIL_IF(json_is_array(launch) || json_object_get(launch, decided[i]) != NULL, err,
+                   AK_INVALID,
+                   "%s: the Launch of a Triton kernel is one object with Grid and Arguments (and "
+                   "Let); Triton decides the rest%s%s",
+                   implementation->where, json_is_array(launch) ? "" : ": leave out ",
+                   json_is_array(launch) ? "" : decided[i]);
     }
     return ak_launch_check(launch, !is_triton, problem, implementation->where, err);
 }

@@ -99,12 +99,11 @@ ak_status ak_cuda_joules(double *out, ak_device *device, ak_error *err)
 {
     const ak_cuda_sampler *sampler = &device->sampler;
     unsigned long long millijoules = 0;
-    if (sampler->nvml == NULL || sampler->nvml->energy == NULL ||
-        sampler->nvml->energy(sampler->handle, &millijoules) != 0) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "NVML gives no energy of this device (it must be there, and the device of "
-                       "Volta or later and no MIG part); choose another --objective");
-    }
+    AK_FAIL_IF(sampler->nvml == NULL || sampler->nvml->energy == NULL ||
+                   sampler->nvml->energy(sampler->handle, &millijoules) != 0,
+               err, AK_UNAVAILABLE,
+               "NVML gives no energy of this device (it must be there, and the device of Volta or "
+               "later and no MIG part); choose another --objective");
     *out = (double)millijoules / 1e3;
     return AK_OK;
 }

@@ -130,15 +130,14 @@ out:
 /* Opens the task with the device's facts as the tuner's process found them. */
 static ak_status open_task(ak_task **out, const json_t *file, const char *path, ak_error *err)
 {
-    json_t *object = NULL, *known = NULL, *value;
-    const char *name;
+    json_t *object = NULL, *known = NULL;
     ak_task_spec spec = {0};
     AK_AT_END(ak_scope_free_at) ak_scope *facts = ak_scope_new(NULL);
     AK_DO(ak_made(facts, err));
     AK_DO(ak_json_object_or_null(&object, file, "task", path, err));
     AK_DO(ak_json_object_or_null(&known, file, "facts", path, err));
     AK_DO(ak_task_spec_from_json(&spec, object, err));
-    json_object_foreach(known, name, value) {
+    AK_EACH_MEMBER(name, value, known) {
         AK_DO(ak_scope_set_int(facts, name, json_integer_value(value), err));
     }
     const ak_device_facts device = {
@@ -148,10 +147,11 @@ static ak_status open_task(ak_task **out, const json_t *file, const char *path, 
 
 static ak_status run_all(const char *folder, ak_error *err)
 {
-    char path[AK_PATH_MAX], *text = NULL;
+    char path[AK_PATH_MAX];
+    AK_FREED char *text = NULL;
     const char *config_text = NULL;
-    json_t *file = NULL;
-    ak_task *task = NULL;
+    json_auto_t *file = NULL;
+    AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     ak_device *device = NULL;
     ak_config config;
     size_t length = 0;
@@ -171,9 +171,6 @@ out:
     if (device != NULL) {
         ak_cuda_ops.close(device);
     }
-    ak_task_close(task);
-    json_decref(file);
-    ak_free(text);
     return status;
 }
 
@@ -310,7 +307,7 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
                            ak_error *err)
 {
     char folder[AK_PATH_MAX] = "", program[AK_PATH_MAX], tool[AK_PATH_MAX];
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     ak_status status = AK_OK;
     *out = (ak_sanitized){.tool = "compute-sanitizer (memcheck, racecheck, initcheck)"};
     if (!find_tool(tool)) {
@@ -340,6 +337,5 @@ out:
     if (folder[0] != 0) {
         ak_fs_remove(folder);
     }
-    ak_proc_result_clear(&run);
     return status;
 }

@@ -25,9 +25,8 @@ const char *const ak_cuda_sheets[] = {
 ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err)
 {
     const size_t i = AK_FIND_TEXT(ak_cuda_sheets, AK_COUNT(values), device);
-    if (i == AK_COUNT(values)) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no data sheet for %.40s", device);
-    }
+    AK_FAIL_IF(i == AK_COUNT(values), err, AK_NOT_FOUND, "there is no data sheet for %.40s",
+               device);
     for (size_t f = 0; f < FACTS; f++) {
         AK_DO(ak_scope_set_int(out, facts[f], values[i][f], err));
     }

@@ -84,7 +84,7 @@ static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t t
 
 static ak_status open_state(ak_device *device, ak_error *err)
 {
-    json_t *reply = NULL;
+    json_auto_t *reply = NULL;
     ak_status status = AK_OK;
     if (device->torch != NULL) {
         return AK_OK;
@@ -100,7 +100,6 @@ static ak_status open_state(ak_device *device, ak_error *err)
     (void)snprintf(device->torch->version, sizeof device->torch->version, "%s",
                    ak_json_text_at(reply, "version"));
 out:
-    json_decref(reply);
     if (status != AK_OK) {
         torch_close(device);
     }
@@ -165,7 +164,7 @@ static int torch_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outc
 {
     ak_device *device = runnable->device;
     ak_error why = AK_ERROR_INIT;
-    json_t *reply = NULL;
+    json_auto_t *reply = NULL;
     unsigned char handle[HANDLE_BYTES] = {0};
     char hex[2 * HANDLE_BYTES + 1];
     int code = device->cuda->ipc_handle(handle, device->block);
@@ -189,7 +188,6 @@ static int torch_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outc
                          "arguments", arguments_json(launch)),
                PREPARE_NS, &why));
 out:
-    json_decref(reply);
     return status == AK_OK ? AK_CUDA_SUCCESS : refuse(outcome, &why, status);
 }
 
@@ -199,7 +197,7 @@ static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_
     ak_device *device = runnable->device;
     const struct way *way = &ways[runnable->torch_way];
     ak_error why = AK_ERROR_INIT;
-    json_t *reply = NULL;
+    json_auto_t *reply = NULL;
     bool captured = true;
     if (device->torch == NULL) {
         ak_outcome_refuse(outcome, AK_TRIAL_CRASHED, WHERE " has ended");
@@ -216,7 +214,6 @@ static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_
     AK_TRY(ak_json_int(ns, reply, "ns", WHERE, &why));
     AK_TRY(ak_json_bool_or(&captured, reply, "captured", true, WHERE, &why));
 out:
-    json_decref(reply);
     if (status != AK_OK) {
         return refuse(outcome, &why, status);
     }

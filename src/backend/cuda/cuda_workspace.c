@@ -4,7 +4,7 @@
  *     | AK_GUARD_BYTES | workspace, as much as is asked for | AK_GUARD_BYTES | rest |
  *
  * Each candidate uses a part of its own size, so the zone after that part moves and is painted
- * before each batch (launch/zones.h).
+ * before each batch (launch/zones.c).
  */
 #include "backend/cuda/cuda_device.h"
 

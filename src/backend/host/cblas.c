@@ -28,9 +28,8 @@ static ak_status open_cblas(ak_baseline *baseline, void **library, const char *c
     if (ak_product_parse(&baseline->product, setup, err) != AK_OK) {
         return AK_UNAVAILABLE;
     }
-    if (ak_dl_open(library, names, NULL) != AK_OK) {
-        return ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install %s", package);
-    }
+    AK_FAIL_IF(ak_dl_open(library, names, NULL) != AK_OK, err, AK_UNAVAILABLE,
+               "not installed: apt-get install %s", package);
     return ak_dl_bind(&baseline->sgemm, *library, "cblas_sgemm")
                ? AK_OK
                : ak_fail(err, AK_UNAVAILABLE, "%s has no cblas_sgemm", names[0]);
@@ -40,9 +39,8 @@ static ak_status cblas_prepare(ak_baseline *baseline, const ak_host_call *call, 
 {
     const int arguments[] = {0, 1, baseline->product.c};
     for (int i = 0; i < 3; i++) {
-        if (call->size[i] > INT32_MAX || call->pitch[arguments[i]] > INT32_MAX) {
-            return ak_fail(err, AK_LIMIT, "the library takes sizes of 32 bits only");
-        }
+        AK_FAIL_IF(call->size[i] > INT32_MAX || call->pitch[arguments[i]] > INT32_MAX, err,
+                   AK_LIMIT, "the library takes sizes of 32 bits only");
     }
     return AK_OK;
 }

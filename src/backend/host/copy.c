@@ -27,11 +27,8 @@ static ak_status copy_open(ak_baseline *b, char *version, size_t bytes,
                            const ak_baseline_setup *setup, ak_error *err)
 {
     (void)err;
-    for (size_t i = 0; i < AK_COUNT(targets); i++) {
-        if (strcmp(setup->problem, targets[i].problem) == 0) {
-            b->target = targets[i].target;
-        }
-    }
+    const size_t i = AK_FIND(targets, AK_COUNT(targets), problem, setup->problem);
+    b->target = i < AK_COUNT(targets) ? targets[i].target : b->target;
     (void)snprintf(version, bytes, "memcpy");
     return AK_OK;
 }

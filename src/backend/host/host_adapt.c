@@ -140,14 +140,12 @@ static ak_status check_whole(ak_dtype dtype, const char *text, const ak_host_ent
         for (size_t i = 0; i < entry->problem->choice_count; i++) {
             AK_DO(set_option(scope, &entry->problem->choices[i], which, err));
         }
-        if (ak_expr_real(&value, text, scope, entry->where, &ignored) == AK_OK &&
-            (floor(value) != value || value < holds.low || value > holds.high)) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: Launch: %s: \"%.80s\" is %.17g%s; it must be a whole number from "
-                           "%.0f to %.0f",
-                           entry->where, ak_dtype_scalar(dtype), text, value, ends[which],
-                           holds.low, holds.high);
-        }
+        AK_FAIL_IF(
+            ak_expr_real(&value, text, scope, entry->where, &ignored) == AK_OK &&
+                (floor(value) != value || value < holds.low || value > holds.high),
+            err, AK_INVALID,
+            "%s: Launch: %s: \"%.80s\" is %.17g%s; it must be a whole number from %.0f to %.0f",
+            entry->where, ak_dtype_scalar(dtype), text, value, ends[which], holds.low, holds.high);
     }
     return AK_OK;
 }
@@ -217,19 +215,16 @@ ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err)
 {
     static const char *const keys[] = {"Arguments", NULL};
     json_t *list = NULL;
-    AK_DO(json_is_object(entry->launch)
-              ? AK_OK
-              : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object",
-                        entry->where));
+    AK_FAIL_IF(!json_is_object(entry->launch), err, AK_INVALID,
+               "%s: \"Launch\" of host code must be an object", entry->where);
     AK_DO(ak_json_only(entry->launch, keys, entry->where, err));
     AK_DO(ak_json_array_or_null(&list, entry->launch, "Arguments", entry->where, err));
-    if (entry->name[0] == 0 || entry->name[strspn(entry->name, LETTERS DIGITS)] != 0 ||
-        strcmp(entry->name, "ak_kernel") == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: with a \"Launch\", \"KernelName\" is the function to call, and it may "
-                       "not be ak_kernel",
-                       entry->where);
-    }
+    AK_FAIL_IF(entry->name[0] == 0 || entry->name[strspn(entry->name, LETTERS DIGITS)] != 0 ||
+                   strcmp(entry->name, "ak_kernel") == 0,
+               err, AK_INVALID,
+               "%s: with a \"Launch\", \"KernelName\" is the function to call, and it may not be "
+               "ak_kernel",
+               entry->where);
     /* A missing function is found in the artifact, with a better message (host_compile.c). */
     ak_buf_puts(out, "#ifndef __cplusplus\n#pragma GCC diagnostic warning "
                      "\"-Wimplicit-function-declaration\"\n#endif\n");

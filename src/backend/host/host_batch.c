@@ -1,7 +1,7 @@
 /*
  * host_batch.c: one batch of a confined child and its time. Time is taken here, in the worker: from
  * setting `go`, for which the child spins, to the byte that reports the end, minus what an empty
- * batch and setting the processor's state back (host_forget.h) take. The child is stopped as soon
+ * batch and setting the processor's state back (host_forget.c) take. The child is stopped as soon
  * as it has reported the end, and the batch has ended only when the system says that all of its
  * threads have stopped. What that takes beyond the usual and beyond waits for a processor counts as
  * time, and the outputs are judged as they are then. So a child that reports the end too early
@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/host/host_forget.h"
+#include "backend/host/host_runner.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/instrumented.h"
@@ -501,9 +501,8 @@ static ak_status empty_batches(int64_t *out, int64_t *stop_ns, ak_runnable *runn
         runner->page->threads = single ? 1 : device->threads;
         runner->page->iterations = single ? 1 : 0;
         run_batch(&outcome, runner, single, AK_HOST_LOAD_NS);
-        if (outcome.status != AK_TRIAL_OK) {
-            return ak_fail(err, AK_INTERNAL, "a runner does not start: %s", outcome.reason);
-        }
+        AK_FAIL_IF(outcome.status != AK_TRIAL_OK, err, AK_INTERNAL, "a runner does not start: %s",
+                   outcome.reason);
         ns[i] = outcome.ns;
         stops[i] = runner->stop_ns;
     }

@@ -145,9 +145,7 @@ ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err)
 {
     const ak_asset *head = ak_asset_find("src/backend/host/ak_host.h");
-    if (head == NULL) {
-        return ak_fail(err, AK_INTERNAL, "ak_host.h is not part of this build");
-    }
+    AK_FAIL_IF(head == NULL, err, AK_INTERNAL, "ak_host.h is not part of this build");
     ak_buf_append(out, head->data, head->length);
     ak_buf_putc(out, '\n');
     return ak_backend_source(out, text, name, err);
@@ -324,15 +322,16 @@ static ak_status assembly_of(char **text, ak_compile_result *result, const char 
                              const parts *p, const ak_compile_job *job, ak_error *err)
 {
     char path[AK_PATH_MAX + 8];
-    ak_compile_result made = {0};
+    AK_AT_END(ak_compile_result_clear) ak_compile_result made = {0};
     *text = NULL;
     (void)snprintf(path, sizeof path, "%s.s", job->artifact);
     const char *const tail[] = {
         "-fPIC", "-w", "-fno-lto", p->verbatim && is_clang(compiler) ? "-fno-integrated-as" : "-w",
         "-S",    "-o", path,       p->fortran ? p->c_file : job->source_path};
-    const char **argv = ak_compile_command(compiler, job->argv, job->argc, tail, AK_COUNT(tail));
-    ak_status status = ak_made(argv, err);
-    AK_TRY(status);
+    AK_FREED const char **argv =
+        ak_compile_command(compiler, job->argv, job->argc, tail, AK_COUNT(tail));
+    AK_DO(ak_made(argv, err));
+    ak_status status = AK_OK;
     AK_TRY(run_compiler(&made, argv, job, err));
     if (made.status == AK_TRIAL_OK) {
         AK_TRY(ak_fs_read(text, NULL, path, AK_ARTIFACT_MAX, err));
@@ -343,8 +342,6 @@ static ak_status assembly_of(char **text, ak_compile_result *result, const char 
     }
 out:
     (void)unlink(path);
-    ak_free(argv);
-    ak_compile_result_clear(&made);
     return status;
 }
 

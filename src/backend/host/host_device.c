@@ -194,12 +194,9 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
     };
     (void)device;
     int cpus = ak_host_cpus();
-    if (threads > cpus) {
-        return ak_fail(
-            err, AK_INVALID,
-            "threads: %d is more than this machine's %d processor%s; give fewer, or 0 for all",
-            threads, cpus, cpus == 1 ? "" : "s");
-    }
+    AK_FAIL_IF(threads > cpus, err, AK_INVALID,
+               "threads: %d is more than this machine's %d processor%s; give fewer, or 0 for all",
+               threads, cpus, cpus == 1 ? "" : "s");
     for (size_t i = 0; i < AK_COUNT(facts); i++) {
         AK_DO(ak_scope_set_int(out, facts[i].name, facts[i].value, err));
     }

@@ -39,11 +39,10 @@ static ak_status read_number(double *out, const char *folder, const char *packag
     AK_DO(ak_fs_read(&text, NULL, path, NUMBER_BYTES, err));
     text[strcspn(text, "\n")] = 0;
     bool good = ak_text_real(out, text) && *out >= 0;
-    return good ? AK_OK
-                : ak_fail(err, AK_UNAVAILABLE,
-                          "%.200s holds no number, so energy cannot be measured here: use "
-                          "--objective time",
-                          path);
+    AK_FAIL_IF(!good, err, AK_UNAVAILABLE,
+               "%.200s holds no number, so energy cannot be measured here: use --objective time",
+               path);
+    return AK_OK;
 }
 
 /* Adds the joules that one package has used since the last call; nothing at the first call. */

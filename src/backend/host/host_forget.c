@@ -1,4 +1,4 @@
-#include "backend/host/host_forget.h"
+#include "backend/host/host_runner.h"
 
 #include <errno.h>
 #include <stdint.h>

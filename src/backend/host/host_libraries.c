@@ -55,12 +55,10 @@ static ak_status visit_own(ak_device *device, const ak_own_baseline *own, ak_bas
     ak_outcome outcome;
     char title[64 + sizeof OWN_MARK];
     const char *known = ak_baseline_resembled(own->name);
-    if (known != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: the baseline %s would be taken for the library %s: give it a name that "
-                       "does not begin like a library's",
-                       device->task->problem->where, own->name, known);
-    }
+    AK_FAIL_IF(known != NULL, err, AK_INVALID,
+               "%s: the baseline %s would be taken for the library %s: give it a name that does "
+               "not begin like a library's",
+               device->task->problem->where, own->name, known);
     /* A name has neither blanks nor parentheses, so no name can have or hide the mark. */
     (void)snprintf(title, sizeof title, "%s" OWN_MARK, own->name);
     AK_DO(ak_host_ops.load(&runner, device, &(ak_load){.baseline = own->name}, &outcome, err));

@@ -58,9 +58,8 @@ static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
     }
     device->block_fd = ak_host_child_memory("autokernel-arguments");
     /* The seal keeps a candidate from shortening the block, which would crash this process. */
-    if (device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-        return ak_fail(err, AK_IO, "no shared memory: %s%s", strerror(errno), ak_fs_advice(errno));
-    }
+    AK_FAIL_IF(device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0,
+               err, AK_IO, "no shared memory: %s%s", strerror(errno), ak_fs_advice(errno));
     AK_DO(ak_host_batch_calibrate(device, err));
     AK_DO(ak_host_child_start(&device->spare, device, err));
     device->watch = true;

@@ -68,12 +68,10 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     for (size_t i = 0; i < json_array_size(own->options) && count < OPTIONS_MAX; i++) {
         const char *option = json_string_value(json_array_get(own->options, i));
-        if (!ak_host_rules.allows_option(option)) {
-            return ak_fail(err, AK_INVALID,
-                           "the option \"%.60s\" is not allowed; it may choose how code is "
-                           "generated (docs/formats.md, CompilerOptions)",
-                           option);
-        }
+        AK_FAIL_IF(!ak_host_rules.allows_option(option), err, AK_INVALID,
+                   "the option \"%.60s\" is not allowed; it may choose how code is generated "
+                   "(docs/formats.md, CompilerOptions)",
+                   option);
         options[count++] = option;
     }
     AK_DO(print_source(&text, task->problem, own, err));
@@ -95,7 +93,7 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
     json_t *arguments = json_array(), *sizes = json_array(), *choices = json_object();
     char folder[AK_PATH_MAX];
     ak_host_own_folder(folder, problem);
-    json_t *message =
+    json_auto_t *message =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "file", own->python, "source",
                   own->text, "function", own->function, "dtype", ak_dtype_text(task->dtype),
                   "folder", folder, "arguments", arguments, "sizes", sizes, "choices", choices);
@@ -114,10 +112,8 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
         good = ak_json_set(choices, problem->choices[i].name, ak_task_choice_json(task, i));
     }
     AK_FREED char *text = NULL;
-    ak_status status = good ? ak_json_text(&text, message, err) : ak_fail_memory(err);
-    status = status == AK_OK ? ak_fs_write(path, text, strlen(text), err) : status;
-    json_decref(message);
-    return status;
+    AK_DO(good ? ak_json_text(&text, message, err) : ak_fail_memory(err));
+    return ak_fs_write(path, text, strlen(text), err);
 }
 
 ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,

@@ -149,10 +149,8 @@ static ak_status start_workers(ak_host_pool *pool, ak_error *err)
         slot *s = &pool->slots[i];
         s->pool = pool;
         s->index = i;
-        if (pthread_create(&s->thread, NULL, work, s) != 0) {
-            return ak_fail(err, AK_LIMIT, "thread %d of %d could not be started", i + 1,
-                           pool->threads);
-        }
+        AK_FAIL_IF(pthread_create(&s->thread, NULL, work, s) != 0, err, AK_LIMIT,
+                   "thread %d of %d could not be started", i + 1, pool->threads);
         pool->started = i;
     }
     return AK_OK;
@@ -182,9 +180,8 @@ void ak_host_pool_pin(ak_host_pool *pool)
 
 ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak_error *err)
 {
-    if (threads < 1 || threads > AK_HOST_THREADS_MAX) {
-        return ak_fail(err, AK_INVALID, "%d threads: must be 1..%d", threads, AK_HOST_THREADS_MAX);
-    }
+    AK_FAIL_IF(threads < 1 || threads > AK_HOST_THREADS_MAX, err, AK_INVALID,
+               "%d threads: must be 1..%d", threads, AK_HOST_THREADS_MAX);
     ak_host_pool *pool = ak_alloc(1, sizeof *pool);
     slot *slots = ak_alloc((size_t)threads, sizeof *slots);
     if (pool == NULL || slots == NULL) {

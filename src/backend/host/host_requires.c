@@ -253,10 +253,8 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     AK_DO(refuse_openmp(job, err));
     AK_DO(options.compiler == NULL ? ak_host_compiler(&options.compiler, err) : AK_OK);
     AK_DO(ask(&run, &options, NULL, err));
-    AK_DO(run.exit_code == 0
-              ? AK_OK
-              : ak_fail(err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
-                        options.compiler, (int)strcspn(run.output, "\n"), run.output));
+    AK_FAIL_IF(run.exit_code != 0, err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
+               options.compiler, (int)strcspn(run.output, "\n"), run.output);
     AK_DO(ak_fs_read(&cpuinfo, NULL, "/proc/cpuinfo", CPUINFO_MAX, err));
     machine here = {.cpuinfo = cpuinfo};
     here.flags = flags_of(&here.length, here.cpuinfo);

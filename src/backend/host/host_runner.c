@@ -25,7 +25,6 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
-#include "backend/host/host_forget.h"
 #include "backend/host/host_openmp.h"
 #include "backend/host/host_pool.h"
 #include "backend/sandbox.h"

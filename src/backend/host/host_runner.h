@@ -21,10 +21,61 @@
 #define AK_BACKEND_HOST_RUNNER_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
-#include "backend/host/host_stain.h"
 #include "base/fs.h"
 #include "problem/problem.h"
+
+/* ---- host_stain (host_stain.c) --------------------------------------------------------------- */
+
+/* What the runner puts into outputs before a call, so that a kernel that believes
+   what it finds there is wrong. Three kinds of changes leave no test by which a kernel could tell
+   changed elements from right ones:
+
+     - a NaN deceives a kernel that computes only elements that hold a number;
+     - an exact copy of another element deceives one that believes values that occur elsewhere, too,
+       as many do where results have few values;
+     - a result of this or another element, with other bits in its fraction, deceives one that
+       believes numbers that occur only once.
+
+   All of this runs in the confined child, whose system calls have been taken away. */
+
+/* The outputs that may be stained. */
+typedef struct ak_host_stainable {
+    /* Number of elements, in the first row only if rows do not adjoin; 0: not stained. */
+    uint64_t count[AK_ARGUMENTS_MAX];
+    uint32_t bytes[AK_ARGUMENTS_MAX];    /* of one element */
+    uint32_t fraction[AK_ARGUMENTS_MAX]; /* ak_guard_fraction */
+    uint32_t arguments;
+} ak_host_stainable;
+
+/* What was put into one element of each output before a call, and what was there. The address of
+   the element is kept XORed with a random number, so that no register and no word of the stack
+   points at it during the call. */
+typedef struct ak_host_stained {
+    uint64_t mask;
+    uint64_t at[AK_ARGUMENTS_MAX];
+    uint64_t put[AK_ARGUMENTS_MAX], was[AK_ARGUMENTS_MAX];
+    uint64_t skipped; /* stained elements that calls should have written but did not */
+    uint64_t blank;   /* the skipped ones into which a NaN was put */
+    uint32_t blanks;  /* a bit for each output: whether a NaN was put there */
+} ak_host_stained;
+
+/* Draws a number that nobody can predict from the contents of memory. */
+uint64_t ak_host_drawn(uint64_t *state);
+/* Changes one element of each output before a call and notes it. With `blank` it becomes NaN;
+   otherwise NaN or a plausible number. A second element is changed and not noted: a kernel that
+   reads these notes on the stack cannot find it, but the comparison of outputs after the batch
+   does. */
+void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_stained *s,
+                   uint64_t *state, bool blank);
+/* Counts the noted elements that the call has not written, and returns how many it looked at; an
+   element whose stain equals what was there is not looked at. The stain replaced a result of the
+   previous call, so a call that does its work writes that result again over the stain. */
+uint64_t ak_host_stained_look(const ak_host_stainable *of, ak_host_stained *s);
+/* Changes elements all over the outputs, which hold the results of a call, to plausible numbers
+   that are not right: all of small outputs, some of large ones. */
+void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t *state);
 
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };
 enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };
@@ -87,5 +138,26 @@ typedef struct ak_runner_page {
 /* Runs the role `worker --runner BLOCK_FD PAGE_FD`, which the device worker starts for one
    candidate or library. */
 int ak_runner_main(int argc, char **argv);
+
+/* ---- host_forget (host_forget.c) ------------------------------------------------------------- */
+
+/* Clears what the processor and errno could keep for a candidate between two calls.
+
+   A kernel has no memory of its own, but a call could leave a number where nobody else looks: in
+   the registers that a caller saves, in the flags of floating-point exceptions, in x87 or tile
+   registers, in the address of the last x87 instruction, in the selectors of segments and the base
+   of the unused one, in the rights of memory keys or in errno. By it, the next call would know that
+   it is not the first, and could leave out its work. So each thread sets all of this back before a
+   call. */
+
+/* Finds out once what the processor has, and notes the rights of memory keys. Call this before any
+   candidate is loaded. `tiles`: whether the tile registers may be used. */
+void ak_host_forget_prepare(int tiles);
+/* Sets this thread's state to that of a call that follows no other. General registers are the
+   caller's business (host_runner.c). */
+void ak_host_forget(void);
+/* Overwrites the stack below its caller, where functions that have returned may have left what a
+   kernel must not know. */
+void ak_host_forget_stack(void);
 
 #endif

@@ -191,9 +191,8 @@ static ak_status append_inputs(ak_buf *out, const build *b, const ak_shape *shap
 static ak_status draw_token(build *b, ak_error *err)
 {
     unsigned char random[32];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-        return ak_fail(err, AK_IO, "the system gives no random numbers");
-    }
+    AK_FAIL_IF(getrandom(random, sizeof random, 0) != (ssize_t)sizeof random, err, AK_IO,
+               "the system gives no random numbers");
     ak_hash_text(b->token, (const char *)random, sizeof random);
     return AK_OK;
 }
@@ -527,13 +526,11 @@ static ak_status compile_program(ak_sanitized *out, build *b, ak_error *err)
 ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
                            ak_error *err)
 {
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     build *b = ak_alloc(1, sizeof *b);
-    ak_status status = ak_made(b, err);
+    ak_status status = AK_OK;
     *out = (ak_sanitized){.tool = tool};
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_made(b, err));
     b->table = (ak_buf)AK_BUF((size_t)4 << 20);
     if (ak_text_same(task->implementation->language, AK_LANGUAGE_FORTRAN)) {
         (void)snprintf(out->found, sizeof out->found, "kernels in Fortran are not built with %s",
@@ -555,7 +552,6 @@ out:
     if (b->folder[0] != 0) {
         ak_fs_remove(b->folder);
     }
-    ak_proc_result_clear(&run);
     ak_options_clear(&b->options);
     ak_host_targets_clear(&b->targets);
     ak_buf_free(&b->table);

@@ -1,4 +1,4 @@
-#include "backend/host/host_stain.h"
+#include "backend/host/host_runner.h"
 
 #include <string.h>
 

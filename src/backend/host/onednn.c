@@ -204,35 +204,28 @@ static ak_status onednn_open(ak_baseline *b, char *version, size_t bytes,
         (void)snprintf(threads, sizeof threads, "%d", setup->library_threads);
         (void)setenv("OMP_NUM_THREADS", threads, 1);
     }
-    for (size_t i = 0; i < AK_COUNT(operations); i++) {
-        if (strcmp(setup->problem, operations[i].problem) == 0) {
-            b->op = &operations[i];
-        }
-    }
-    if (b->op != NULL) {
+    const size_t i = AK_FIND(operations, AK_COUNT(operations), problem, setup->problem);
+    if (i < AK_COUNT(operations)) {
+        b->op = &operations[i];
         b->with_scale = strstr(setup->choices, "weight=scale") != NULL;
         b->with_shift = strstr(setup->choices, "bias=add") != NULL;
     } else {
         AK_DO(ak_product_parse(&b->product, setup, err));
         b->bf16 = setup->dtype == AK_DTYPE_BF16;
     }
-    if (b->bf16 && (b->product.alpha != 1 || b->product.beta != 0 || b->product.residual)) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "bf16 products with alpha, beta or a residual are not compared");
-    }
+    AK_FAIL_IF(b->bf16 && (b->product.alpha != 1 || b->product.beta != 0 || b->product.residual),
+               err, AK_UNAVAILABLE,
+               "bf16 products with alpha, beta or a residual are not compared");
     const bool primitives = b->op != NULL || b->bf16;
-    if (ak_dl_open(&library, libraries, NULL) != AK_OK) {
-        return ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install libdnnl2");
-    }
-    if (!bind(library, &b->f, primitives)) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "this version of oneDNN lacks functions: apt-get install libdnnl2");
-    }
+    AK_FAIL_IF(ak_dl_open(&library, libraries, NULL) != AK_OK, err, AK_UNAVAILABLE,
+               "not installed: apt-get install libdnnl2");
+    AK_FAIL_IF(!bind(library, &b->f, primitives), err, AK_UNAVAILABLE,
+               "this version of oneDNN lacks functions: apt-get install libdnnl2");
     const version_info *info = b->f.version();
-    if (primitives && (info->major != 2 || b->f.engine_create(&b->engine, ENGINE_CPU, 0) != 0 ||
-                       b->f.stream_create(&b->stream, b->engine, STREAM_DEFAULT) != 0)) {
-        return ak_fail(err, AK_UNAVAILABLE, "only products in f32 are compared with oneDNN 3");
-    }
+    AK_FAIL_IF(primitives &&
+                   (info->major != 2 || b->f.engine_create(&b->engine, ENGINE_CPU, 0) != 0 ||
+                    b->f.stream_create(&b->stream, b->engine, STREAM_DEFAULT) != 0),
+               err, AK_UNAVAILABLE, "only products in f32 are compared with oneDNN 3");
     (void)snprintf(version, bytes, "%d.%d.%d %s", info->major, info->minor, info->patch,
                    isa_name(b->f.isa()));
     return AK_OK;

@@ -94,9 +94,8 @@ static ak_status load_library(char path[AK_PATH_MAX], const ak_runner_page *page
                        named ? page->library : "");
     }
     void *function = dlsym(library, page->symbol);
-    if (function == NULL) {
-        return ak_fail(err, AK_INVALID, "%.160s has no function %s", page->library, page->symbol);
-    }
+    AK_FAIL_IF(function == NULL, err, AK_INVALID, "%.160s has no function %s", page->library,
+               page->symbol);
     ak_dl_path(path, AK_PATH_MAX, function);
     return AK_OK;
 }
@@ -113,10 +112,8 @@ static ak_status own_open(ak_baseline *b, char *version, size_t bytes,
         return fail_loading(page->baseline, page->artifact, err);
     }
     void *kernel = dlsym(artifact, "ak_kernel");
-    if (kernel == NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "it defines no ak_kernel: name a \"function\" and its \"arguments\"");
-    }
+    AK_FAIL_IF(kernel == NULL, err, AK_INVALID,
+               "it defines no ak_kernel: name a \"function\" and its \"arguments\"");
     memcpy(&b->kernel, &kernel, sizeof kernel);
     name_version(version, bytes, page->library[0] != 0 ? "library" : "C file", path);
     return AK_OK;
@@ -147,7 +144,8 @@ static ak_status python_start(ak_script *out, const ak_runner_page *page, ak_err
 static ak_status python_open(ak_baseline *b, char *version, size_t bytes,
                              const ak_baseline_setup *setup, ak_error *err)
 {
-    json_t *message = NULL, *reply = NULL;
+    json_auto_t *reply = NULL;
+    json_t *message = NULL;
     *b = (ak_baseline){.page = setup->page, .block_fd = setup->block_fd};
     AK_DO(python_start(&b->script, setup->page, err));
     ak_status status = AK_OK;
@@ -159,7 +157,6 @@ out:
     if (status != AK_OK) {
         ak_script_end(&b->script);
     }
-    json_decref(reply);
     return status;
 }
 

@@ -58,9 +58,7 @@ static ak_status evaluate(ak_value *out, const json_t *value, const char *what, 
     const char *text = ak_written_text(buffer, value);
     *out = (ak_value){.type = AK_VALUE_INT};
     (void)snprintf(place, sizeof place, "%s: %s", r->where, what);
-    if (text == NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s must be an expression or a number", place);
-    }
+    AK_FAIL_IF(text == NULL, r->err, AK_INVALID, "%s must be an expression or a number", place);
     if (r->scope == NULL) {
         return parse_only(text, place, r);
     }
@@ -120,10 +118,9 @@ static ak_status list(numbers *out, const json_t *object, const char *key, range
     json_t *array;
     AK_DO(ak_json_array_or_null(&array, object, key, r->where, r->err));
     out->count = json_array_size(array);
-    if (out->count > out->max) {
-        return ak_fail(r->err, AK_INVALID, "%s: %s has %zu entries; at most %zu are possible",
-                       r->where, key, out->count, out->max);
-    }
+    AK_FAIL_IF(out->count > out->max, r->err, AK_INVALID,
+               "%s: %s has %zu entries; at most %zu are possible", r->where, key, out->count,
+               out->max);
     for (size_t i = 0; i < out->count; i++) {
         char what[MEMBER_MAX];
         (void)snprintf(what, sizeof what, "%s[%zu]", key, i);
@@ -137,14 +134,12 @@ static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, in
 {
     numbers found = {.at = {1, 1, 1}, .max = EXTENTS};
     AK_DO(list(&found, r->launch, key, (range){1, high}, r));
-    if (needed && found.count == 0) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key);
-    }
+    AK_FAIL_IF(needed && found.count == 0, r->err, AK_INVALID, "%s: \"%s\" is missing", r->where,
+               key);
     for (size_t i = 0; i < EXTENTS; i++) {
-        if (i > 0 && found.at[i] > high_yz) {
-            return ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
-                           r->where, key, i, (long long)found.at[i], (long long)high_yz);
-        }
+        AK_FAIL_IF(i > 0 && found.at[i] > high_yz, r->err, AK_INVALID,
+                   "%s: %s[%zu] is %lld; it must be at most %lld", r->where, key, i,
+                   (long long)found.at[i], (long long)high_yz);
         out[i] = (uint32_t)found.at[i];
     }
     return AK_OK;
@@ -174,8 +169,7 @@ static ak_status read_let(reader *r)
 {
     json_t *let;
     AK_DO(ak_let_read(&let, r->launch, r->where, r->err));
-    for (size_t i = 0; i < json_array_size(let); i++) {
-        const json_t *object = json_array_get(let, i);
+    AK_EACH(object, let) {
         const char *name = ak_json_text_at(object, "Name");
         ak_value value;
         AK_DO(evaluate(&value, json_object_get(object, "Value"), name, r));
@@ -195,30 +189,21 @@ static ak_status check_map(const ak_launch_map *map, size_t strides, const char 
         swizzle = swizzle || map->swizzle == swizzles[i];
         promotion = promotion || map->promotion == promotions[i];
     }
-    if (!swizzle || !promotion) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: TensorMaps: %s: Swizzle must be 0, 32, 64 or 128 and Promotion 0, 64, "
-                       "128 or 256",
-                       r->where, name);
-    }
-    if (map->swizzle > 0 && map->box[0] * bytes > (size_t)map->swizzle) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: TensorMaps: %s: the first extent of the box is %zu bytes, more than "
-                       "the swizzle of %d",
-                       r->where, name, map->box[0] * bytes, map->swizzle);
-    }
-    if (map->offset % 16 != 0) {
-        return ak_fail(
-            r->err, AK_INVALID,
-            "%s: TensorMaps: %s: the offset %llu in the workspace is not a multiple of 16 bytes",
-            r->where, name, (unsigned long long)map->offset);
-    }
+    AK_FAIL_IF(
+        !swizzle || !promotion, r->err, AK_INVALID,
+        "%s: TensorMaps: %s: Swizzle must be 0, 32, 64 or 128 and Promotion 0, 64, 128 or 256",
+        r->where, name);
+    AK_FAIL_IF(
+        map->swizzle > 0 && map->box[0] * bytes > (size_t)map->swizzle, r->err, AK_INVALID,
+        "%s: TensorMaps: %s: the first extent of the box is %zu bytes, more than the swizzle of %d",
+        r->where, name, map->box[0] * bytes, map->swizzle);
+    AK_FAIL_IF(map->offset % 16 != 0, r->err, AK_INVALID,
+               "%s: TensorMaps: %s: the offset %llu in the workspace is not a multiple of 16 bytes",
+               r->where, name, (unsigned long long)map->offset);
     for (size_t i = 0; i < strides; i++) {
-        if (map->stride[i] % 16 != 0) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: TensorMaps: %s: the stride %llu is not a multiple of 16 bytes",
-                           r->where, name, (unsigned long long)map->stride[i]);
-        }
+        AK_FAIL_IF(map->stride[i] % 16 != 0, r->err, AK_INVALID,
+                   "%s: TensorMaps: %s: the stride %llu is not a multiple of 16 bytes", r->where,
+                   name, (unsigned long long)map->stride[i]);
     }
     return AK_OK;
 }
@@ -243,12 +228,11 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
     AK_DO(member(&promotion, object, "Promotion", (range){0, 256}, r));
     AK_DO(member(&copy, object, "Workspace", (range){-1, WORKSPACE_MAX}, r));
     const size_t rank = size.count, strides = stride.count, boxes = box.count;
-    if (rank == 0 || boxes != rank || (strides != 0 && strides != rank - 1)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: TensorMaps: %s needs as many numbers in Box as in Sizes, and one "
-                       "less or none in Strides",
-                       r->where, *name);
-    }
+    AK_FAIL_IF(rank == 0 || boxes != rank || (strides != 0 && strides != rank - 1), r->err,
+               AK_INVALID,
+               "%s: TensorMaps: %s needs as many numbers in Box as in Sizes, and one less or none "
+               "in Strides",
+               r->where, *name);
     if (r->scope == NULL || task == NULL) { /* without a scope there is no task */
         return AK_OK;
     }
@@ -276,10 +260,8 @@ static ak_status read_maps(ak_launch_kernel *out, const ak_task *task, reader *r
     json_t *array;
     AK_DO(ak_json_array_or_null(&array, r->launch, "TensorMaps", r->where, r->err));
     out->map_count = json_array_size(array);
-    if (out->map_count > AK_LAUNCH_MAPS_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: more than %d TensorMaps", r->where,
-                       AK_LAUNCH_MAPS_MAX);
-    }
+    AK_FAIL_IF(out->map_count > AK_LAUNCH_MAPS_MAX, r->err, AK_LIMIT, "%s: more than %d TensorMaps",
+               r->where, AK_LAUNCH_MAPS_MAX);
     for (size_t i = 0; i < out->map_count; i++) {
         AK_DO(read_map(&out->maps[i], &r->map_names[i], json_array_get(array, i), task, r));
     }
@@ -292,10 +274,9 @@ static ak_status pass_map(ak_pass *out, const json_t *name, const ak_launch_kern
     const char *wanted = json_is_string(name) ? json_string_value(name) : "";
     out->kind = AK_PASS_MAP;
     out->index = AK_FIND_TEXT(r->map_names, kernel->map_count, wanted);
-    return out->index < kernel->map_count
-               ? AK_OK
-               : ak_fail(r->err, AK_INVALID, "%s: Arguments: there is no tensor map \"%.60s\"",
-                         r->where, wanted);
+    AK_FAIL_IF(out->index >= kernel->map_count, r->err, AK_INVALID,
+               "%s: Arguments: there is no tensor map \"%.60s\"", r->where, wanted);
+    return AK_OK;
 }
 
 static ak_status pass_value(ak_pass *out, const json_t *value, const char *key, reader *r)
@@ -328,9 +309,8 @@ static ak_status read_pass(ak_pass *out, const json_t *object, const ak_launch_k
                            reader *r)
 {
     AK_DO(ak_json_only(object, pass_keys, r->where, r->err));
-    if (json_object_size(object) != 1) {
-        return ak_fail(r->err, AK_INVALID, "%s: each of Arguments must have one member", r->where);
-    }
+    AK_FAIL_IF(json_object_size(object) != 1, r->err, AK_INVALID,
+               "%s: each of Arguments must have one member", r->where);
     const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)object));
     const json_t *value = json_object_get(object, key);
     if (strcmp(key, "Buffer") == 0) {
@@ -349,10 +329,9 @@ static ak_status read_passes(ak_launch_kernel *out, reader *r)
     json_t *array;
     AK_DO(ak_json_array_or_null(&array, r->launch, "Arguments", r->where, r->err));
     out->pass_count = json_array_size(array);
-    if (out->pass_count == 0 || out->pass_count > AK_LAUNCH_ARGUMENTS_MAX) {
-        return ak_fail(r->err, AK_INVALID, "%s: \"Arguments\" must have from 1 to %d entries",
-                       r->where, AK_LAUNCH_ARGUMENTS_MAX);
-    }
+    AK_FAIL_IF(out->pass_count == 0 || out->pass_count > AK_LAUNCH_ARGUMENTS_MAX, r->err,
+               AK_INVALID, "%s: \"Arguments\" must have from 1 to %d entries", r->where,
+               AK_LAUNCH_ARGUMENTS_MAX);
     for (size_t i = 0; i < out->pass_count; i++) {
         AK_DO(read_pass(&out->passes[i], json_array_get(array, i), out, r));
     }
@@ -364,17 +343,13 @@ static ak_status read_constants(ak_launch_kernel *out, reader *r)
     json_t *array;
     AK_DO(ak_json_array_or_null(&array, r->launch, "Constants", r->where, r->err));
     out->constant_count = json_array_size(array);
-    if (out->constant_count > AK_LAUNCH_CONSTANTS_MAX) {
-        return ak_fail(r->err, AK_LIMIT, "%s: more than %d Constants", r->where,
-                       AK_LAUNCH_CONSTANTS_MAX);
-    }
+    AK_FAIL_IF(out->constant_count > AK_LAUNCH_CONSTANTS_MAX, r->err, AK_LIMIT,
+               "%s: more than %d Constants", r->where, AK_LAUNCH_CONSTANTS_MAX);
     for (size_t i = 0; i < out->constant_count; i++) {
         AK_DO(argument(&out->constants[i], json_array_get(array, i), r));
-        if (r->problem->arguments[out->constants[i]].access != AK_ACCESS_IN) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: Constants: \"%s\" is written; constant memory is only read",
-                           r->where, r->problem->arguments[out->constants[i]].name);
-        }
+        AK_FAIL_IF(r->problem->arguments[out->constants[i]].access != AK_ACCESS_IN, r->err,
+                   AK_INVALID, "%s: Constants: \"%s\" is written; constant memory is only read",
+                   r->where, r->problem->arguments[out->constants[i]].name);
     }
     return AK_OK;
 }
@@ -387,25 +362,20 @@ static ak_status check_block(const ak_launch_kernel *kernel, int64_t most, reade
         threads *= kernel->block[i];
         cluster *= kernel->cluster[i];
     }
-    if (threads > (uint64_t)most || cluster > CLUSTER_MAX) {
-        return ak_fail(
-            r->err, AK_INVALID,
-            "%s: a block has %llu threads and a cluster %llu blocks; at most %lld and %d are "
-            "possible",
-            r->where, (unsigned long long)threads, (unsigned long long)cluster, (long long)most,
-            CLUSTER_MAX);
-    }
+    AK_FAIL_IF(
+        threads > (uint64_t)most || cluster > CLUSTER_MAX, r->err, AK_INVALID,
+        "%s: a block has %llu threads and a cluster %llu blocks; at most %lld and %d are possible",
+        r->where, (unsigned long long)threads, (unsigned long long)cluster, (long long)most,
+        CLUSTER_MAX);
     return AK_OK;
 }
 
 static ak_status check_grid(const ak_launch_kernel *kernel, reader *r)
 {
     for (size_t i = 0; i < EXTENTS; i++) {
-        if (kernel->grid[i] % kernel->cluster[i] != 0) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: Grid[%zu] is %u, not a multiple of the cluster's %u", r->where, i,
-                           kernel->grid[i], kernel->cluster[i]);
-        }
+        AK_FAIL_IF(kernel->grid[i] % kernel->cluster[i] != 0, r->err, AK_INVALID,
+                   "%s: Grid[%zu] is %u, not a multiple of the cluster's %u", r->where, i,
+                   kernel->grid[i], kernel->cluster[i]);
     }
     return AK_OK;
 }
@@ -479,10 +449,8 @@ ak_status ak_launch_check(const json_t *launch, bool needs_block, const ak_probl
     ak_launch_kernel kernel;
     bool used;
     size_t count = kernel_count(launch);
-    if (count == 0 || count > AK_LAUNCH_KERNELS_MAX) {
-        return ak_fail(err, AK_INVALID, "%s: Launch must have from 1 to %d kernels", where,
-                       AK_LAUNCH_KERNELS_MAX);
-    }
+    AK_FAIL_IF(count == 0 || count > AK_LAUNCH_KERNELS_MAX, err, AK_INVALID,
+               "%s: Launch must have from 1 to %d kernels", where, AK_LAUNCH_KERNELS_MAX);
     for (size_t i = 0; i < count; i++) {
         reader r = {.problem = problem,
                     .launch = kernel_at(launch, i),
@@ -512,9 +480,8 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
 {
     const ak_implementation_spec *implementation = task->implementation;
     out->count = 0;
-    if (implementation->launch == NULL) {
-        return ak_fail(err, AK_INVALID, "%s: \"Launch\" is missing", implementation->where);
-    }
+    AK_FAIL_IF(implementation->launch == NULL, err, AK_INVALID, "%s: \"Launch\" is missing",
+               implementation->where);
     ak_status status = AK_OK;
     ak_error why = AK_ERROR_INIT;
     bool own_size = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;

@@ -1,4 +1,4 @@
-#include "backend/launch/zones.h"
+#include "backend/launch/contents.h"
 
 #include "base/clock.h"
 

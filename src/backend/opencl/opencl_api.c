@@ -26,11 +26,9 @@ ak_status ak_opencl_open(const ak_opencl **out, ak_error *err)
         return AK_OK;
     }
     ak_status status = ak_dl_open(&library, own[0] != NULL ? own : usual, err);
-    if (status != AK_OK) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "libOpenCL.so.1 could not be loaded: install the driver's OpenCL part, or "
-                       "`apt-get install ocl-icd-libopencl1 pocl-opencl-icd` for the processor");
-    }
+    AK_FAIL_IF(status != AK_OK, err, AK_UNAVAILABLE,
+               "libOpenCL.so.1 could not be loaded: install the driver's OpenCL part, or `apt-get "
+               "install ocl-icd-libopencl1 pocl-opencl-icd` for the processor");
     for (size_t i = 0; i < AK_COUNT(entries); i++) {
         if (!ak_dl_bind((char *)&table + entries[i].offset, library, entries[i].symbol)) {
             ak_dl_close(library);
@@ -83,9 +81,8 @@ ak_status ak_opencl_find(ak_opencl_place *out, const ak_opencl *cl, const char *
     bool named =
         strncmp(device, AK_OPENCL_PREFIX, prefix) == 0 && ak_text_int(&ordinal, device + prefix);
     size_t count = named ? ak_opencl_devices(places, cl) : 0;
-    if (!named || ordinal < 0 || (uint64_t)ordinal >= count) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no OpenCL device \"%.40s\"", device);
-    }
+    AK_FAIL_IF(!named || ordinal < 0 || (uint64_t)ordinal >= count, err, AK_NOT_FOUND,
+               "there is no OpenCL device \"%.40s\"", device);
     *out = places[ordinal];
     return AK_OK;
 }

@@ -298,7 +298,7 @@ static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_er
 ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     ak_compile_result result = {0};
-    ak_proc_result run = {0};
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
     AK_TRY(run_child(&run, job, err));
@@ -308,6 +308,5 @@ ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, a
     }
 out:
     result.compile_ns = ak_clock_ns() - begin;
-    ak_proc_result_clear(&run);
     return ak_compile_end(out, &result, status, err);
 }

@@ -209,9 +209,7 @@ static ak_status reserve(ak_device *device, size_t bytes, ak_error *err)
 
 static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
 {
-    if (device->lost) {
-        return ak_fail(err, AK_CRASHED, "the device is lost: %s", device->why);
-    }
+    AK_FAIL_IF(device->lost, err, AK_CRASHED, "the device is lost: %s", device->why);
     return ak_backend_in_block(device->block_bytes, offset, bytes, err);
 }
 

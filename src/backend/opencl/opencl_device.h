@@ -5,7 +5,6 @@
 
 #include "backend/launch/contents.h"
 #include "backend/launch/launch.h"
-#include "backend/launch/zones.h"
 #include "backend/opencl/opencl.h"
 #include "base/rng.h"
 

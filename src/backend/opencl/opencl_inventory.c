@@ -118,14 +118,12 @@ static ak_inventory inventory = {.who = "OpenCL",
 ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
 {
     const json_t *found;
-    size_t i;
-    json_t *device;
     /* If anything keeps OpenCL from working, the machine counts as one without OpenCL devices;
        doctor says why. */
     if (ak_inventory_get(&found, &inventory, err) != AK_OK) {
         return AK_OK;
     }
-    json_array_foreach(json_object_get(found, "devices"), i, device) {
+    AK_EACH(device, json_object_get(found, "devices")) {
         char text[2 * NAME_MAX_BYTES + 100];
         (void)snprintf(text, sizeof text, "%s, by %s; %lld compute units, %lld KiB of local memory",
                        ak_json_text_at(device, "name"), ak_json_text_at(device, "platform"),
@@ -169,9 +167,7 @@ ak_status ak_opencl_describe(json_t *object, ak_error *err)
     } else if (json_object_get(all, "missing") != NULL) {
         good = good && ak_json_copy(state, all, (const char *const[]){"missing", NULL});
     } else {
-        size_t i;
-        json_t *device;
-        json_array_foreach(json_object_get(all, "devices"), i, device) {
+        AK_EACH(device, json_object_get(all, "devices")) {
             char text[2 * NAME_MAX_BYTES + 32];
             (void)snprintf(text, sizeof text, "%s, driver %s", ak_json_text_at(device, "version"),
                            ak_json_text_at(device, "driver"));

@@ -26,10 +26,9 @@ static ak_status check_launch(const ak_implementation_spec *implementation,
     for (size_t k = 0; k < count; k++) {
         const json_t *kernel = json_is_array(launch) ? json_array_get(launch, k) : launch;
         for (size_t i = 0; i < AK_COUNT(refused); i++) {
-            if (json_object_get(kernel, refused[i].key) != NULL) {
-                return ak_fail(err, AK_INVALID, "%.200s: Launch: \"%s\" is not for OpenCL; %s",
-                               where, refused[i].key, refused[i].instead);
-            }
+            AK_FAIL_IF(json_object_get(kernel, refused[i].key) != NULL, err, AK_INVALID,
+                       "%.200s: Launch: \"%s\" is not for OpenCL; %s", where, refused[i].key,
+                       refused[i].instead);
         }
     }
     return AK_OK;

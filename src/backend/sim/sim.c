@@ -83,11 +83,9 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
     AK_DO(ak_recording_open_space(&device->recording, ak_sim_path(task->opens),
                                   task->implementation->definition, task->implementation->where,
                                   task->constants, err));
-    if (device->recording->count != ak_space_count(task->space)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s has changed since this command opened it: run the command again",
-                       device->recording->path);
-    }
+    AK_FAIL_IF(device->recording->count != ak_space_count(task->space), err, AK_INVALID,
+               "%s has changed since this command opened it: run the command again",
+               device->recording->path);
     AK_GIVE(out, device);
     return AK_OK;
 }
@@ -95,10 +93,8 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
 static ak_status recall(ak_trial *out, ak_device *device, const ak_config *config, ak_error *err)
 {
     uint64_t index;
-    if (!ak_space_find(&index, device->task->space, config)) {
-        return ak_fail(err, AK_INTERNAL, "%s: a configuration was proposed that was not recorded",
-                       device->recording->path);
-    }
+    AK_FAIL_IF(!ak_space_find(&index, device->task->space, config), err, AK_INTERNAL,
+               "%s: a configuration was proposed that was not recorded", device->recording->path);
     const ak_record *record = &device->recording->records[index];
     ak_trial trial = {.status = record->status,
                       .measure_ns = (int64_t)(record->seconds * (double)AK_SECOND_NS)};

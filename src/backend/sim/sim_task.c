@@ -41,9 +41,9 @@ static size_t recorded_parameters(const ak_recording *recording,
                                   const ak_implementation_spec *implementation)
 {
     const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
-    const json_t *list = json_object_get(space, "TuningParameters"), *parameter;
-    size_t i, found, count = 0;
-    json_array_foreach(list, i, parameter) {
+    const json_t *list = json_object_get(space, "TuningParameters");
+    size_t found, count = 0;
+    AK_EACH(parameter, list) {
         const char *name = ak_json_text_or_null(parameter, "Name");
         count += name != NULL && ak_space_parameter_find(&found, recording->space, name);
     }
@@ -93,10 +93,9 @@ static ak_status open_problem(ak_problem **out, bool *alone, const char *kernel,
 static ak_status agree(const char *what, const char *task, const char *recorded, const char *path,
                        ak_error *err)
 {
-    return recorded[0] == 0 || task[0] == 0 || strcmp(task, recorded) == 0
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%.200s was recorded with %s %.100s, not with %.100s",
-                         path, what, recorded, task);
+    AK_FAIL_IF(recorded[0] != 0 && task[0] != 0 && strcmp(task, recorded) != 0, err, AK_INVALID,
+               "%.200s was recorded with %s %.100s, not with %.100s", path, what, recorded, task);
+    return AK_OK;
 }
 
 /* Returns the length of the choices without the objective, which comes last. Choices are compared
@@ -187,12 +186,10 @@ static ak_status have_times(const ak_recording *recording, ak_error *err)
 {
     for (size_t i = 0; i < recording->count && !ak_recording_is_timed(recording); i++) {
         const ak_record *record = &recording->records[i];
-        if (record->status == AK_TRIAL_OK && !(record->ms > 0)) {
-            return ak_fail(err, AK_INVALID,
-                           "%.200s has %.60s, but not the time, of each configuration that worked, "
-                           "and tune needs both: search it with 'autokernel simulate'",
-                           recording->path, recording->objective);
-        }
+        AK_FAIL_IF(record->status == AK_TRIAL_OK && !(record->ms > 0), err, AK_INVALID,
+                   "%.200s has %.60s, but not the time, of each configuration that worked, and "
+                   "tune needs both: search it with 'autokernel simulate'",
+                   recording->path, recording->objective);
     }
     return AK_OK;
 }
@@ -200,16 +197,12 @@ static ak_status have_times(const ak_recording *recording, ak_error *err)
 /* Refuses options that have no meaning if nothing is measured, and recordings without times. */
 static ak_status refuse(const ak_task_spec *spec, const ak_recording *recording, ak_error *err)
 {
-    if (spec->fix != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "parameters of a recording cannot be fixed; leave --fix out");
-    }
-    if (spec->libraries != NULL && strcmp(spec->libraries, "none") != 0) {
-        return ak_fail(err, AK_INVALID, "a recording holds no libraries; leave --libraries out");
-    }
-    if (spec->protocol != NULL) {
-        return ak_fail(err, AK_INVALID, "nothing is measured on a recording; leave --protocol out");
-    }
+    AK_FAIL_IF(spec->fix != NULL, err, AK_INVALID,
+               "parameters of a recording cannot be fixed; leave --fix out");
+    AK_FAIL_IF(spec->libraries != NULL && strcmp(spec->libraries, "none") != 0, err, AK_INVALID,
+               "a recording holds no libraries; leave --libraries out");
+    AK_FAIL_IF(spec->protocol != NULL, err, AK_INVALID,
+               "nothing is measured on a recording; leave --protocol out");
     return have_times(recording, err);
 }
 
@@ -312,10 +305,9 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     AK_DO(open_problem(&problem, &alone, spec->kernel, recording, err));
     bool ours = !alone && recording->implementation[0] != 0;
     const bool recorded = take_objective(&own, asked, recording);
-    if (ours && strcmp(problem->name, recording->kernel) != 0) {
-        return ak_fail(err, AK_INVALID, "%.200s is a recording of the kernel %.60s, not of %.60s",
-                       recording->path, recording->kernel, problem->name);
-    }
+    AK_FAIL_IF(ours && strcmp(problem->name, recording->kernel) != 0, err, AK_INVALID,
+               "%.200s is a recording of the kernel %.60s, not of %.60s", recording->path,
+               recording->kernel, problem->name);
     if (own.implementation == NULL && !alone) {
         own.implementation = implementation_of(problem, recording);
     }
@@ -352,14 +344,10 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
     char name[AK_PATH_MAX + 8];
     AK_FREED char *shown = NULL;
     AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
-    if (spec->kernel == NULL || spec->kernel[0] == 0) {
-        return ak_fail(err, AK_INVALID, "no kernel is named");
-    }
+    AK_FAIL_IF(spec->kernel == NULL || spec->kernel[0] == 0, err, AK_INVALID, "no kernel is named");
     const char *path = ak_sim_path(device)[0] == 0 ? spec->kernel : ak_sim_path(device);
-    if (strlen(path) >= AK_PATH_MAX) {
-        return ak_fail(err, AK_LIMIT, "the name of the recording is longer than %d bytes",
-                       AK_PATH_MAX);
-    }
+    AK_FAIL_IF(strlen(path) >= AK_PATH_MAX, err, AK_LIMIT,
+               "the name of the recording is longer than %d bytes", AK_PATH_MAX);
     (void)snprintf(name, sizeof name, "%s:%s", ak_sim_ops.name, path);
     AK_DO(ak_fs_reachable(path, err));
     AK_DO(ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)

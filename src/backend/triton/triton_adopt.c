@@ -58,9 +58,8 @@ ak_status ak_backend_adopt_python(const char *folder, const ak_python_source *so
     json_auto_t *reply = NULL, *taken = json_array();
     int64_t seconds = 0;
     AK_DO(import_seconds(&seconds, err));
-    AK_DO(realpath(source->path, path) != NULL
-              ? AK_OK
-              : ak_fail(err, AK_NOT_FOUND, "%s does not exist", source->path));
+    AK_FAIL_IF(realpath(source->path, path) == NULL, err, AK_NOT_FOUND, "%s does not exist",
+               source->path);
     AK_DO(ak_problem_each_builtin(add_name, taken, err));
     memcpy(beside, path, strlen(path) + 1);
     *strrchr(beside, '/') = 0;

@@ -14,9 +14,7 @@ ak_status ak_triton_read(ak_triton_artifact *out, const char *bytes, size_t leng
 {
     const char *end = length > 0 && bytes[0] == '{' ? memchr(bytes, '\n', length) : NULL;
     *out = (ak_triton_artifact){.bytes = bytes, .length = length};
-    if (end == NULL) {
-        return ak_fail(err, AK_INVALID, WHERE " is not one: it does not begin with its facts");
-    }
+    AK_FAIL_IF(end == NULL, err, AK_INVALID, WHERE " is not one: it does not begin with its facts");
     out->first = (size_t)(end - bytes) + 1;
     return ak_json_parse(&out->head, bytes, out->first - 1, WHERE, err);
 }
@@ -64,20 +62,16 @@ static ak_status find(ak_triton_variant *out, const ak_triton_artifact *artifact
 {
     const json_t *variants = json_object_get(artifact->head, "variants");
     size_t at = artifact->first;
-    for (size_t i = 0; i < json_array_size(variants); i++) {
-        const json_t *facts = json_array_get(variants, i);
+    AK_EACH(facts, variants) {
         const char *own;
         bool general = false;
         int64_t bytes = 0;
         AK_DO(ak_json_string(&own, facts, "arguments", WHERE, err));
         AK_DO(ak_json_bool_or(&general, facts, "general", false, WHERE, err));
         AK_DO(ak_json_int(&bytes, facts, "bytes", WHERE, err));
-        if (bytes <= 0 || (uint64_t)bytes > artifact->length - at) {
-            return ak_fail(
-                err, AK_INVALID,
-                WHERE
-                " is damaged (it ends too early): compile it again, or report this if it stays");
-        }
+        AK_FAIL_IF(bytes <= 0 || (uint64_t)bytes > artifact->length - at, err, AK_INVALID,
+                   WHERE
+                   " is damaged (it ends too early): compile it again, or report this if it stays");
         if (general || serves(own, arguments)) {
             *out = (ak_triton_variant){facts, artifact->bytes + at, (size_t)bytes};
             return AK_OK;
@@ -129,10 +123,9 @@ static ak_status keep_arguments(ak_launch_kernel *kernel, const json_t *facts, a
     uint32_t trailing;
     size_t kept = 0;
     AK_DO(number(&trailing, facts, "trailing", 0, TRAILER, err));
-    if (json_array_size(types) != kernel->pass_count) {
-        return ak_fail(err, AK_INVALID, WHERE " takes %zu arguments, but the Launch passes %zu",
-                       json_array_size(types), kernel->pass_count);
-    }
+    AK_FAIL_IF(json_array_size(types) != kernel->pass_count, err, AK_INVALID,
+               WHERE " takes %zu arguments, but the Launch passes %zu", json_array_size(types),
+               kernel->pass_count);
     for (size_t i = 0; i < kernel->pass_count; i++) {
         const char *type = json_string_value(json_array_get(types, i));
         if (type != NULL && type[0] != 0) {
@@ -140,10 +133,8 @@ static ak_status keep_arguments(ak_launch_kernel *kernel, const json_t *facts, a
             AK_DO(set_type(&kernel->passes[kept++], type, err));
         }
     }
-    if (kept + trailing > AK_LAUNCH_ARGUMENTS_MAX) {
-        return ak_fail(err, AK_LIMIT, WHERE " takes more than %d arguments",
-                       AK_LAUNCH_ARGUMENTS_MAX);
-    }
+    AK_FAIL_IF(kept + trailing > AK_LAUNCH_ARGUMENTS_MAX, err, AK_LIMIT,
+               WHERE " takes more than %d arguments", AK_LAUNCH_ARGUMENTS_MAX);
     for (uint32_t i = 0; i < trailing; i++) { /* arguments that Triton adds, for scratch memory */
         kernel->passes[kept++] = (ak_pass){.kind = AK_PASS_NULL};
     }
@@ -157,9 +148,7 @@ ak_status ak_triton_apply(ak_triton_variant *out, ak_launch_plan *plan,
     char arguments[AK_TRITON_ARGUMENTS_BYTES];
     ak_launch_kernel *kernel = &plan->kernels[0];
     uint32_t warps, blocks;
-    if (plan->count != 1) {
-        return ak_fail(err, AK_INVALID, "a Triton kernel's Launch must have one kernel");
-    }
+    AK_FAIL_IF(plan->count != 1, err, AK_INVALID, "a Triton kernel's Launch must have one kernel");
     AK_DO(ak_triton_arguments(arguments, kernel, task, err));
     AK_DO(find(out, artifact, arguments, err));
     AK_DO(number(&warps, out->facts, "num_warps", 1, WARPS, err));
@@ -171,9 +160,8 @@ ak_status ak_triton_apply(ak_triton_variant *out, ak_launch_plan *plan,
     kernel->block[1] = kernel->block[2] = 1;
     kernel->cluster[0] = blocks;
     kernel->cluster[1] = kernel->cluster[2] = 1;
-    if ((uint64_t)kernel->grid[0] * blocks > INT32_MAX) {
-        return ak_fail(err, AK_INVALID, "Grid[0] is too large for clusters of %u blocks", blocks);
-    }
+    AK_FAIL_IF((uint64_t)kernel->grid[0] * blocks > INT32_MAX, err, AK_INVALID,
+               "Grid[0] is too large for clusters of %u blocks", blocks);
     kernel->grid[0] *= blocks;
     return keep_arguments(kernel, out->facts, err);
 }

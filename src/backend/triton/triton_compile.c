@@ -143,9 +143,8 @@ static ak_status read_result(ak_compile_result *out, const json_t *reply, ak_err
     AK_DO(ak_json_int_or(&registers, reply, "registers", 0, WHERE, err));
     AK_DO(ak_json_int_or(&shared, reply, "shared", 0, WHERE, err));
     AK_DO(ak_json_int_or(&spill, reply, "spill", 0, WHERE, err));
-    if (!ak_trial_status_parse(&out->status, text)) {
-        return ak_fail(err, AK_INTERNAL, WHERE " replied with the status \"%.40s\"", text);
-    }
+    AK_FAIL_IF(!ak_trial_status_parse(&out->status, text), err, AK_INTERNAL,
+               WHERE " replied with the status \"%.40s\"", text);
     out->reason = ak_strdup(reason);
     out->log = ak_strdup(log);
     out->registers = (int)registers;
@@ -157,7 +156,7 @@ static ak_status read_result(ak_compile_result *out, const json_t *reply, ak_err
 ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     ak_compile_result result = {0};
-    json_t *reply = NULL;
+    json_auto_t *reply = NULL;
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
     if (strcmp(python.folder, job->folder) != 0) { /* the process may write to one folder only */
@@ -188,7 +187,6 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
         AK_TRY(ak_compile_hash(&result, job, NULL, err));
     }
 out:
-    json_decref(reply);
     result.compile_ns = ak_clock_ns() - begin;
     return ak_compile_end(out, &result, status, err);
 }
