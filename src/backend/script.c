@@ -1,5 +1,6 @@
 #include "backend/script.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -96,12 +97,16 @@ json_t *ak_script_doctor(void)
         at = strchr(at, '\n');
         *at++ = 0;
     }
+    if (values[INTERPRETER] == NULL && values[VERSION] != NULL) {
+        values[INTERPRETER] = python; /* an embedded Python does not know its own path */
+    }
     if (values[VERSION] == NULL) {
         (void)snprintf(missing, sizeof missing, "%.200s %s", python,
                        ak_env("AUTOKERNEL_PYTHON") != NULL
                            ? "cannot be run: AUTOKERNEL_PYTHON names another Python"
                            : "is not installed: apt-get install python3 python3-numpy");
     } else if (values[NUMPY] == NULL) {
+        assert(values[INTERPRETER] != NULL);
         const bool system = strncmp(values[INTERPRETER], "/usr/bin/", 9) == 0;
         (void)snprintf(missing, sizeof missing,
                        "%.200s has no NumPy that can be imported: %s%.200s%s, or set "

@@ -458,6 +458,7 @@ static ak_status parse_text(ak_node **root, size_t *depth, resolver *r, const ch
     expr->where = ak_arena_strndup(expr->arena, where, strlen(where));
     AK_DO(ak_stored(expr->text != NULL && expr->where != NULL, r->err));
     ak_parser p = {.expr = expr, .text = expr->text, .cursor = expr->text, .err = r->err};
+    *root = NULL;
     if (ak_lex_advance(&p)) {
         *root = parse_any(&p);
         if (*root != NULL && p.now.kind != AK_TOKEN_END) {
@@ -465,6 +466,7 @@ static ak_status parse_text(ak_node **root, size_t *depth, resolver *r, const ch
         }
     }
     AK_DO(p.status);
+    assert(*root != NULL);
     r->depth = 0;
     AK_DO(resolve(r, *root, bound));
     r->first = r->end;
