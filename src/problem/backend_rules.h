@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "problem/task.h"
 
-/* The entry of a host kernel if it is a plain function, whose arguments "Launch" lists. */
+/* A host kernel whose entry is a plain function; "Launch" lists the arguments of this function. */
 typedef struct ak_host_entry {
     const char *name;
     const char *language; /* NULL: C */
@@ -32,9 +32,9 @@ typedef struct ak_backend_rules {
                              ak_error *err);
     /* Appends to the source a function "ak_kernel" that calls the entry. */
     ak_status (*adapt)(ak_buf *out, const ak_host_entry *entry, ak_error *err);
-    /* Returns true if a space file may give the compiler this option. Any other option is refused
-       when the space is loaded, because it could run a program or reach other files; a backend
-       therefore lists the prefixes that it allows (ak_text_begins). */
+    /* Returns true if a space file may give the compiler this option; NULL: any. Any other option
+       is refused when the space is loaded, because it could run a program or reach other files; a
+       backend therefore lists the prefixes that it allows (ak_text_begins). */
     bool (*allows_option)(const char *option);
 } ak_backend_rules;
 

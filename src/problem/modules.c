@@ -5,8 +5,9 @@
 #include "base/ascii.h"
 
 enum {
-    MODULES_MAX = 256, /* far more than a reference needs; stops where a name means other folders */
-    DEPTH_MAX = 8      /* folders in folders; links may form a circle */
+    MODULES_MAX = 256, /* far more than a reference needs; stops the search where a name means
+                          unrelated folders */
+    DEPTH_MAX = 8      /* nested folders; links may form a circle */
 };
 #define SUFFIX ".py"
 
@@ -14,7 +15,7 @@ typedef struct search {
     ak_problem *problem;
     const ak_kernel_files *files;
     const char *name, *text; /* of the file that imports */
-    bool beside;             /* it is a baseline */
+    bool beside;             /* the importing file is a baseline */
     size_t count;
 } search;
 

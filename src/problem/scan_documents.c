@@ -386,8 +386,8 @@ static void note_numbers(ak_scan *s)
     }
 }
 
-/* Notes the whole numbers that are taken for sizes, of which some may be values, such as a radius.
- */
+/* Notes the whole numbers that are taken for sizes if there are several: some may be values, such
+   as a radius. */
 static void note_sizes(ak_scan *s)
 {
     char what[256] = "";

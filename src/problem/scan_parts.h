@@ -44,7 +44,8 @@ typedef struct ak_scan {
     } parameters[AK_SCAN_PARAMETERS];
     size_t parameter_count, parameters_left; /* left: those that did not fit */
     size_t others;                           /* kernels besides the one that is taken */
-    ak_buf names;                            /* the names of all kernels, with commas */
+    ak_buf names;                            /* the names of all functions that may be the entry,
+                                                separated by commas */
     ak_buf notes;
     ak_error *err;
 } ak_scan;
@@ -66,10 +67,11 @@ bool ak_scan_is_parameter(const ak_scan *s, const char *name);
 void ak_scan_guarded(ak_scan *s);
 void ak_scan_options(ak_scan *s);
 ak_status ak_scan_template(ak_scan *s);
-/* Notes each name in capitals that the source uses and nothing defines, because it is likely a
-   parameter. */
+/* Notes the first 8 names in capitals that the source uses and nothing defines, because they are
+   likely parameters. */
 void ak_scan_undefined(ak_scan *s);
-/* Finds the "template <...>" that ends at `end`. Returns false if there is none. */
+/* Finds the "template <...>" that ends at `end`, and sets s->begin and s->end to its offsets.
+   Returns false if there is none. */
 bool ak_scan_find_template(ak_scan *s, size_t end);
 
 void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length);

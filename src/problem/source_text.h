@@ -34,7 +34,8 @@ const char *ak_source_closing(const char *open);
 /* Returns where the longest run of characters of `set` that ends right before `end` begins; `end`
    if the run is empty. */
 size_t ak_source_back(const char *text, size_t end, const char *set);
-/* Returns the length of the text up to the first comma or `stop` outside brackets. */
+/* Returns the length of the text up to the first comma or `stop` outside brackets, or up to its
+   end. */
 size_t ak_source_item(const char *text, char stop);
 
 #endif

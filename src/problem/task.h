@@ -26,23 +26,25 @@
    An expression may read what is measured (measured_names in objective.c), the sizes, the options
    and the parameters of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
 
-   The objective is a part of the task: its text is one of the task's choices, as in
-   "objective=energy", so results with different objectives belong to different tasks. Searches
-   compare costs: a cost is the value, or its reciprocal if more is better, and always above 0. */
+   The objective is a part of the task: unless it is the time, its text is one of the task's
+   choices, as in "objective=energy", so results with different objectives belong to different
+   tasks. Searches compare costs: a cost is the value, or its reciprocal if more is better, and
+   always above 0. */
 
 /* The name of the choice. */
 #define AK_OBJECTIVE_CHOICE "objective"
 #define AK_OBJECTIVE_BYTES  AK_OBJECTIVE_NAME_BYTES
 
 typedef struct ak_objective ak_objective;
-/* What was measured of one configuration or library; 0: not known. */
+/* What was measured for one configuration or library. 0 means not known, except for shared_bytes
+   and spill_bytes where has_code is true. */
 typedef struct ak_objective_facts {
     double ms, joules, flops, traffic; /* of one call; `flops` in flop, `traffic` in bytes */
     bool has_code;                     /* the members below are known; false for a library */
     int registers, shared_bytes, spill_bytes, code_bytes;
 } ak_objective_facts;
 
-/* Parses a text. *out is NULL for "time". */
+/* Parses a text; the caller frees the objective. *out is NULL for "time" and "ms". */
 ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err);
 /* Makes the objective of a recording, which has the values and no expression for them. */
 ak_status ak_objective_recorded(ak_objective **out, const char *name, const char *unit,
@@ -66,7 +68,7 @@ void ak_objective_print(ak_buf *out, const ak_objective *objective, double cost)
 ak_status ak_objective_check(const ak_objective *objective,
                              bool (*knows)(const void *context, const char *name),
                              const void *context, ak_error *err);
-/* Refuses an objective that reads a rate of work that the task does not state: 0 flops or bytes. */
+/* Refuses an objective that reads tflops or gbs of a task that states 0 flops or 0 bytes. */
 ak_status ak_objective_check_work(const ak_objective *objective, double flops, double traffic,
                                   ak_error *err);
 /* Computes the cost; the objective must not be NULL. `scope` has sizes, options and parameters, or
@@ -109,7 +111,7 @@ struct ak_task {
     /* "host", "cuda:0": the device whose times are reported; for a recording "sim:" and the name of
        the recorded device, so that results do not disclose the path of the file */
     char *device;
-    const char *left_out; /* of its recording: as in ak_recording_facts */
+    const char *left_out; /* what its recording left out, as in ak_recording_facts */
     char *opens;          /* what the backend opens: equal to `device`, or "sim:FILE" */
     char *devices; /* the devices that share the trials of a search: "cuda:0,cuda:1"; `device` comes
                       first */
@@ -129,12 +131,13 @@ struct ak_task {
     char *kernel; /* as the user named it, so that a worker can open it again */
     char *size_text;
     char *choices_text;      /* also names the objective, unless that is the time */
-    char *dtype_text;        /* as a recording of which only the space is known says; else NULL */
+    char *dtype_text;        /* the dtype as a recording of which only the space is known states it;
+                                else NULL */
     ak_objective *objective; /* NULL: the time */
     char source_hash[AK_SOURCES_HASH_BYTES];
     ak_scope *constants; /* sizes, dtype, problem options and device facts */
     ak_space *space;
-    json_t *definition; /* definition of a recorded space, which borrows from it; else NULL */
+    json_t *definition; /* the definition that the space of a recording borrows from; else NULL */
     char *unused;       /* the warning of ak_task_unused; NULL: there is none */
     char *reason;       /* why this implementation was chosen; NULL: there was no choice */
     const volatile int *cancel; /* *cancel is not 0 once the user cancels; NULL: never */
@@ -178,7 +181,7 @@ ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *
 
 /* Computes the shape at some sizes; `size` holds a number for each size of the problem. Returns an
    error if a size is below 1, if elements or bytes overflow, or if the arguments and the copies
-   that a check needs exceed the machine's memory. */
+   that a check needs exceed this machine's memory, unless nothing can be run. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
 
 /* Writes sizes as "M=7,N=33". */
@@ -193,8 +196,8 @@ bool ak_task_knows(const ak_task *task, const char *expression);
 ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *shape,
                         const ak_config *config, ak_error *err);
 
-/* Says whether the implementation, and the configuration unless NULL, may run at this shape:
-   whether `Needs` and the conditions with `EverySize` hold there. */
+/* Sets *out to whether the implementation and, unless it is NULL, the configuration may run at this
+   shape: whether `Needs` and the conditions with `EverySize` hold there. */
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
@@ -233,8 +236,8 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
    JSON. The spec that is read borrows from `object`. */
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err);
 ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_error *err);
-/* Returns the value of an option as Python gets it: a text, or a number, whole if its kind is. The
-   caller owns it; NULL: no memory. */
+/* Returns the value of an option as Python gets it: a text, an integer or a float. The caller owns
+   it; NULL: no memory. */
 json_t *ak_task_choice_json(const ak_task *task, size_t index);
 
 #endif
