@@ -213,7 +213,7 @@ void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other)
     }
 }
 
-/* Cost function of repairing a mutant. Changed parameters should keep their values, and as few
+/* The cost function that repairs a mutant: changed parameters should keep their values, and as few
    others as possible should change. */
 typedef struct mutant {
     const ak_space *space;

@@ -24,7 +24,8 @@
 #include "strategy/strategy.h"
 
 typedef struct ak_guided_options {
-    size_t start; /* size of the design */
+    size_t start; /* largest design without a rank, or size of the design with a rank if the budget
+                     is unknown; the starts of the space come on top */
     size_t pool;  /* size of the pool */
     size_t fresh; /* candidates replaced with each proposal */
     size_t rows;  /* most trials that the model learns from */

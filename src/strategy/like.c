@@ -174,8 +174,8 @@ static bool fit(ak_config *out, const ak_like *like, const row *from)
     return (double)changed <= FOREIGN_MAX * (double)like->free_parameters;
 }
 
-/* Adds the next row of a place that differs enough from all candidates. *at is the read
-   position. */
+/* Adds the next row of a place that differs enough from all candidates. *at is the read position.
+   Returns false if there is no such row. */
 static bool next_of_place(ak_like *like, size_t *at, size_t end)
 {
     while (*at < end && like->rows[*at].time < HUGE_VAL) {

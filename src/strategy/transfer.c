@@ -55,9 +55,10 @@ static size_t within(size_t value, size_t least, size_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* Returns true if another candidate may be tried. For the first one the order must hold. Later
-   there may be at most as many misses as hits, and at most as many candidates under way as hits,
-   because each candidate under way may become a miss. */
+/* Returns true if another candidate may be tried. For the first one the order must hold. Later the
+   list must be trusted and its share of the budget not used up. Then there may be at most as many
+   misses as hits, and at most as many candidates under way as hits, because each candidate under
+   way may become a miss. */
 static bool trusted(const ak_transfer *t, size_t budget)
 {
     if (t->begun == 0) {
