@@ -26,8 +26,8 @@ static void know_search(ak_trial *trial)
     }
 }
 
-/* Forgets a hash of code from before these were SHA-256: the code that is shipped has no hash to
-   compare it with. */
+/* Drops a code hash that was made before these were SHA-256, because the code that is shipped has
+   no such hash to compare it with. */
 static void forget_former_hash(ak_bundle_case *one)
 {
     ak_trial *trial = &one->trial;
@@ -182,7 +182,8 @@ static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* Returns whether the task has the kernel and the sources that the trial was measured with. */
+/* Returns whether the task has the kernel and the sources that the trial was measured with. If its
+   environment does not state the sources, any sources pass. */
 static bool is_same(const ak_bundle_build *b, const ak_task *task, const ak_trial *trial)
 {
     const char *then = ak_json_text_or_null(b->environment, "source");

@@ -69,8 +69,8 @@ static ak_status unpack(verifying *v, const char *path, ak_error *err)
     return status;
 }
 
-/* Says whether the problem among the sources is not that of the built-in kernel whose name the
-   bundle has. One that cannot be opened is not. */
+/* Sets *out to whether the problem among the sources differs from the built-in kernel whose name
+   the bundle has. A problem that cannot be opened counts as different. */
 static ak_status is_namesake(bool *out, const verifying *v, const char *kernel, ak_error *err)
 {
     char name[AK_PATH_MAX], folder[AK_PATH_MAX];
@@ -368,9 +368,9 @@ static bool held_down(const char *throttle)
 
 /* Times the code as one of the bundle's times was measured, and sets s->then_ms to that time. It
    repeats the finish if the bundle states one, else the search. If power or heat limits the clock
-   in the finish, then or now, it repeats the search in its place, because that clock depends on the
-   other candidates, which are missing here. A table states no finish, because its comparison with
-   all of its candidates cannot be repeated. */
+   in the finish, then or now, it repeats the search in its place if the search's time is known,
+   because that clock depends on the other candidates, which are missing here. A table states no
+   finish, because its comparison with all of its candidates cannot be repeated. */
 static ak_status time_it(sizing *s, ak_error *err)
 {
     const json_t *finish = json_object_get(s->measured, "finish");
