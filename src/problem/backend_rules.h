@@ -26,8 +26,8 @@ typedef struct ak_backend_rules {
     /* Returns true if a kernel with this "Launch" has a second entry, specialised for the task's
        own sizes. */
     bool (*is_specialised)(const json_t *launch);
-    /* Appends the options that the backend's compiler needs for every configuration of the task.
-       They come after the macros of the task and before the options of the space file. */
+    /* Appends the options that the backend's compiler needs for each configuration. They come after
+       the task's macros and before the space file's options. */
     ak_status (*add_options)(ak_options *out, const ak_task *task, const ak_config *config,
                              ak_error *err);
     /* Appends to the source a function "ak_kernel" that calls the entry. */
@@ -45,7 +45,7 @@ const ak_backend_rules *ak_backend_rules_find(const char *backend);
 /* A Triton function of a user's Python file. */
 typedef struct ak_python_source {
     const char *path;
-    const char *function;        /* "": the only one of the file */
+    const char *function;        /* "": the file's only function */
     const json_t *settings;      /* of the JSON file beside it; an empty object if there is none */
     const char *settings_name;   /* for messages */
     char reference[AK_PATH_MAX]; /* Python file beside it with the reference; "": none */

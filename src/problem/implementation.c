@@ -173,7 +173,8 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
     return AK_OK;
 }
 
-/* Reads the dtypes that the implementation computes in. Each must be one of the problem's. */
+/* Reads "Dtypes", the dtypes that the implementation computes in, each of which the problem must
+   have. A missing or empty list means all. */
 static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem *problem,
                              const json_t *kernel, ak_error *err)
 {

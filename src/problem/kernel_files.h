@@ -138,7 +138,8 @@ typedef struct ak_kernel_scan {
 typedef struct ak_scan_input {
     const char *text;    /* the source file */
     const char *beside;  /* the text of the files beside it that it includes */
-    const char *backend; /* the one whose language it is in: "host", "cuda" or "opencl" */
+    const char *backend; /* the backend whose language the source is in: "host", "cuda" or
+                            "opencl" */
     const char *file;    /* the name that the source file gets */
     const char *name;    /* the name that the kernel gets */
 } ak_scan_input;

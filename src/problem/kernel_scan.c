@@ -439,8 +439,8 @@ static bool is_misread(ak_dtype is, ak_dtype given, bool array)
            (!array && real != ak_dtype_is_float(given));
 }
 
-/* Finds the dtype of what the argument `item` of "Launch" gives; returns false if it is not one
-   value or array, or has several dtypes. */
+/* Finds the dtype of the value or array that `item`, an argument in "Launch", passes. Returns false
+   if it passes neither, or if the dtype depends on the task. */
 static bool given_dtype(ak_dtype *out, bool *array, const json_t *item, const ak_problem *problem)
 {
     const char *buffer = ak_json_text_or_null(item, "Buffer");

@@ -76,8 +76,8 @@ static ak_status visit_file(search *s, const char *path, ak_error *err)
     return AK_OK;
 }
 
-/* Visits the files of a folder and of the folders in it whose names are mentioned. `path` is
-   relative to the kernel's folder, "" for that itself. */
+/* Visits the files in a folder, and in those of its folders whose names are mentioned. `path` is
+   relative to the kernel's folder, and "" for the kernel's folder itself. */
 static ak_status visit(search *s, const char *path, int depth, ak_error *err)
 {
     char folder[AK_PATH_MAX], inner[AK_PATH_MAX], place[AK_PATH_MAX];

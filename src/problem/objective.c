@@ -10,7 +10,7 @@ struct ak_objective {
     char text[AK_OBJECTIVE_BYTES];
     char unit[32];
     bool maximise, weighs;
-    ak_expr *expr; /* NULL: the values are those of a recording */
+    ak_expr *expr; /* NULL: the values come from a recording */
 };
 
 /* The measured values that an expression may read. The last four describe code and are unknown for

@@ -74,8 +74,8 @@ typedef struct ak_size_spec {
     int64_t fallback; /* the default */
 } ak_size_spec;
 
-/* A problem option ("choices" in problem.json) is one of a list of texts, a whole number or a
-   real. */
+/* A problem option ("choices" in problem.json) is a text from a list, a whole number or a real
+   number. */
 typedef enum ak_choice_kind { AK_CHOICE_TEXT, AK_CHOICE_WHOLE, AK_CHOICE_REAL } ak_choice_kind;
 
 typedef struct ak_choice_spec {
@@ -154,7 +154,7 @@ typedef struct ak_implementation_spec {
                                  that runs the language */
     const char *language;     /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
     const json_t *definition; /* the whole space file */
-    const char *source;       /* text of the Include files and of KernelFile, joined */
+    const char *source;       /* joined text of the Include files and KernelFile */
     const char *const *files; /* names of these files, in the same order */
     size_t file_count;
     const char *const *options; /* CompilerOptions */
@@ -165,7 +165,7 @@ typedef struct ak_implementation_spec {
     const char *rank;         /* "Rank" as a text (space/rank.h); NULL: the file has none */
     const char *kernel_name;  /* "ak_kernel" if the file has none */
     const char *architecture; /* "sm_90a"; NULL: the device's */
-    bool openmp;              /* compiled with -fopenmp; its threads are those of the task */
+    bool openmp;              /* compiled with -fopenmp; runs with the task's threads */
     bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
     bool specialised;         /* it has an entry specialised for the task's own sizes */
@@ -191,19 +191,19 @@ typedef struct ak_reference_spec {
     const char *array[AK_ARGUMENTS_MAX]; /* paths ("arrays"); NULL for inputs */
 } ak_reference_spec;
 
-/* A baseline of the user, besides the libraries ("baselines" in problem.json). It runs on the host.
-   Exactly one of source, library and python is not NULL. */
+/* A baseline that the user supplies, besides the libraries ("baselines" in problem.json). It runs
+   on the host. Exactly one of source, library and python is not NULL. */
 #define AK_OWN_MAX           8
-#define AK_FUNCTION_NAME_MAX 1023 /* bytes of a name, such as a mangled one of C++ */
+#define AK_FUNCTION_NAME_MAX 1023 /* bytes of a name, which may be a mangled C++ name */
 typedef struct ak_own_baseline {
     const char *name;
-    const char *source;    /* name of a C file of the kernel's folder */
+    const char *source;    /* name of a C file in the kernel's folder */
     const char *library;   /* a shared library, by path or as the system finds it */
-    const char *python;    /* name of a Python file of the kernel's folder */
+    const char *python;    /* name of a Python file in the kernel's folder */
     const char *text;      /* the content of the C or Python file */
     const char *function;  /* NULL: a C file that defines ak_kernel */
     const json_t *launch;  /* {"Arguments": [...]}; NULL without a function, and for Python */
-    const json_t *options; /* texts for the C compiler; NULL: the usual ones */
+    const json_t *options; /* texts for the C compiler; NULL: the default options */
 } ak_own_baseline;
 
 /* A file of the kernel as it was read; the name is relative to the kernel's folder. */
@@ -241,7 +241,7 @@ struct ak_problem {
        (T1) */
     const char *reference_source;
     const char *unread; /* unused members of a T1 file, separated by commas; NULL: none */
-    const char *lacks;  /* why a T1 file is no problem; NULL: it was not tried as one */
+    const char *lacks;  /* why a T1 file cannot be run; NULL: it can, or this was not tried */
     const char *data;   /* for each data file a line with its name and hash; "" if there is none */
     const char *device_reference; /* text of reference.cu; NULL if there is none */
     ak_own_baseline own[AK_OWN_MAX];

@@ -367,7 +367,8 @@ static void note_parameters(ak_scan *s)
     }
 }
 
-/* Notes the inputs of whole numbers, because the default fill draws only three different ones. */
+/* Notes the inputs that are whole numbers, because the default fill draws only three different
+   values. */
 static void note_numbers(ak_scan *s)
 {
     char what[256] = "";

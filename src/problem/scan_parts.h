@@ -42,8 +42,8 @@ typedef struct ak_scan {
         int64_t value;
         bool truth; /* a template argument of type bool: 0 or 1 */
     } parameters[AK_SCAN_PARAMETERS];
-    size_t parameter_count, parameters_left; /* left: those that did not fit */
-    size_t others;                           /* kernels besides the one that is taken */
+    size_t parameter_count, parameters_left; /* left: how many did not fit */
+    size_t others;                           /* number of kernels besides the chosen one */
     ak_buf names;                            /* the names of all functions that may be the entry,
                                                 separated by commas */
     ak_buf notes;
@@ -61,8 +61,8 @@ static inline bool ak_scan_is_size(const ak_scan_argument *a)
 bool ak_scan_type_of(ak_dtype *out, const char *words);
 
 /* ak_scan_is_parameter returns whether a parameter of this name has been found. The others find
-   parameters: names that the source lets the compiler define, options such as -DX=16 in comments,
-   and the arguments of the template right before the entry. */
+   parameters: names that the source lets the compiler define, options such as -DX=16 anywhere in
+   the file, and the arguments of the template right before the entry. */
 bool ak_scan_is_parameter(const ak_scan *s, const char *name);
 void ak_scan_guarded(ak_scan *s);
 void ak_scan_options(ak_scan *s);

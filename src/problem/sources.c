@@ -18,7 +18,7 @@ static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, 
 }
 
 /* Adds the data files if they have at most `most` bytes together. Each line of problem->data begins
-   with the name of one, relative to the folder of problem.json. */
+   with a data file's name, relative to the folder of problem.json. */
 static ak_status add_data(ak_pack *out, const ak_problem *problem, size_t most, ak_error *err)
 {
     AK_AT_END(ak_pack_clear) ak_pack pack = {0};

@@ -15,13 +15,13 @@
    implementation that is the reference, if one is. Data files are read again, and given only if
    they have at most `data` bytes together; without them the folder cannot be opened. `out` is empty
    at the start; the caller clears it, also on failure. */
-#define AK_SOURCES_DATA ((size_t)4 << 20) /* most that an archive keeps of one kernel */
+#define AK_SOURCES_DATA ((size_t)4 << 20) /* bytes; most that an archive keeps for one kernel */
 ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
                         const ak_implementation_spec *implementation, size_t data, ak_error *err);
 
-/* Gives all files of a kernel in the same places, including those of its other implementations and
-   its data files, which are read again. `out` is empty at the start; the caller clears it, also on
-   failure. */
+/* Gives all files of a kernel at the same relative paths, including those of its other
+   implementations and its data files, which are read again. `out` is empty at the start; the caller
+   clears it, also on failure. */
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
 
 /* Writes the hash of what results depend on: the implementation's source, the references with their

@@ -14,10 +14,10 @@
 
 /* ---- objective (objective.c) ----------------------------------------------------------------- */
 
-/* What a run makes as small or as large as it can: the time by default, the energy, or
-   an expression over what is measured.
+/* The objective is what a run makes as small or as large as it can: the time by default, the
+   energy, or an expression over what is measured.
 
-     time             NULL stands for it
+     time             the time of one call; its objective is NULL
      energy           joules of one call
      edp              energy times time, in joule seconds
      EXPR             an expression (space/expr.h), which is made as small as possible
@@ -26,7 +26,7 @@
    An expression may read what is measured (measured_names in objective.c), the sizes, the options
    and the parameters of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
 
-   The objective is a part of the task: unless it is the time, its text is one of the task's
+   An objective is a part of the task: unless it is the time, its text is one of the task's
    choices, as in "objective=energy", so results with different objectives belong to different
    tasks. Searches compare costs: a cost is the value, or its reciprocal if more is better, and
    always above 0. */
@@ -91,12 +91,12 @@ typedef struct ak_shape {
     size_t pitch[AK_ARGUMENTS_MAX];
     /* bytes from the first element to the last, including those between rows */
     size_t bytes[AK_ARGUMENTS_MAX];
-    double fill[AK_ARGUMENTS_MAX][2]; /* numbers of the fill of each argument (ak_fill_kind) */
+    double fill[AK_ARGUMENTS_MAX][2]; /* the numbers of each argument's fill (ak_fill_kind) */
     bool unused[AK_ARGUMENTS_MAX];    /* "unused" of the argument holds here: nothing may read it */
     double flops, traffic;            /* work in flop; compulsory traffic in bytes */
     double relative, rms;             /* tolerance of the task's dtype; see check/compare.h */
-    /* tolerance of each argument: its own, else that of its dtype, else 0 if its dtype is whole and
-       not the task's, else the task's */
+    /* tolerance of each argument: its own, else its dtype's; where the dtype has none, 0 if it is
+       whole and not the task's dtype, else the task's tolerance */
     double own_relative[AK_ARGUMENTS_MAX], own_rms[AK_ARGUMENTS_MAX];
     double own_absolute[AK_ARGUMENTS_MAX];
 } ak_shape;
@@ -131,8 +131,8 @@ struct ak_task {
     char *kernel; /* as the user named it, so that a worker can open it again */
     char *size_text;
     char *choices_text;      /* also names the objective, unless that is the time */
-    char *dtype_text;        /* the dtype as a recording of which only the space is known states it;
-                                else NULL */
+    char *dtype_text;        /* the dtype that a recording states if only its space is known; else
+                                NULL */
     ak_objective *objective; /* NULL: the time */
     char source_hash[AK_SOURCES_HASH_BYTES];
     ak_scope *constants; /* sizes, dtype, problem options and device facts */
@@ -216,9 +216,9 @@ bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_confi
 int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype of argument `i`. */
 ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
-/* Returns the dtype whose rate of arithmetic limits the task: that of its first argument if it has
-   8 bits, else the task's. Attention with 8-bit keys computes in the dtype of its queries, which
-   come first. */
+/* Returns the dtype whose rate of arithmetic limits the task: the first argument's if that has 8
+   bits, else the task's. Attention with 8-bit keys computes in the dtype of its queries, which come
+   first. */
 ak_dtype ak_task_operands(const ak_task *task);
 
 /* Appends to the message in `err` the configuration that it is about and, if it is not the task's

@@ -67,8 +67,8 @@ static bool is_guard(const char *text, const char *at)
     return guard && mark > 0 && text[mark - 1] == '#' && end < (size_t)(at - text);
 }
 
-/* Returns whether a text has the name of a parameter as a word whose value matters, or as the macro
-   of one of its values (NAME_is_value). */
+/* Returns whether a text mentions a parameter, as a word whose value matters or by the macro for a
+   value (NAME_is_value). */
 static bool mentions(const char *text, const char *name)
 {
     const size_t length = strlen(name);
