@@ -59,8 +59,8 @@ struct ak_advisor_options {
     /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
        take. It is set if results come from a recording or if the model is slow (ak_llm_is_slow). */
     bool patient;
-    /* Writes in one line what the compiled code of a configuration consists of. Returns false if
-       that is not known. NULL if it is never known. */
+    /* Describes the compiled code of a configuration in one line. Returns false if the code is not
+       known. NULL: no code is ever known. */
     bool (*look)(void *context, ak_buf *out, const ak_config *config);
     bool rechecks; /* the caller measures what ak_strategy_ops.recheck returns */
     /* Called when a call has ended and when the user should be told something; NULL if nobody
@@ -135,7 +135,7 @@ bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 
-/* Returns true if another question will follow and one of several elites was measured only once. */
+/* Returns true if another question may follow and one of several elites was measured only once. */
 bool ak_advisor_in_doubt(const ak_advisor *advisor);
 /* If ak_advisor_in_doubt, writes the elites (at most `max`), to be measured side by side, and no
    longer doubts them. Returns their number. */

@@ -55,7 +55,7 @@ ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_c
 /* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 
-/* `propose` and `close` of a strategy that adds nothing of its own to these functions. */
+/* These are `propose` and `close` for a strategy that adds nothing to them. */
 ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 void ak_frame_end(ak_strategy *strategy);
 /* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was

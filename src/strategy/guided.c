@@ -249,7 +249,8 @@ static bool in_pool(const guided *self, uint64_t key)
     return false;
 }
 
-/* Lets the model keep its prediction of a slot of the pool up to date. */
+/* Makes the Gaussian process, if there is one, keep its prediction for a slot of the pool up to
+   date. */
 static void watch(guided *self, size_t slot)
 {
     if (self->options.trees == 0) {
@@ -314,7 +315,7 @@ static void mutate(ak_config *config, guided *self)
     }
 }
 
-/* Takes each parameter from one of two elites. */
+/* Takes each parameter either from `config` or from an elite, at random. */
 static void cross(ak_config *config, guided *self)
 {
     size_t other = self->elite[ak_rng_below(&self->rng, self->elite_count)];

@@ -11,7 +11,7 @@
 enum {
     /* most rows that a forest is grown from; more take longer and add nothing */
     FOREST_ROWS = 4096,
-    APART = 2,   /* fewest parameters in which two candidates differ */
+    APART = 2,   /* fewest parameters in which two candidates differ, if the space has so many */
     BEST_MIN = 4 /* best configurations of a place that may become candidates even if they exceed
                     BEST_SHARE */
 };

@@ -46,8 +46,8 @@ size_t ak_like_candidates(const ak_config **out, const ak_like *like);
 /* Returns the expected rank from 0 (the best) to 1 (the worst, or a failure); 0 if the list is
    empty. */
 double ak_like_expects(const ak_like *like, const ak_config *config);
-/* Returns how well the list predicts its own order, from 0 to 1: the share of the variance of the
-   ranks that the forest explains for configurations that it has not seen. */
+/* Returns how well the list predicts its own order, from 0 (or unknown) to 1: the share of the
+   variance of the ranks that the forest explains for configurations that it has not seen. */
 double ak_like_reliability(const ak_like *like);
 /* Returns one line that says how many candidates there are, where they come from, and how many
    configurations did not fit; "" if no place was begun. */

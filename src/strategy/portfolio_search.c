@@ -86,9 +86,9 @@ static ak_status open_portfolio(ak_strategy *strategy, const ak_strategy_context
 }
 
 typedef struct credit {
-    /* The member's proposals in the window are numbered 1, 2, 3, ... `success` is the sum of the
-       numbers of those that were the best so far, `places` the sum of the numbers of all that were
-       observed. The quotient is the area under the curve of the member's successes. */
+    /* The member's proposals in the window are numbered 1, 2, 3, ... `success` sums the numbers of
+       the proposals that were the best so far, `places` the numbers of all proposals with a result.
+       The quotient is the area under the curve of the member's successes. */
     double success, places;
     size_t asked;
 } credit;

@@ -123,8 +123,8 @@ typedef struct ak_strategy_ops {
     /* Frees what the state owns, but not the state. */
     void (*close)(ak_strategy *strategy);
     const ak_hyper *hypers; /* ends with a row without a name; NULL if there are none */
-    /* Most proposals of a batch, because further ones would be chosen with too little information;
-       0: no limit. */
+    /* Most proposals in a batch; further ones would be chosen with too little information. 0: no
+       limit. */
     size_t batch_max;
     /* Set if the strategy goes through the whole space. Then a long time without an improvement
        does not end the run. */

@@ -10,7 +10,7 @@ enum {
     SHARE = 10         /* each hit allows another tenth of the budget */
 };
 
-/* standard deviation of Kendall's rank correlation of five pairs of unrelated values */
+/* standard deviation of Kendall's rank correlation for five pairs of unrelated values */
 #define CHANCE 0.41
 
 void ak_transfer_open(ak_transfer *transfer, const ak_like *like)
