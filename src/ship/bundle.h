@@ -98,8 +98,8 @@ json_t *ak_bundle_conditions(const ak_trial *trial);
 /* Gives the members of bundle.json that describe the problem of a task to programs that call the
    bundle: its names, description, options, sizes and arguments. */
 ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err);
-/* Returns the tolerances of a check at the task's own size, one for each argument: null for an
-   input. NULL: no memory. */
+/* Returns the tolerances with which the task's own size is checked, one for each argument: null for
+   an input. NULL: no memory. */
 json_t *ak_bundle_tolerances(const ak_task *task);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);

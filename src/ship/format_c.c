@@ -32,8 +32,8 @@ typedef struct writer {
 
 /* ---- names and types ------------------------------------------------------------------------- */
 
-/* Returns whether a parameter cannot have this name: keywords of C and C++, macros of compilers and
-   of the C library, the other parameters, and prefixes of what the generated source defines. */
+/* Returns whether a parameter cannot have this name, because it is a keyword of C or C++, a macro
+   of a compiler or the C library, another parameter, or a name in the generated source. */
 static bool is_word(const char *name)
 {
     /* clang-format off */

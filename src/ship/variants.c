@@ -148,8 +148,8 @@ static bool refute(void *context, const ak_trial *trial)
     return found->trial == 0;
 }
 
-/* Looks for a trial with the same configuration and environment that refutes it: one that gave a
-   wrong result, or crashed. */
+/* Looks for a trial with the same configuration and environment that refutes it by a wrong result
+   or a crash. */
 static ak_status find_refutation(refutation *out, const ak_bundle_build *b, const ak_trial *like,
                                  ak_error *err)
 {

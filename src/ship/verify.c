@@ -1,8 +1,8 @@
 /*
- * verify.c: verifies finished bundles. The runtime reads them. Verifying judges the
- * code of a bundle as that of a trial, in a confined process, against the reference among the
- * bundle's own sources: the sources are unpacked and opened as a kernel, and the pool loads the
- * bundle's code instead of compiling the sources.
+ * verify.c: verifies finished bundles. The runtime reads them. The code in a bundle is judged as
+ * the code of a trial is, in a confined process, against the reference among the bundle's own
+ * sources: the sources are unpacked and opened as a kernel, and the pool loads the bundle's code
+ * instead of compiling the sources.
  */
 #include "ship/bundle.h"
 
@@ -241,7 +241,7 @@ static void programs_clear(ak_bundle_variant *own)
 }
 
 /* Returns an error unless the guards, the workspace, the threads and the launch in bundle.json, by
-   which programs call the code, are those of the sources, by which it is judged here. */
+   which programs call the code, equal what the sources give, by which the code is judged here. */
 static ak_status own_programs(const verifying *v, const json_t *variant, const json_t *measured,
                               ak_task *task, const ak_config *config, ak_error *err)
 {
@@ -332,8 +332,8 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     return ak_conditions_to_trial(out, &entry->conditions, err);
 }
 
-/* Times the code as a finish does, in a comparison of the same length, with copies of it in the
-   place of the other candidates. */
+/* Times the code as a finish does: in an equally long comparison, with copies of the code in place
+   of the other candidates. */
 static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
 {
     AK_AT_END(ak_result_clear) ak_result result = {0};
