@@ -19,7 +19,7 @@
 #define AK_CHOICE_NUMBER_MAX   9007199254740992.0
 #define AK_RANK_MAX            4
 #define AK_SOURCE_BYTES_MAX    (4u << 20)
-#define AK_DATA_BYTES_MAX      ((size_t)4 << 30) /* a file of data: inputs or right results */
+#define AK_DATA_BYTES_MAX      ((size_t)4 << 30) /* bytes of a data file: inputs or right results */
 #define AK_IMPLEMENTATIONS_MAX 64
 
 typedef enum ak_dtype {
@@ -110,7 +110,8 @@ bool ak_fill_sane(ak_fill_kind kind, double a, double b);
 
 typedef struct ak_tolerance_spec {
     ak_dtype dtype;
-    const char *relative, *rms, *absolute; /* expressions over the sizes and eps; check/compare.h */
+    const char *relative, *rms, *absolute; /* expressions over sizes, options and eps;
+                                              check/compare.h */
 } ak_tolerance_spec;
 
 typedef struct ak_argument_spec {
@@ -120,12 +121,12 @@ typedef struct ak_argument_spec {
     /* expression over the options and the task's dtype that gives the name of the argument's dtype;
        NULL: it does not depend on them. A task has the result (ak_task_argument_dtype). */
     const char *dtype_text;
-    const char *shape[AK_RANK_MAX]; /* expressions over the sizes */
+    const char *shape[AK_RANK_MAX]; /* expressions over sizes and problem options */
     size_t rank;
     const char *pitch; /* expression: elements from one row to the next; NULL: rows adjoin */
     ak_access access;
     ak_tolerance_spec tolerance; /* for this output alone; `relative` is NULL if there is none */
-    /* condition on the options under which nothing reads the argument; NULL: it is always read */
+    /* condition under which nothing reads the argument; NULL: it is always read */
     const char *unused;
     ak_fill_kind fill;
     bool fill_usual; /* problem.json has no "fill": -1 to 1, or 0 to 2 if the dtype is unsigned */
@@ -154,16 +155,18 @@ typedef struct ak_implementation_spec {
                                  that runs the language */
     const char *language;     /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
     const json_t *definition; /* the whole space file */
-    const char *source;       /* joined text of the Include files and KernelFile */
+    const char *source;       /* joined text of the Include files and KernelFile, as the backend
+                                 adapts it */
     const char *const *files; /* names of these files, in the same order */
     size_t file_count;
     const char *const *options; /* CompilerOptions */
     size_t option_count;
     const json_t *defines;    /* object of macros and expressions; NULL: none */
     const char *workspace;    /* expression, in bytes; "0" if the file has none */
-    const char *threads;      /* expression; "1" if the file has none */
+    const char *threads;      /* expression; "1" if the file has none, "cpu_threads" for "openmp" */
     const char *rank;         /* "Rank" as a text (space/rank.h); NULL: the file has none */
-    const char *kernel_name;  /* "ak_kernel" if the file has none */
+    const char *kernel_name;  /* "ak_kernel" if the file has none, or if the backend adapts the
+                                 source */
     const char *architecture; /* "sm_90a"; NULL: the device's */
     bool openmp;              /* compiled with -fopenmp; runs with the task's threads */
     bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
@@ -242,7 +245,8 @@ struct ak_problem {
     const char *reference_source;
     const char *unread; /* unused members of a T1 file, separated by commas; NULL: none */
     const char *lacks;  /* why a T1 file cannot be run; NULL: it can, or this was not tried */
-    const char *data;   /* for each data file a line with its name and hash; "" if there is none */
+    const char *data;   /* a line with name and hash for each data file; "": none; NULL: a space
+                           without a problem */
     const char *device_reference; /* text of reference.cu; NULL if there is none */
     ak_own_baseline own[AK_OWN_MAX];
     size_t own_count;
@@ -289,8 +293,8 @@ ak_status ak_problem_lacks(const ak_problem *problem, const char *what, const ch
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,
                           const char *name, ak_error *err);
 
-/* Returns AK_INVALID, with what is missing, for a space without a problem, such as most T1 files:
-   it can be listed and simulated, but there is nothing to compile, check or time. */
+/* Returns AK_INVALID, with what is missing, for a space without a problem: it can be listed and
+   simulated, but there is nothing to compile, check or time. */
 ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err);
 
 /* Returns true if a built-in kernel has this name. */

@@ -131,7 +131,7 @@ static bool add_compilers(json_t *parameters, const ak_scan *s)
                                                 "Default", 3, "Use", "option", "Option", "-O{}"));
 }
 
-/* Adds "CompilerOptions" and, for OpenMP, "Threads" of a host kernel. */
+/* Adds "CompilerOptions" to a host kernel and, if its source needs OpenMP threads, "Threads". */
 static bool set_host(json_t *kernel, const ak_scan *s)
 {
     return ak_json_set(kernel, "CompilerOptions",

@@ -1,5 +1,5 @@
 /* scan_parameters.c: finds the parameters of a kernel: names that the source lets the compiler
-   define, options in comments, and arguments of its template. */
+   define, options such as -DX=16, and arguments of its template. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -138,7 +138,7 @@ bool ak_scan_find_template(ak_scan *s, size_t end)
     return true;
 }
 
-/* Reads "int TILE = 2", an item of a template's head. */
+/* Reads one argument in the brackets after "template", such as "int TILE = 2". */
 static ak_status read_template_item(ak_scan *s, const char *item, size_t length, size_t index)
 {
     char part[160];

@@ -31,7 +31,7 @@ typedef struct ak_scan {
     ak_source_omp openmp; /* the OpenMP support that the text and `beside` need */
     char *own;            /* a copy of the text, in which the entry is not static */
     char *plain;          /* the text with blanks in place of comments and quoted texts */
-    size_t begin, end;    /* offsets of the template's head in the text; equal if there is no
+    size_t begin, end;    /* offsets of "template <...>" in the text; equal if there is no
                              template */
     size_t entry;         /* where the entry's qualifiers begin */
     char name[AK_SCAN_NAME];

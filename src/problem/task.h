@@ -31,7 +31,7 @@
    tasks. Searches compare costs: a cost is the value, or its reciprocal if more is better, and
    always above 0. */
 
-/* The name of the choice. */
+/* The name of the choice that holds the objective. */
 #define AK_OBJECTIVE_CHOICE "objective"
 #define AK_OBJECTIVE_BYTES  AK_OBJECTIVE_NAME_BYTES
 
@@ -46,7 +46,8 @@ typedef struct ak_objective_facts {
 
 /* Parses a text; the caller frees the objective. *out is NULL for "time" and "ms". */
 ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err);
-/* Makes the objective of a recording, which has the values and no expression for them. */
+/* Makes the objective of a recording, which has the values and no expression for them. The caller
+   frees it. */
 ak_status ak_objective_recorded(ak_objective **out, const char *name, const char *unit,
                                 bool maximise, ak_error *err);
 void ak_objective_free(ak_objective *objective);
@@ -221,8 +222,8 @@ ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
    first. */
 ak_dtype ak_task_operands(const ak_task *task);
 
-/* Appends to the message in `err` the configuration that it is about and, if it is not the task's
-   own, the shape. Returns err's status. */
+/* Appends to the message in `err` the shape, if it is not the task's own, and the configuration
+   (NULL: none). Returns err's status, or AK_INVALID if `err` is NULL. */
 ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,
                         ak_error *err);
 
@@ -233,7 +234,7 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
                             const ak_config *config, ak_error *err);
 
 /* Write and read the spec that rebuilds a task (kernel, implementation, device, sizes, ...) as
-   JSON. The spec that is read borrows from `object`. */
+   JSON. The caller releases *out; the spec that is read borrows from `object`. */
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err);
 ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_error *err);
 /* Returns the value of an option as Python gets it: a text, an integer or a float. The caller owns
