@@ -55,7 +55,7 @@ struct ak_advisor_options {
     const char *library; /* the best library with its time or cost; NULL if there is none */
     double library_ms;
     int generations; /* number of questions; 0: the strategy's default */
-    size_t batch;    /* proposals per question; 0: an equal share of the budget */
+    size_t batch;    /* proposals per question; 0: the model's part of the budget, split equally */
     /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
        take. It is set if results come from a recording or if the model is slow (ak_llm_is_slow). */
     bool patient;

@@ -91,7 +91,7 @@ bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, 
    be invalid; ak_frame_mutate repairs it. */
 void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other);
 /* Changes each parameter with this probability and makes the result valid. An ordered parameter
-   moves to an adjacent value with probability `near`, else to any value. */
+   moves to an adjacent value with probability `near`, else to any other value. */
 void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near);
 
 /* ---- effects (effects.c) --------------------------------------------------------------------- */

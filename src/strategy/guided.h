@@ -55,7 +55,7 @@ typedef struct ak_guided {
 
 ak_status ak_guided_open(ak_strategy *strategy, const ak_strategy_context *context,
                          const ak_guided_options *options, ak_error *err);
-/* The other members of ak_strategy_ops for strategies that use this search. */
+/* These are the other members of ak_strategy_ops for strategies that use this search. */
 #define AK_GUIDED_BATCH_MAX 16 /* value of batch_max */
 ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation,

@@ -69,7 +69,7 @@ typedef struct ak_transfer ak_transfer;               /* strategy/transfer.h */
 /* Facts about the task beyond its space, and the settings of the strategy. */
 typedef struct ak_strategy_context {
     const ak_space *space;
-    const ak_scope *constants; /* sizes, dtype_bytes, device facts */
+    const ak_scope *constants; /* of the task or the recording: sizes, device facts, ... */
     const char *kernel, *implementation;
     /* "Rank" of the space file, or NULL: an expression over parameters and constants that predicts
        the time of a configuration up to a factor. */
