@@ -53,7 +53,7 @@ typedef struct ak_bundle_variant {
     bool for_one;                       /* the launch holds for the first case's size only */
     const char *uncompared; /* why nobody compared the code with what trials measured; NULL: it was
                                compared */
-    char *note; /* says where it was not checked, or why it serves measured sizes only; NULL:
+    char *note; /* says where the code was not checked, or why it serves measured sizes only; NULL:
                    nothing */
 } ak_bundle_variant;
 
@@ -93,7 +93,7 @@ ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error 
    arithmetic on whole numbers. */
 ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);
 /* Returns clocks, power, temperature and throttling while the trial was measured; a JSON null if
-   they are unknown. */
+   they are unknown. The caller owns the result. NULL: no memory. */
 json_t *ak_bundle_conditions(const ak_trial *trial);
 /* Gives the members of bundle.json that describe the problem of a task to programs that call the
    bundle: its names, description, options, sizes and arguments. */

@@ -85,8 +85,8 @@ static ak_status serve_measured(ak_bundle_variant *v, ak_error *err)
                            : AK_OK;
 }
 
-/* Writes the programs for `when`, `workspace` and `threads`. A variant whose formulas need more
-   than whole numbers serves only the sizes that were measured. */
+/* Writes the programs for `when`, `workspace` and `threads`, and for a GPU the launch. A variant
+   whose formulas need more than whole numbers serves only the sizes that were measured. */
 static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
 {
     const ak_task *task = v->first->task;
@@ -126,8 +126,7 @@ ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error 
 
 /* ---- where it was checked -------------------------------------------------------------------- */
 
-/* A trial that refutes the configuration of a variant: at another size, or at an edge-case size of
-   the variant's own. */
+/* A trial that refutes the configuration of a variant, at any size or at an edge case of one. */
 typedef struct refutation {
     int64_t trial;     /* 0: there is none */
     const char *ended; /* its status, as a word */
