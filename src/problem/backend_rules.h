@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "problem/task.h"
 
-/* The entry of a host kernel if it is a plain function, whose arguments "Launch" lists. */
+/* A host kernel whose entry is a plain function; "Launch" lists the arguments of this function. */
 typedef struct ak_host_entry {
     const char *name;
     const char *language; /* NULL: C */
@@ -26,15 +26,15 @@ typedef struct ak_backend_rules {
     /* Returns true if a kernel with this "Launch" has a second entry, specialised for the task's
        own sizes. */
     bool (*is_specialised)(const json_t *launch);
-    /* Appends the options that the backend's compiler needs for every configuration of the task.
-       They come after the macros of the task and before the options of the space file. */
+    /* Appends the options that the backend's compiler needs for each configuration. They come after
+       the task's macros and before the space file's options. */
     ak_status (*add_options)(ak_options *out, const ak_task *task, const ak_config *config,
                              ak_error *err);
     /* Appends to the source a function "ak_kernel" that calls the entry. */
     ak_status (*adapt)(ak_buf *out, const ak_host_entry *entry, ak_error *err);
-    /* Returns true if a space file may give the compiler this option. Any other option is refused
-       when the space is loaded, because it could run a program or reach other files; a backend
-       therefore lists the prefixes that it allows (ak_text_begins). */
+    /* Returns true if a space file may give the compiler this option; NULL: any. Any other option
+       is refused when the space is loaded, because it could run a program or reach other files; a
+       backend therefore lists the prefixes that it allows (ak_text_begins). */
     bool (*allows_option)(const char *option);
 } ak_backend_rules;
 
@@ -45,7 +45,7 @@ const ak_backend_rules *ak_backend_rules_find(const char *backend);
 /* A Triton function of a user's Python file. */
 typedef struct ak_python_source {
     const char *path;
-    const char *function;        /* "": the only one of the file */
+    const char *function;        /* "": the file's only function */
     const json_t *settings;      /* of the JSON file beside it; an empty object if there is none */
     const char *settings_name;   /* for messages */
     char reference[AK_PATH_MAX]; /* Python file beside it with the reference; "": none */

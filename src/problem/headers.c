@@ -8,18 +8,17 @@
 #include "base/text.h"
 
 #define FOLDERS_MAX 32
-#define HEADERS_MAX 512 /* further ones do not count, nor do larger ones than HEADER_MAX */
-#define HEADER_MAX  (4u << 20)
-#define COMMENT_MAX                                                                                \
-    4096 /* else many open comments would take a time that grows with the square                   \
-          */
+#define HEADERS_MAX 512        /* further headers do not count */
+#define HEADER_MAX  (4u << 20) /* bytes; of a larger header only the name counts */
+/* A longer comment is not skipped, because many unclosed ones would take quadratic time. */
+#define COMMENT_MAX 4096
 
 typedef char path[AK_PATH_MAX];
 
 typedef struct search {
     path folders[FOLDERS_MAX];
     size_t folder_count;
-    path found[HEADERS_MAX]; /* those before `read` have been read */
+    path found[HEADERS_MAX]; /* the first `read` of these have been read */
     size_t found_count, read;
     ak_hasher *hasher;
 } search;
@@ -32,7 +31,7 @@ static void add_folder(search *s, const char *text, size_t length)
     }
 }
 
-/* Adds the folders that options in a text name. */
+/* Adds the folders that the options -I and --include-path in a text name by absolute paths. */
 static void add_option(search *s, const char *text)
 {
     static const char *const options[] = {"-I/", "--include-path=/"};
@@ -61,7 +60,7 @@ static void add_options(search *s, const json_t *value)
     }
 }
 
-/* Adds the folders of variables that compilers read. */
+/* Adds the folders from the environment variables in which compilers look for headers. */
 static void add_variables(search *s)
 {
     static const char *const variables[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"};
@@ -74,7 +73,7 @@ static void add_variables(search *s)
     }
 }
 
-/* Adds a header that exists, once. */
+/* Adds the header `name` in `folder` if it exists and was not added before. */
 static void add_header(search *s, const char *folder, const char *name)
 {
     path place;
@@ -92,9 +91,9 @@ static void add_header(search *s, const char *folder, const char *name)
     }
 }
 
-/* Looks for a header beside the file that names it (NULL: nowhere) and in all folders, also where a
-   compiler would have found it before: #include_next goes on from there, and each configuration may
-   have other folders. */
+/* Adds the headers of this name that are beside the file that names it (NULL: do not look there)
+   and in all folders, even after the one that a compiler would take: #include_next goes on from
+   there, and each configuration may have other folders. */
 static void find_header(search *s, const char *name, const char *beside)
 {
     if (name[0] == '/') {
@@ -109,7 +108,8 @@ static void find_header(search *s, const char *name, const char *beside)
     }
 }
 
-/* Returns what follows blanks and comments, of which one ends within COMMENT_MAX bytes. */
+/* Skips blanks and comments. A comment that does not end within COMMENT_MAX bytes is not
+   skipped. */
 static const char *after_blanks(const char *at)
 {
     for (;;) {
@@ -147,7 +147,7 @@ int ak_headers_name(const char **name, size_t *length, const char *word)
 {
     static const struct {
         const char *word;
-        bool code; /* and not after the first folder that has it */
+        bool code; /* looked for beside the file that names it, too */
     } words[] = {{"include", true}, {"import", true}, {"include_next", false}, {"embed", false}};
     const size_t bytes = word_length(word);
     for (size_t i = 0; i < AK_COUNT(words); i++) {
@@ -159,7 +159,8 @@ int ak_headers_name(const char **name, size_t *length, const char *word)
     return 0;
 }
 
-/* Reads the name of a header that a macro stands for, as in #define HEADER "header.h". */
+/* Reads the header name that a macro stands for, as in #define HEADER "header.h". Returns what
+   read_name returns. */
 static int read_macro(const char **name, size_t *length, const char *word)
 {
     static const char define[] = "define";
@@ -171,8 +172,8 @@ static int read_macro(const char **name, size_t *length, const char *word)
     return read_name(name, length, after_blanks(word + word_length(word)));
 }
 
-/* Takes away the ends of lines that a backslash, or ??/ in its place, takes away in C. A 0 byte
-   becomes a blank, as compilers read it. */
+/* Joins lines that end with a backslash, or with ??/ in its place, as C does. A 0 byte becomes a
+   blank, as compilers read it. */
 static void join_lines(char *text, size_t length)
 {
     char *to = text;
@@ -189,8 +190,8 @@ static void join_lines(char *text, size_t length)
     *to = 0;
 }
 
-/* Looks for the headers of a text, which this changes, of a file in the folder `beside`; NULL: in
-   none that counts. */
+/* Adds the headers that a text names; changes the text (join_lines). `beside` is the folder of the
+   text's file; NULL: headers beside it are not looked for. */
 static void scan(search *s, char *text, size_t bytes, const char *beside)
 {
     path name;

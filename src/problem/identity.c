@@ -5,9 +5,8 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-/* The members that are prose, each by its path in the file; "[]" stands for every element of a
-   list. No path leads to the names of parameters, macros or values, so one of these may be called
-   Description. */
+/* Paths of the members that are prose; "[]" stands for every element of a list. No path leads to
+   the names of parameters, macros or values, so a parameter may be called Description. */
 #define IN_SPACE(place) place "Description", place "Title", place "Notes", place "Comment"
 static const char *const problem_prose[] = {"description",
                                             "notes",

@@ -33,8 +33,8 @@ static const char *backend_of(const char *beginning)
     return i < LANGUAGES ? languages[i].backend : beginning;
 }
 
-/* Reads "Language". All sources of the implementation are compiled in this language. Returns
-   AK_INVALID if the backend does not have it. */
+/* Reads "Language", in which all sources of the implementation are compiled. Returns AK_INVALID for
+   one that the backend does not have; a backend that `languages` does not list is not checked. */
 static ak_status read_language(ak_implementation_spec *implementation, const json_t *kernel,
                                ak_error *err)
 {
@@ -173,7 +173,8 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
     return AK_OK;
 }
 
-/* Reads the dtypes that the implementation computes in. Each must be one of the problem's. */
+/* Reads "Dtypes", the dtypes that the implementation computes in, each of which the problem must
+   have. A missing or empty list means all. */
 static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem *problem,
                              const json_t *kernel, ak_error *err)
 {

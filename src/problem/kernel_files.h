@@ -39,7 +39,7 @@ ak_status ak_kernel_beside(char path[AK_PATH_MAX], const char *file, const char 
                            ak_error *err);
 /* Returns true if the kernel has a file with this name. */
 bool ak_kernel_has(const ak_kernel_files *files, const char *name);
-/* Remembers a text as one of the kernel's files, so that a caller can keep the sources
+/* Adds copies of a name and a text to the kernel's files, so that a caller can keep the sources
    (sources.h). */
 ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text, size_t length,
                          ak_error *err);
@@ -64,7 +64,8 @@ typedef struct ak_space_file {
    are not read. */
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
                                  const ak_space_file *file, ak_error *err);
-/* Reads a T1 file as a problem of its own (t1.c). */
+/* Reads a T1 file as a problem of its own if it can be run, else as a space without a problem
+   (t1.c). */
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err);
 /* Reads a T1 document, which the problem already owns, as a space without a problem. */
 ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
@@ -78,8 +79,9 @@ ak_status ak_problem_text(const char **out, ak_problem *problem, const char *tex
 
 /* ---- t1_kernel (t1_kernel.c) ----------------------------------------------------------------- */
 
-/* Finds the backend for the language that a T1 file names; it is "none" if the file names no
-   language (t1.c). An unknown language is refused, so that it is not taken for another. */
+/* Finds the backend for the language that a T1 file names, or "host" for our own export of a host
+   kernel; it is "none" if the file names no language (t1.c). An unknown language is refused, so
+   that it is not taken for another. */
 ak_status ak_t1_backend(const char **out, const json_t *document, const char *where, ak_error *err);
 
 /* Makes the documents that problem.json and the space file of a backend would hold; the caller
@@ -97,26 +99,26 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
 bool ak_python_kernel_is(const char *name);
 /* Gives the kernel folder for the file and its settings, and makes it unless the cache has it. */
 ak_status ak_python_kernel_folder(char out[AK_PATH_MAX], const char *name, ak_error *err);
-/* Replaces the file of the generated folder that an error names by the user's file. */
+/* Makes an error about a file in the generated folder name the user's file instead. */
 void ak_python_kernel_blame(ak_error *err, const char *folder, const char *name);
-/* Writes the kernel folder of the file and its settings into an empty folder. */
+/* Makes a kernel folder from the Python file and its settings in `folder`, which must be empty. */
 ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *err);
 
 /* ---- modules (modules.c) --------------------------------------------------------------------- */
 
-/* The Python modules in a kernel's folder that its reference imports. Results depend on
-   them as on the reference itself, so they belong to its sources.
+/* These functions find the Python modules in a kernel's folder that its reference imports. Results
+   depend on these modules as on the reference itself, so they belong to its sources.
 
    No Python runs to find them. A module counts if its name is a word of the reference, or of a
    module that counts, wherever it stands there; the modules of a folder count likewise if the
-   folder's name is such a word. So modules count that are only mentioned. Those whose names a
-   program puts together are refused when the reference runs (judge/reference_worker.py). */
+   folder's name is such a word. So a module counts even if it is only mentioned. Modules whose
+   names a program puts together are refused when the reference runs (judge/reference_worker.py). */
 
-/* Reads the modules as files of the kernel, whose `module` is then true. The reference has been
-   read. A built-in kernel has none. */
+/* Reads the modules as files of the kernel, whose `module` is then true. The reference must have
+   been read. Reads none for a built-in kernel. */
 ak_status ak_modules_read(ak_problem *problem, const ak_kernel_files *files, ak_error *err);
-/* Reads those of a baseline in Python, whose `beside` is then true. They travel with the kernel,
-   and are no part of its identity. */
+/* Reads the modules that a Python baseline imports, whose `beside` is then true. They travel with
+   the kernel, and are no part of its identity. */
 ak_status ak_modules_read_beside(ak_problem *problem, const ak_kernel_files *files,
                                  const ak_own_baseline *own, ak_error *err);
 
@@ -136,7 +138,8 @@ typedef struct ak_kernel_scan {
 typedef struct ak_scan_input {
     const char *text;    /* the source file */
     const char *beside;  /* the text of the files beside it that it includes */
-    const char *backend; /* the one whose language it is in: "host", "cuda" or "opencl" */
+    const char *backend; /* the backend whose language the source is in: "host", "cuda" or
+                            "opencl" */
     const char *file;    /* the name that the source file gets */
     const char *name;    /* the name that the kernel gets */
 } ak_scan_input;
@@ -144,9 +147,9 @@ typedef struct ak_scan_input {
 /* Scans a source file. Returns AK_INVALID with a message about the first construct that the scan
    does not understand. The caller clears `out`, also on failure. */
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
-/* Looks whether the source of an implementation has the kernel that "KernelName" names, and whether
-   this takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not. What
-   macros hide is not judged. */
+/* Checks that the source of an implementation has the kernel that "KernelName" names, and that this
+   kernel takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not.
+   What macros hide is not judged. */
 ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
                                const ak_problem *problem, ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);

@@ -49,9 +49,9 @@ static ak_status read_builtin_spaces(ak_problem *problem, const ak_kernel_files 
     return AK_OK;
 }
 
-/* Says whether a file is a space file: it has "ConfigurationSpace" or "KernelSpecification".
-   Other JSON files (results, recordings, settings) may lie beside it. If the file is not JSON,
-   *damage gets the reason, unless an earlier file set it. */
+/* Sets *out to whether a file is a space file, which has "ConfigurationSpace" or
+   "KernelSpecification". Other JSON files (results, recordings, settings) may lie beside it. If the
+   file is not JSON, *damage gets the reason, unless an earlier file set it. */
 static ak_status holds_space(bool *out, ak_error *damage, const ak_kernel_files *files,
                              const char *name, ak_error *err)
 {

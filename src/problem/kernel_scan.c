@@ -57,7 +57,7 @@ static bool opens_scope(const char *text, const char *bracket)
     return end >= 6 && memcmp(text + end - 6, "extern", 6) == 0;
 }
 
-/* Adds the name of a function that may be the entry to the list of these. */
+/* Adds s->name, the name of a function that may be the entry, to s->names if it is not there. */
 static void note_name(ak_scan *s)
 {
     if (!ak_source_has(ak_or_empty(s->names.data), s->name)) {
@@ -264,9 +264,9 @@ static bool is_atomic(const char *text, size_t at)
     return strstr(name, "atomic") != NULL;
 }
 
-/* Returns whether what the body of a function, which ends at `end`, does first with the array is to
-   read an element, as `y[i] += x`, `y[i] = 2 * y[i]` and an atomic function do. An array that is
-   written first, or handed on, is taken for an output alone: if it is none, a check says so. */
+/* Returns whether the first use of the array in a function's body, which ends at `end`, reads an
+   element, as `y[i] += x`, `y[i] = 2 * y[i]` and an atomic function do. An array that is written
+   first, or passed on, is taken for an output only; where that is wrong, a check says so. */
 static bool reads_array(const char *body, const char *end, const char *name)
 {
     const char *at = ak_source_find(body, name);
@@ -292,7 +292,7 @@ static bool reads_array(const char *body, const char *end, const char *name)
            (value != NULL && value < after + strcspn(after, ";"));
 }
 
-/* Finds which of the arrays that the kernel may write it also reads. */
+/* Sets `reads` of each array that the kernel may write but reads first. */
 static void find_reads(ak_scan *s, const char *open)
 {
     const char *close = ak_source_closing(open);
@@ -427,9 +427,9 @@ out:
 
 /* ---- the entry of a folder that exists ------------------------------------------------------- */
 
-/* Returns whether a kernel that takes `is` reads something else where it is given `given`. Of
-   arrays only those are judged whose elements are both real or both whole and not small: a byte or
-   a half may well be read in groups, by another type. */
+/* Returns whether a kernel whose parameter has the dtype `is` misreads a value or array of the
+   dtype `given`. Arrays are judged only if both dtypes are real or both whole, with elements of at
+   least 4 bytes: a byte or a half may well be read in groups, by another type. */
 static bool is_misread(ak_dtype is, ak_dtype given, bool array)
 {
     const bool real = ak_dtype_is_float(is);
@@ -439,8 +439,8 @@ static bool is_misread(ak_dtype is, ak_dtype given, bool array)
            (!array && real != ak_dtype_is_float(given));
 }
 
-/* Finds the dtype of what the argument `item` of "Launch" gives; returns false if it is not one
-   value or array, or has several dtypes. */
+/* Finds the dtype of the value or array that `item`, an argument in "Launch", passes. Returns false
+   if it passes neither, or if the dtype depends on the task. */
 static bool given_dtype(ak_dtype *out, bool *array, const json_t *item, const ak_problem *problem)
 {
     const char *buffer = ak_json_text_or_null(item, "Buffer");
@@ -458,8 +458,8 @@ static bool given_dtype(ak_dtype *out, bool *array, const json_t *item, const ak
     return true;
 }
 
-/* Refuses parameters of the function whose '(' is at `open` that read what they are given as
-   another type. The types of the host's own values are converted by the compiler. */
+/* Refuses a parameter of the function whose '(' is at `open` that would misread what "Launch"
+   passes to it. Values for a host kernel are not judged, because the compiler converts them. */
 static ak_status check_types(ak_scan *s, const char *open, const json_t *list,
                              const ak_problem *problem, const char *where)
 {

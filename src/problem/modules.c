@@ -5,8 +5,9 @@
 #include "base/ascii.h"
 
 enum {
-    MODULES_MAX = 256, /* far more than a reference needs; stops where a name means other folders */
-    DEPTH_MAX = 8      /* folders in folders; links may form a circle */
+    MODULES_MAX = 256, /* far more than a reference needs; stops the search where a name means
+                          unrelated folders */
+    DEPTH_MAX = 8      /* nested folders; links may form a circle */
 };
 #define SUFFIX ".py"
 
@@ -14,7 +15,7 @@ typedef struct search {
     ak_problem *problem;
     const ak_kernel_files *files;
     const char *name, *text; /* of the file that imports */
-    bool beside;             /* it is a baseline */
+    bool beside;             /* the importing file is a baseline */
     size_t count;
 } search;
 
@@ -75,8 +76,8 @@ static ak_status visit_file(search *s, const char *path, ak_error *err)
     return AK_OK;
 }
 
-/* Visits the files of a folder and of the folders in it whose names are mentioned. `path` is
-   relative to the kernel's folder, "" for that itself. */
+/* Visits the files in a folder, and in those of its folders whose names are mentioned. `path` is
+   relative to the kernel's folder, and "" for the kernel's folder itself. */
 static ak_status visit(search *s, const char *path, int depth, ak_error *err)
 {
     char folder[AK_PATH_MAX], inner[AK_PATH_MAX], place[AK_PATH_MAX];

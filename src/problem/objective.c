@@ -10,7 +10,7 @@ struct ak_objective {
     char text[AK_OBJECTIVE_BYTES];
     char unit[32];
     bool maximise, weighs;
-    ak_expr *expr; /* NULL: the values are those of a recording */
+    ak_expr *expr; /* NULL: the values come from a recording */
 };
 
 /* The measured values that an expression may read. The last four describe code and are unknown for
@@ -32,8 +32,8 @@ static const struct {
     {"max:gbs", "max:gbs", "gbs", "GB/s", true},
 };
 
-/* Copies a text without blanks at its ends. A text with a comma is refused, because commas separate
-   choices. */
+/* Copies a text without blanks at its ends. Refuses a text that is empty, too long or has a quote,
+   a line break or a comma; commas separate choices. */
 static ak_status trim(char out[AK_OBJECTIVE_BYTES], const char *text, ak_error *err)
 {
     text += strspn(text, " \t");
@@ -188,7 +188,7 @@ ak_status ak_objective_check_work(const ak_objective *o, double flops, double tr
     return AK_OK;
 }
 
-/* Adds what was measured to a scope. */
+/* Adds the measured values to a scope; those that were not measured or are unknown are left out. */
 static ak_status set_measured(ak_scope *scope, const ak_objective_facts *f, ak_error *err)
 {
     const double seconds = f->ms / 1e3;

@@ -262,7 +262,7 @@ static void describe_choice(ak_buf *text, const ak_choice_spec *choice)
     ak_buf_print(text, "%s%s\n", *choice->description == 0 ? "" : ": ", choice->description);
 }
 
-/* Names the members of a T1 file of another tool that this program does not use. */
+/* Lists the members of "KernelSpecification" that other tools use and this program ignores. */
 static void describe_unread(ak_buf *text, const ak_implementation_spec *implementation)
 {
     static const char *const unread[] = {"Arguments", "ReferenceArguments", "GlobalSize",

@@ -19,7 +19,7 @@
 #define AK_CHOICE_NUMBER_MAX   9007199254740992.0
 #define AK_RANK_MAX            4
 #define AK_SOURCE_BYTES_MAX    (4u << 20)
-#define AK_DATA_BYTES_MAX      ((size_t)4 << 30) /* a file of data: inputs or right results */
+#define AK_DATA_BYTES_MAX      ((size_t)4 << 30) /* bytes of a data file: inputs or right results */
 #define AK_IMPLEMENTATIONS_MAX 64
 
 typedef enum ak_dtype {
@@ -45,10 +45,10 @@ const char *ak_dtype_c_type(ak_dtype dtype);
 const char *ak_dtype_numpy(ak_dtype dtype);
 const char *ak_dtype_scalar(ak_dtype dtype);
 int ak_dtype_tensor_type(ak_dtype dtype);
-/* Returns whether it is a float, of any width. */
+/* Returns whether the dtype is a float of any width. */
 bool ak_dtype_is_float(ak_dtype dtype);
-/* Gives the range of a dtype of whole numbers; the range of 64 bits ends at 2^53, up to which a
-   double is exact. Returns false for a float. */
+/* Gives the range of a whole-number dtype; for 64 bits it ends at 2^53, up to which a double is
+   exact. Returns false for a float, whose `out` means nothing. */
 typedef struct ak_dtype_range {
     double low, high;
 } ak_dtype_range;
@@ -64,7 +64,8 @@ bool ak_dtype_parse_scalar(ak_dtype *out, const char *text);
 #define AK_DTYPE_LIST_BYTES (AK_DTYPE_COUNT * 12)
 void ak_dtype_list(char out[AK_DTYPE_LIST_BYTES], const char *(*name)(ak_dtype dtype),
                    bool (*which)(ak_dtype dtype), const char *last);
-/* Evaluates an expression that gives the name of a dtype. `where` names the place in messages. */
+/* Evaluates `text`, an expression that must give the name of a dtype, else returns AK_INVALID.
+   `where` names the place in messages. */
 ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope, const char *where,
                           ak_error *err);
 
@@ -73,8 +74,8 @@ typedef struct ak_size_spec {
     int64_t fallback; /* the default */
 } ak_size_spec;
 
-/* A problem option ("choices" in problem.json) is one of a list of texts, a whole number or a
-   real. */
+/* A problem option ("choices" in problem.json) is a text from a list, a whole number or a real
+   number. */
 typedef enum ak_choice_kind { AK_CHOICE_TEXT, AK_CHOICE_WHOLE, AK_CHOICE_REAL } ak_choice_kind;
 
 typedef struct ak_choice_spec {
@@ -87,7 +88,7 @@ typedef struct ak_choice_spec {
 } ak_choice_spec;
 
 typedef enum ak_access { AK_ACCESS_IN, AK_ACCESS_OUT, AK_ACCESS_INOUT } ak_access;
-/* How an argument is filled; check/inputs.h fills it. AK_FILL_SPREAD gives numbers at equal
+/* How the values of an argument are made (check/inputs.h). AK_FILL_SPREAD gives numbers at equal
    distances in a random order; AK_FILL_CUTS gives numbers at random distances in ascending order;
    AK_FILL_OFFSETS gives numbers in ascending order whose distances are a spread; AK_FILL_FILE gives
    the numbers of a file (check/npy.c). */
@@ -103,12 +104,14 @@ typedef enum ak_fill_kind {
 
 /* Returns the name of a kind: "uniform". */
 const char *ak_fill_text(ak_fill_kind kind);
-/* Returns true if the two numbers make sense: a range is not empty, a deviation is positive. */
+/* Returns whether the two numbers make sense for this kind: a range is not empty, a deviation is
+   positive. A kind that has neither accepts all numbers. */
 bool ak_fill_sane(ak_fill_kind kind, double a, double b);
 
 typedef struct ak_tolerance_spec {
     ak_dtype dtype;
-    const char *relative, *rms, *absolute; /* expressions over the sizes and eps; check/compare.h */
+    const char *relative, *rms, *absolute; /* expressions over sizes, options and eps;
+                                              check/compare.h */
 } ak_tolerance_spec;
 
 typedef struct ak_argument_spec {
@@ -118,12 +121,12 @@ typedef struct ak_argument_spec {
     /* expression over the options and the task's dtype that gives the name of the argument's dtype;
        NULL: it does not depend on them. A task has the result (ak_task_argument_dtype). */
     const char *dtype_text;
-    const char *shape[AK_RANK_MAX]; /* expressions over the sizes */
+    const char *shape[AK_RANK_MAX]; /* expressions over sizes and problem options */
     size_t rank;
     const char *pitch; /* expression: elements from one row to the next; NULL: rows adjoin */
     ak_access access;
     ak_tolerance_spec tolerance; /* for this output alone; `relative` is NULL if there is none */
-    /* condition on the options under which nothing reads the argument; NULL: it is always read */
+    /* condition under which nothing reads the argument; NULL: it is always read */
     const char *unused;
     ak_fill_kind fill;
     bool fill_usual; /* problem.json has no "fill": -1 to 1, or 0 to 2 if the dtype is unsigned */
@@ -152,27 +155,31 @@ typedef struct ak_implementation_spec {
                                  that runs the language */
     const char *language;     /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
     const json_t *definition; /* the whole space file */
-    const char *source;       /* text of the Include files and of KernelFile, joined */
+    const char *source;       /* joined text of the Include files and KernelFile, as the backend
+                                 adapts it */
     const char *const *files; /* names of these files, in the same order */
     size_t file_count;
     const char *const *options; /* CompilerOptions */
     size_t option_count;
     const json_t *defines;    /* object of macros and expressions; NULL: none */
     const char *workspace;    /* expression, in bytes; "0" if the file has none */
-    const char *threads;      /* expression; "1" if the file has none */
+    const char *threads;      /* expression; "1" if the file has none, "cpu_threads" for "openmp" */
     const char *rank;         /* "Rank" as a text (space/rank.h); NULL: the file has none */
-    const char *kernel_name;  /* "ak_kernel" if the file has none */
+    const char *kernel_name;  /* "ak_kernel" if the file has none, or if the backend adapts the
+                                 source */
     const char *architecture; /* "sm_90a"; NULL: the device's */
-    bool openmp;              /* compiled with -fopenmp; its threads are those of the task */
+    bool openmp;              /* compiled with -fopenmp; runs with the task's threads */
     bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
     bool specialised;         /* it has an entry specialised for the task's own sizes */
     const json_t *needs;      /* array of "Needs", conditions on the task; NULL: none */
-    unsigned dtypes;          /* bit 1 << dtype is set for each dtype that it computes in */
+    unsigned dtypes;          /* bit 1 << dtype is set for each dtype that it computes in; all bits
+                                 are set if the file has no "Dtypes" */
     const char *where;        /* path for messages */
 } ak_implementation_spec;
 
-/* Returns the "Language" of new kernels for this backend: "C", "CUDA". */
+/* Returns the "Language" of new kernels for this backend: "C", "CUDA". An unknown backend gets
+   "C". */
 const char *ak_backend_language(const char *backend);
 
 /* Returns whether the implementation is written in Triton. */
@@ -187,19 +194,19 @@ typedef struct ak_reference_spec {
     const char *array[AK_ARGUMENTS_MAX]; /* paths ("arrays"); NULL for inputs */
 } ak_reference_spec;
 
-/* A baseline of the user, besides the libraries ("baselines" in problem.json). It runs on the host.
-   Exactly one of source, library and python is not NULL. */
+/* A baseline that the user supplies, besides the libraries ("baselines" in problem.json). It runs
+   on the host. Exactly one of source, library and python is not NULL. */
 #define AK_OWN_MAX           8
-#define AK_FUNCTION_NAME_MAX 1023 /* bytes of a name, such as a mangled one of C++ */
+#define AK_FUNCTION_NAME_MAX 1023 /* bytes of a name, which may be a mangled C++ name */
 typedef struct ak_own_baseline {
     const char *name;
-    const char *source;    /* name of a C file of the kernel's folder */
+    const char *source;    /* name of a C file in the kernel's folder */
     const char *library;   /* a shared library, by path or as the system finds it */
-    const char *python;    /* name of a Python file of the kernel's folder */
+    const char *python;    /* name of a Python file in the kernel's folder */
     const char *text;      /* the content of the C or Python file */
     const char *function;  /* NULL: a C file that defines ak_kernel */
     const json_t *launch;  /* {"Arguments": [...]}; NULL without a function, and for Python */
-    const json_t *options; /* texts for the C compiler; NULL: the usual ones */
+    const json_t *options; /* texts for the C compiler; NULL: the default options */
 } ak_own_baseline;
 
 /* A file of the kernel as it was read; the name is relative to the kernel's folder. */
@@ -207,13 +214,13 @@ typedef struct ak_kernel_file {
     const char *name, *text;
     size_t length;
     bool module; /* a Python module that the reference imports (modules.c) */
-    bool beside; /* one that a baseline imports */
+    bool beside; /* a Python module that a baseline imports */
 } ak_kernel_file;
 
-/* Each element of an output is a sum over a size, to whose terms each of some inputs contributes a
-   factor ("few_terms" in problem.json). A tolerance that grows with the length of the sums lets
-   less precise kernels pass where they are long; so candidates are also judged on inputs of which
-   most elements are zero, with the tolerance of sums of so few terms. */
+/* Says that each element of an output is a sum over one size, and that each of some inputs
+   contributes a factor to every term ("few_terms" in problem.json). Where sums are long, a
+   tolerance that grows with their length lets imprecise kernels pass. Candidates are therefore also
+   checked on inputs that are mostly zero, with the tolerance for sums of `terms` terms. */
 typedef struct ak_few_terms {
     int64_t terms; /* 0: the problem declares none */
     size_t size;   /* index of the size */
@@ -237,8 +244,9 @@ struct ak_problem {
        (T1) */
     const char *reference_source;
     const char *unread; /* unused members of a T1 file, separated by commas; NULL: none */
-    const char *lacks;  /* why a T1 file is no problem; NULL: it was not tried as one */
-    const char *data;   /* for each data file a line with its name and hash; "" if there is none */
+    const char *lacks;  /* why a T1 file cannot be run; NULL: it can, or this was not tried */
+    const char *data;   /* a line with name and hash for each data file; "": none; NULL: a space
+                           without a problem */
     const char *device_reference; /* text of reference.cu; NULL if there is none */
     ak_own_baseline own[AK_OWN_MAX];
     size_t own_count;
@@ -253,19 +261,19 @@ struct ak_problem {
     bool builtin;
     ak_kernel_file *files; /* all that were read, in order */
     size_t file_count, file_capacity;
-    /* owners of all of the above */
+    /* these own all of the above */
     struct ak_arena *arena;
     json_t **documents;
     size_t document_count, document_capacity;
 };
 
-/* Opens spec->kernel as ak_problem_open does. With spec->kept, the kernel may differ from the
-   built-in kernel of the same name, of which it can be an earlier version. */
+/* Opens spec->kernel as ak_problem_open does. With spec->kept, a kernel with the name of a built-in
+   one may differ from it, because it may be an earlier version of that kernel. */
 ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_error *err);
 
-/* Makes a problem from a document like that of a T1 file, as ak_problem_open does from the file.
-   Only the space of such a problem is known. An empty `name` becomes "space", and an empty
-   `implementation` the name. Takes ownership of the document, also on failure. */
+/* Makes a problem of which only the space is known from a document like that of a T1 file. An empty
+   `name` becomes "space", and an empty `implementation` becomes the name. Takes ownership of the
+   document, also on failure. */
 ak_status ak_problem_of_space(ak_problem **out, const char *name, const char *implementation,
                               json_t *document, const char *where, ak_error *err);
 
@@ -273,7 +281,7 @@ ak_status ak_problem_of_space(ak_problem **out, const char *name, const char *im
    right result only after a single run. */
 bool ak_problem_works_in_place(const ak_problem *problem);
 
-/* Returns whether a dtype is one of the problem's. */
+/* Returns whether the problem lists the dtype in "dtypes". */
 bool ak_problem_has_dtype(const ak_problem *problem, ak_dtype dtype);
 
 /* Fails with `status`, because the problem has no `what` ("size") of this name; suggests the
@@ -285,16 +293,16 @@ ak_status ak_problem_lacks(const ak_problem *problem, const char *what, const ch
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,
                           const char *name, ak_error *err);
 
-/* Returns AK_INVALID for a T1 file by itself, with what is missing: it can be listed and
+/* Returns AK_INVALID, with what is missing, for a space without a problem: it can be listed and
    simulated, but there is nothing to compile, check or time. */
 ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err);
 
 /* Returns true if a built-in kernel has this name. */
 bool ak_problem_is_builtin(const char *name);
-/* Finds out whether the problem computes, and is checked, as the built-in kernel of its name, which
-   exists. */
+/* Sets *same to whether the problem computes the same as the built-in kernel with its name, and is
+   checked in the same way. That built-in kernel must exist. */
 ak_status ak_problem_is_as_builtin(bool *same, const ak_problem *problem, ak_error *err);
-/* Visits the names of the built-in kernels, sorted, and their descriptions. */
+/* Calls `visit` with the name and the description of each built-in kernel, sorted by name. */
 ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err);
 
 #endif

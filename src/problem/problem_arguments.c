@@ -148,7 +148,7 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, ak_p
 }
 
 /* Reads "unused", the condition under which nothing reads the argument. Only inputs may have it,
-   because outputs are always read. */
+   because the check reads every output. */
 static ak_status read_unused(ak_argument_spec *argument, const json_t *json, ak_problem_reader *r)
 {
     bool holds;

@@ -1,5 +1,5 @@
-/* problem_choices.c: reads "choices" of problem.json: problem options, each of which is one of a
-   list of texts or a number within a range. */
+/* problem_choices.c: reads "choices" of problem.json: the problem options, which are texts from a
+   list or numbers within a range. */
 #include "problem/problem_read.h"
 
 #include <string.h>

@@ -129,8 +129,8 @@ static ak_status refuse_file(const char *name, ak_error *err)
                    name);
 }
 
-/* Returns whether a file can be neither a T1 file nor a recording, so that an error about its JSON
-   would mislead. */
+/* Returns whether the first bytes show that a file is neither a T1 file nor a recording, so that an
+   error about its JSON would mislead. A file that ends in ".json" is never foreign. */
 static bool is_foreign(const char *name)
 {
     if (ak_fs_has_suffix(name, ".json")) {

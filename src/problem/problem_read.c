@@ -16,7 +16,7 @@ static const char *const size_keys[] = {"name", "default", "description", NULL};
 static const char *const few_keys[] = {"size", "terms", "arguments", NULL};
 static const char *const tolerance_keys[] = {"relative", "rms", "absolute", NULL};
 
-/* Refuses a key such as "edge_cases" and names the right one, "awkward". Messages say "edge-case
+/* Refuses a key that begins with "edge" and names the right one, "awkward". Messages say "edge-case
    sizes", so users may expect another key. */
 static ak_status refuse_edge_key(const ak_problem_reader *r)
 {
@@ -218,7 +218,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
     json_t *all;
     ak_problem *problem = r->problem;
     AK_DO(ak_json_object_or_null(&all, r->json, "tolerance", r->path, r->err));
-    bool exact = true; /* all dtypes are whole numbers */
+    bool exact = true; /* no dtype of the problem is a float */
     for (size_t i = 0; i < problem->dtype_count; i++) {
         exact = exact && !ak_dtype_is_float(problem->dtypes[i]);
     }
@@ -241,7 +241,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
     return AK_OK;
 }
 
-/* Finds an input of floats that is drawn at random. */
+/* Finds an input of this name, of at most two dimensions, that is drawn at random. */
 static ak_status find_factor(size_t *out, const char *name, const ak_problem_reader *r)
 {
     const ak_problem *problem = r->problem;

@@ -16,7 +16,8 @@ typedef struct ak_problem_reader {
     const json_t *json;
     const char *path;
     char where[AK_PATH_MAX + 64]; /* the current member, for messages */
-    /* sizes and problem options at their defaults, to try expressions */
+    /* scope with sizes, dtype and problem options at their defaults, in which expressions are
+       tried */
     ak_scope *sizes;
     ak_error *err;
 } ak_problem_reader;
@@ -26,9 +27,11 @@ void ak_problem_at(ak_problem_reader *r, const char *what, size_t number);
 /* Returns true if the text consists of 1 to AK_KERNEL_NAME_MAX letters, digits and '_'. Values of
    problem options become part of a macro's name. */
 bool ak_problem_is_word(const char *text);
-/* Returns whether expressions use a name besides those of the problem, such as eps. */
+/* Returns whether a name, such as eps, has a meaning of its own in expressions, so that no size or
+   problem option may have it. */
 bool ak_problem_is_reserved(const char *name);
-/* Reads "name". With `unique`, returns AK_INVALID if a size or a problem option has it already. */
+/* Reads "name". With `unique`, returns AK_INVALID if the name is reserved or a size or a problem
+   option has it already. */
 ak_status ak_problem_read_name(const char **out, const json_t *json, bool unique,
                                ak_problem_reader *r);
 /* Reads an array that must exist and have at most `max` entries. */
@@ -38,7 +41,8 @@ ak_status ak_problem_read_array(json_t **out, size_t *count, const char *key, si
 ak_status ak_problem_check_object(const json_t *json, const char *const *keys,
                                   ak_problem_reader *r);
 
-/* Reads a tolerance, {"relative", "rms", "absolute"}, of a dtype. */
+/* Reads the tolerance for a dtype, {"relative", "rms", "absolute"}; a missing rms or absolute is
+   0. */
 ak_status ak_problem_read_tolerance(ak_tolerance_spec *out, const json_t *json, ak_dtype dtype,
                                     ak_problem_reader *r);
 

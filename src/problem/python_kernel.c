@@ -1,8 +1,9 @@
 /*
  * python_kernel.c: a Triton kernel in a user's own Python file, "kernel.py" or
- * "kernel.py:function", with its settings in the JSON file of the same stem beside it. The backend
- * of the language makes a kernel folder from both. The folder is kept in the cache under the hash
- * of its inputs, so that Python runs once and not for every command and worker.
+ * "kernel.py:function". Its settings are in "kernel.function.json" or "kernel.json" beside it, else
+ * in the Python file itself. The Triton backend makes a kernel folder from the file and its
+ * settings. The folder is kept in the cache under the hash of its inputs, so that Python runs once
+ * and not for every command and worker.
  */
 
 #include <string.h>

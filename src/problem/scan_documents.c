@@ -131,7 +131,7 @@ static bool add_compilers(json_t *parameters, const ak_scan *s)
                                                 "Default", 3, "Use", "option", "Option", "-O{}"));
 }
 
-/* Adds "CompilerOptions" and, for OpenMP, "Threads" of a host kernel. */
+/* Adds "CompilerOptions" to a host kernel and, if its source needs OpenMP threads, "Threads". */
 static bool set_host(json_t *kernel, const ak_scan *s)
 {
     return ak_json_set(kernel, "CompilerOptions",
@@ -367,7 +367,8 @@ static void note_parameters(ak_scan *s)
     }
 }
 
-/* Notes the inputs of whole numbers, because the default fill draws only three different ones. */
+/* Notes the inputs that are whole numbers, because the default fill draws only three different
+   values. */
 static void note_numbers(ak_scan *s)
 {
     char what[256] = "";
@@ -386,8 +387,8 @@ static void note_numbers(ak_scan *s)
     }
 }
 
-/* Notes the whole numbers that are taken for sizes, of which some may be values, such as a radius.
- */
+/* Notes the whole numbers that are taken for sizes if there are several: some may be values, such
+   as a radius. */
 static void note_sizes(ak_scan *s)
 {
     char what[256] = "";

@@ -1,5 +1,5 @@
 /* scan_parameters.c: finds the parameters of a kernel: names that the source lets the compiler
-   define, options in comments, and arguments of its template. */
+   define, options such as -DX=16, and arguments of its template. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -91,8 +91,8 @@ void ak_scan_guarded(ak_scan *s)
     }
 }
 
-/* Finds parameters in options such as -DX=16, which comments mention to say how the file is
-   compiled. */
+/* Finds parameters in options such as -DX=16 anywhere in the file; comments often mention them to
+   say how the file is compiled. */
 void ak_scan_options(ak_scan *s)
 {
     for (const char *at = s->text; (at = strstr(at, "-D")) != NULL; at += 2) {
@@ -103,8 +103,8 @@ void ak_scan_options(ak_scan *s)
     }
 }
 
-/* Returns template argument `index` of the first instantiation in the file, such as
-   `NAME<128, 4>`; 0 if it is not a number. */
+/* Returns template argument `index` of the first instantiation in the file, such as `NAME<128, 4>`;
+   0 if there is no instantiation or the argument is not a number. */
 static int64_t instantiated(const ak_scan *s, size_t index)
 {
     const char *at = s->plain;
@@ -138,7 +138,7 @@ bool ak_scan_find_template(ak_scan *s, size_t end)
     return true;
 }
 
-/* Reads "int TILE = 2", an item of a template's head. */
+/* Reads one argument in the brackets after "template", such as "int TILE = 2". */
 static ak_status read_template_item(ak_scan *s, const char *item, size_t length, size_t index)
 {
     char part[160];

@@ -31,7 +31,7 @@ typedef struct ak_scan {
     ak_source_omp openmp; /* the OpenMP support that the text and `beside` need */
     char *own;            /* a copy of the text, in which the entry is not static */
     char *plain;          /* the text with blanks in place of comments and quoted texts */
-    size_t begin, end;    /* offsets of the template's head in the text; equal if there is no
+    size_t begin, end;    /* offsets of "template <...>" in the text; equal if there is no
                              template */
     size_t entry;         /* where the entry's qualifiers begin */
     char name[AK_SCAN_NAME];
@@ -42,9 +42,10 @@ typedef struct ak_scan {
         int64_t value;
         bool truth; /* a template argument of type bool: 0 or 1 */
     } parameters[AK_SCAN_PARAMETERS];
-    size_t parameter_count, parameters_left; /* left: those that did not fit */
-    size_t others;                           /* kernels besides the one that is taken */
-    ak_buf names;                            /* the names of all kernels, with commas */
+    size_t parameter_count, parameters_left; /* left: how many did not fit */
+    size_t others;                           /* number of kernels besides the chosen one */
+    ak_buf names;                            /* the names of all functions that may be the entry,
+                                                separated by commas */
     ak_buf notes;
     ak_error *err;
 } ak_scan;
@@ -60,16 +61,17 @@ static inline bool ak_scan_is_size(const ak_scan_argument *a)
 bool ak_scan_type_of(ak_dtype *out, const char *words);
 
 /* ak_scan_is_parameter returns whether a parameter of this name has been found. The others find
-   parameters: names that the source lets the compiler define, options such as -DX=16 in comments,
-   and the arguments of the template right before the entry. */
+   parameters: names that the source lets the compiler define, options such as -DX=16 anywhere in
+   the file, and the arguments of the template right before the entry. */
 bool ak_scan_is_parameter(const ak_scan *s, const char *name);
 void ak_scan_guarded(ak_scan *s);
 void ak_scan_options(ak_scan *s);
 ak_status ak_scan_template(ak_scan *s);
-/* Notes each name in capitals that the source uses and nothing defines, because it is likely a
-   parameter. */
+/* Notes the first 8 names in capitals that the source uses and nothing defines, because they are
+   likely parameters. */
 void ak_scan_undefined(ak_scan *s);
-/* Finds the "template <...>" that ends at `end`. Returns false if there is none. */
+/* Finds the "template <...>" that ends at `end`, and sets s->begin and s->end to its offsets.
+   Returns false if there is none. */
 bool ak_scan_find_template(ak_scan *s, size_t end);
 
 void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length);

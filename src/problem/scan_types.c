@@ -2,7 +2,7 @@
 #include "problem/source_text.h"
 #include "problem/scan_parts.h"
 
-/* Types of one word, other than those of stdint.h, which are in AKR_DTYPE_MAP. */
+/* Type names of one word, except those of stdint.h, which AKR_DTYPE_MAP has. */
 static const struct {
     const char *name;
     ak_dtype dtype;

@@ -14,7 +14,7 @@
    that offsets stay the same. Returns NULL if there is no memory. The caller frees the copy with
    ak_free. */
 char *ak_source_plain(const char *text);
-/* What a source needs of OpenMP: nothing, only -fopenmp-simd, or threads. */
+/* The OpenMP support that a source needs: none, only -fopenmp-simd, or threads. */
 typedef enum ak_source_omp {
     AK_SOURCE_OMP_NONE,
     AK_SOURCE_OMP_SIMD,
@@ -31,10 +31,11 @@ const char *ak_source_find(const char *text, const char *word);
 bool ak_source_has(const char *text, const char *word);
 /* Returns the bracket that closes the one at `open`, or NULL. */
 const char *ak_source_closing(const char *open);
-/* Returns where the longest run of characters of `set` that ends right before `end` begins; `end`
-   if the run is empty. */
+/* Returns the offset of the longest run of characters from `set` that ends right before `end`;
+   `end` if no such character stands there. */
 size_t ak_source_back(const char *text, size_t end, const char *set);
-/* Returns the length of the text up to the first comma or `stop` outside brackets. */
+/* Returns the length of the text up to the first comma or `stop` outside brackets, or up to its
+   end. */
 size_t ak_source_item(const char *text, char stop);
 
 #endif

@@ -18,7 +18,7 @@ static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, 
 }
 
 /* Adds the data files if they have at most `most` bytes together. Each line of problem->data begins
-   with the name of one, relative to the folder of problem.json. */
+   with a data file's name, relative to the folder of problem.json. */
 static ak_status add_data(ak_pack *out, const ak_problem *problem, size_t most, ak_error *err)
 {
     AK_AT_END(ak_pack_clear) ak_pack pack = {0};
@@ -62,7 +62,7 @@ static ak_status find_other(const ak_implementation_spec **out, const ak_problem
                : AK_OK;
 }
 
-/* Adds the space file and the source of an implementation, and the files that this includes. */
+/* Adds the space file of an implementation, its source, and the files that its "Include" lists. */
 static ak_status add_implementation(ak_pack *out, const ak_problem *problem,
                                     const ak_implementation_spec *implementation, ak_error *err)
 {
@@ -123,9 +123,9 @@ typedef struct way {
 static const way by_identity = {ak_problem_identity, ak_space_identity};
 static const way as_a_whole = {ak_json_text, ak_json_text};
 
-/* Ends the hasher after adding the sources, then problem.json, the space file and, if another
-   implementation is the reference, its space file, whose default options, workspace and threads
-   decide how the reference runs. */
+/* Adds the sources, problem.json and the space file. If another implementation is the reference,
+   adds its space file too, whose default options, workspace and threads decide how the reference
+   runs. Adds the headers and ends the hasher, also on failure. */
 static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], ak_hasher *hasher,
                          const ak_problem *problem, const ak_implementation_spec *implementation,
                          const way *as, ak_error *err)

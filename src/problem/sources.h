@@ -11,42 +11,42 @@
 #include "base/pack.h"
 #include "problem/problem.h"
 
-/* Gives the files as they were when the problem was opened, sorted by name, with those of the
-   implementation that is the reference, if one is, and with the data files, which are read again,
-   if they have at most `data` bytes together: without them the folder cannot be opened. `out` is
-   empty at the start; the caller clears it, also on failure. */
-#define AK_SOURCES_DATA ((size_t)4 << 20) /* most that an archive keeps of one kernel */
+/* Gives the files, sorted by name, as they were when the problem was opened, including those of the
+   implementation that is the reference, if one is. Data files are read again, and given only if
+   they have at most `data` bytes together; without them the folder cannot be opened. `out` is empty
+   at the start; the caller clears it, also on failure. */
+#define AK_SOURCES_DATA ((size_t)4 << 20) /* bytes; most that an archive keeps for one kernel */
 ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
                         const ak_implementation_spec *implementation, size_t data, ak_error *err);
 
-/* Gives all files of a kernel in the same places, including those of its other implementations and
-   its data files, which are read again. `out` is empty at the start; the caller clears it, also on
-   failure. */
+/* Gives all files of a kernel at the same relative paths, including those of its other
+   implementations and its data files, which are read again. `out` is empty at the start; the caller
+   clears it, also on failure. */
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
 
-/* Writes the hash of the implementation's source with the headers that lie outside of the kernel's
-   folder (headers.c; these as they are now), the reference with its modules (modules.c), and what
-   problem.json and the space file say without their prose (identity.c), as they were when the
-   problem was opened. An environment stores it as "source". */
+/* Writes the hash of what results depend on: the implementation's source, the references with their
+   modules (modules.c), the data files, and what problem.json and the space file say without their
+   prose (identity.c), all as they were when the problem was opened; and the headers outside of the
+   kernel's folder as they are now (headers.c). An environment stores it as "source". */
 #define AK_SOURCES_HASH_BYTES AK_HASH_BYTES
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, ak_error *err);
-/* Writes a hash that environments of older archives have for the same sources, each of 32 digits
-   (ak_hash_quick). 0: of the same texts. 1, before schema 9: of the whole problem.json and space
-   file, prose and order of members included. */
+/* Writes a hash of 32 digits (ak_hash_quick) by which environments of older archives name the same
+   sources. `which` 0 hashes the texts that ak_sources_hash hashes; 1, used before schema 9, hashes
+   the whole problem.json and space file, including prose and the order of members. */
 #define AK_SOURCES_FORMER 2
 ak_status ak_sources_hash_former(char out[AK_SOURCES_HASH_BYTES], int which,
                                  const ak_problem *problem,
                                  const ak_implementation_spec *implementation, ak_error *err);
-/* Finds out whether `hash`, the "source" of an environment, is that of these sources, by
-   ak_sources_hash or, where it has 32 digits, by ak_sources_hash_former. */
+/* Sets *out to whether `hash`, the "source" of an environment, is the hash of these sources: that
+   of ak_sources_hash or, if it has 32 digits, one of ak_sources_hash_former. */
 ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
                          const ak_implementation_spec *implementation, ak_error *err);
 
 /* ---- headers (headers.c) --------------------------------------------------------------------- */
 
-/* The headers that a source includes from folders which its options name (-I/FOLDER), by
-   an absolute path, or from the folders of CPATH and the like. They belong to the code as the
+/* These functions find the headers that a source includes by an absolute path, or from the folders
+   that its options (-I/FOLDER) or CPATH and the like name. Such headers belong to the code as the
    source itself does, but lie outside of the kernel's folder and may change there. Headers where
    compilers look by themselves belong to the environment.
 
@@ -56,20 +56,21 @@ ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
    one that `#define` gives. So headers count that a configuration may not read; those whose names
    macros put together, or an option defines, do not. */
 
-/* If at `word` stands a word that has a compiler read a file, and the name of the file in quotes or
-   in brackets, gives the place and the length of the name and returns with what it begins; else 0.
-   Names of #include_next and #embed begin with '<', because they are no code beside the file. */
+/* If a word at `word` makes a compiler read a file ("include") and the file's name follows in
+   quotes or brackets, gives the place and the length of the name and returns its first mark ('"',
+   '\'' or '<'); else returns 0. For #include_next and #embed, '"' is returned as '<', because these
+   files are not looked for as code beside the file. */
 int ak_headers_name(const char **name, size_t *length, const char *word);
 
-/* Adds the names and contents of the headers of `source`; adds nothing if there is none. Every text
-   of the space file `definition` may have options; NULL: there are none. */
+/* Adds the names and contents of the headers that `source` (NULL: none) includes. Every text in the
+   space file `definition` may hold options; NULL: there are none. */
 ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *definition,
                          ak_error *err);
 
 /* ---- identity (identity.c) ------------------------------------------------------------------- */
 
-/* The canonical text of a problem.json or a space file: the members that decide which
-   code is built and what is measured.
+/* The canonical text of a problem.json or a space file holds the members that decide which code is
+   built and what is measured.
 
    White space and the order of members make no difference, and prose is left out: descriptions,
    notes, and what only prompts show. Every member that is not known to be prose counts, so members

@@ -292,8 +292,8 @@ static ak_status check_launch(converter *c)
 
 /* ---- launch -------------------------------------------------------------------------------- */
 
-/* Gives an expression for the extent of the work-group along an axis: that of "LocalSize", else the
-   parameter block_size_x (y, z), else 256 along x if "LocalSize" is missing, else 1. */
+/* Gives an expression for the extent of the work-group along an axis: its member of "LocalSize",
+   else the parameter block_size_x (y, z), else 256 along x if "LocalSize" is missing, else 1. */
 static ak_status block_extent(char out[TEXT_BYTES], size_t axis, converter *c)
 {
     const json_t *local = json_object_get(c->kernel, "LocalSize");

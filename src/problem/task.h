@@ -14,10 +14,10 @@
 
 /* ---- objective (objective.c) ----------------------------------------------------------------- */
 
-/* What a run makes as small or as large as it can: the time by default, the energy, or
-   an expression over what is measured.
+/* The objective is what a run makes as small or as large as it can: the time by default, the
+   energy, or an expression over what is measured.
 
-     time             NULL stands for it
+     time             the time of one call; its objective is NULL
      energy           joules of one call
      edp              energy times time, in joule seconds
      EXPR             an expression (space/expr.h), which is made as small as possible
@@ -26,25 +26,28 @@
    An expression may read what is measured (measured_names in objective.c), the sizes, the options
    and the parameters of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
 
-   The objective is a part of the task: its text is one of the task's choices, as in
-   "objective=energy", so results with different objectives belong to different tasks. Searches
-   compare costs: a cost is the value, or its reciprocal if more is better, and always above 0. */
+   An objective is a part of the task: unless it is the time, its text is one of the task's
+   choices, as in "objective=energy", so results with different objectives belong to different
+   tasks. Searches compare costs: a cost is the value, or its reciprocal if more is better, and
+   always above 0. */
 
-/* The name of the choice. */
+/* The name of the choice that holds the objective. */
 #define AK_OBJECTIVE_CHOICE "objective"
 #define AK_OBJECTIVE_BYTES  AK_OBJECTIVE_NAME_BYTES
 
 typedef struct ak_objective ak_objective;
-/* What was measured of one configuration or library; 0: not known. */
+/* What was measured for one configuration or library. 0 means not known, except for shared_bytes
+   and spill_bytes where has_code is true. */
 typedef struct ak_objective_facts {
     double ms, joules, flops, traffic; /* of one call; `flops` in flop, `traffic` in bytes */
     bool has_code;                     /* the members below are known; false for a library */
     int registers, shared_bytes, spill_bytes, code_bytes;
 } ak_objective_facts;
 
-/* Parses a text. *out is NULL for "time". */
+/* Parses a text; the caller frees the objective. *out is NULL for "time" and "ms". */
 ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err);
-/* Makes the objective of a recording, which has the values and no expression for them. */
+/* Makes the objective of a recording, which has the values and no expression for them. The caller
+   frees it. */
 ak_status ak_objective_recorded(ak_objective **out, const char *name, const char *unit,
                                 bool maximise, ak_error *err);
 void ak_objective_free(ak_objective *objective);
@@ -66,7 +69,7 @@ void ak_objective_print(ak_buf *out, const ak_objective *objective, double cost)
 ak_status ak_objective_check(const ak_objective *objective,
                              bool (*knows)(const void *context, const char *name),
                              const void *context, ak_error *err);
-/* Refuses an objective that reads a rate of work that the task does not state: 0 flops or bytes. */
+/* Refuses an objective that reads tflops or gbs of a task that states 0 flops or 0 bytes. */
 ak_status ak_objective_check_work(const ak_objective *objective, double flops, double traffic,
                                   ak_error *err);
 /* Computes the cost; the objective must not be NULL. `scope` has sizes, options and parameters, or
@@ -89,12 +92,12 @@ typedef struct ak_shape {
     size_t pitch[AK_ARGUMENTS_MAX];
     /* bytes from the first element to the last, including those between rows */
     size_t bytes[AK_ARGUMENTS_MAX];
-    double fill[AK_ARGUMENTS_MAX][2]; /* numbers of the fill of each argument (ak_fill_kind) */
+    double fill[AK_ARGUMENTS_MAX][2]; /* the numbers of each argument's fill (ak_fill_kind) */
     bool unused[AK_ARGUMENTS_MAX];    /* "unused" of the argument holds here: nothing may read it */
     double flops, traffic;            /* work in flop; compulsory traffic in bytes */
     double relative, rms;             /* tolerance of the task's dtype; see check/compare.h */
-    /* tolerance of each argument: its own, else that of its dtype, else 0 if its dtype is whole and
-       not the task's, else the task's */
+    /* tolerance of each argument: its own, else its dtype's; where the dtype has none, 0 if it is
+       whole and not the task's dtype, else the task's tolerance */
     double own_relative[AK_ARGUMENTS_MAX], own_rms[AK_ARGUMENTS_MAX];
     double own_absolute[AK_ARGUMENTS_MAX];
 } ak_shape;
@@ -109,7 +112,7 @@ struct ak_task {
     /* "host", "cuda:0": the device whose times are reported; for a recording "sim:" and the name of
        the recorded device, so that results do not disclose the path of the file */
     char *device;
-    const char *left_out; /* of its recording: as in ak_recording_facts */
+    const char *left_out; /* what its recording left out, as in ak_recording_facts */
     char *opens;          /* what the backend opens: equal to `device`, or "sim:FILE" */
     char *devices; /* the devices that share the trials of a search: "cuda:0,cuda:1"; `device` comes
                       first */
@@ -129,12 +132,13 @@ struct ak_task {
     char *kernel; /* as the user named it, so that a worker can open it again */
     char *size_text;
     char *choices_text;      /* also names the objective, unless that is the time */
-    char *dtype_text;        /* as a recording of which only the space is known says; else NULL */
+    char *dtype_text;        /* the dtype that a recording states if only its space is known; else
+                                NULL */
     ak_objective *objective; /* NULL: the time */
     char source_hash[AK_SOURCES_HASH_BYTES];
     ak_scope *constants; /* sizes, dtype, problem options and device facts */
     ak_space *space;
-    json_t *definition; /* definition of a recorded space, which borrows from it; else NULL */
+    json_t *definition; /* the definition that the space of a recording borrows from; else NULL */
     char *unused;       /* the warning of ak_task_unused; NULL: there is none */
     char *reason;       /* why this implementation was chosen; NULL: there was no choice */
     const volatile int *cancel; /* *cancel is not 0 once the user cancels; NULL: never */
@@ -178,7 +182,7 @@ ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *
 
 /* Computes the shape at some sizes; `size` holds a number for each size of the problem. Returns an
    error if a size is below 1, if elements or bytes overflow, or if the arguments and the copies
-   that a check needs exceed the machine's memory. */
+   that a check needs exceed this machine's memory, unless nothing can be run. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
 
 /* Writes sizes as "M=7,N=33". */
@@ -193,8 +197,8 @@ bool ak_task_knows(const ak_task *task, const char *expression);
 ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *shape,
                         const ak_config *config, ak_error *err);
 
-/* Says whether the implementation, and the configuration unless NULL, may run at this shape:
-   whether `Needs` and the conditions with `EverySize` hold there. */
+/* Sets *out to whether the implementation and, unless it is NULL, the configuration may run at this
+   shape: whether `Needs` and the conditions with `EverySize` hold there. */
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
@@ -213,13 +217,13 @@ bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_confi
 int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype of argument `i`. */
 ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
-/* Returns the dtype whose rate of arithmetic limits the task: that of its first argument if it has
-   8 bits, else the task's. Attention with 8-bit keys computes in the dtype of its queries, which
-   come first. */
+/* Returns the dtype whose rate of arithmetic limits the task: the first argument's if that has 8
+   bits, else the task's. Attention with 8-bit keys computes in the dtype of its queries, which come
+   first. */
 ak_dtype ak_task_operands(const ak_task *task);
 
-/* Appends to the message in `err` the configuration that it is about and, if it is not the task's
-   own, the shape. Returns err's status. */
+/* Appends to the message in `err` the shape, if it is not the task's own, and the configuration
+   (NULL: none). Returns err's status, or AK_INVALID if `err` is NULL. */
 ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,
                         ak_error *err);
 
@@ -230,11 +234,11 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
                             const ak_config *config, ak_error *err);
 
 /* Write and read the spec that rebuilds a task (kernel, implementation, device, sizes, ...) as
-   JSON. The spec that is read borrows from `object`. */
+   JSON. The caller releases *out; the spec that is read borrows from `object`. */
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err);
 ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_error *err);
-/* Returns the value of an option as Python gets it: a text, or a number, whole if its kind is. The
-   caller owns it; NULL: no memory. */
+/* Returns the value of an option as Python gets it: a text, an integer or a float. The caller owns
+   it; NULL: no memory. */
 json_t *ak_task_choice_json(const ak_task *task, size_t index);
 
 #endif

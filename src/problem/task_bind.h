@@ -21,8 +21,8 @@ ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err);
 /* Reads sizes. Sets shape.size and size_text. A single number stands for every size. */
 ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err);
 
-/* Sets task->constants to copies of the facts, the sizes, the dtype and the problem options.
-   Returns AK_INVALID if a size or an option has the name of a fact. */
+/* Sets task->constants to copies of the facts, the sizes, the dtype and the problem options, and
+   task->chosen_dtype. Returns AK_INVALID if a size or an option has the name of a fact. */
 ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err);
 /* Adds the sizes' names to a scope, with the values in `size`. */
 ak_status ak_task_set_sizes(ak_scope *scope, const ak_problem *problem, const int64_t *size,
@@ -40,7 +40,8 @@ const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
    the trials of these configurations report it. */
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
 
-/* Writes the warning of ak_task_unused. Called once, when the space is there. */
+/* Sets task->unused to the warning that ak_task_unused returns. Called once, after the space is
+   built. */
 ak_status ak_task_find_unused(ak_task *task, ak_error *err);
 
 #endif

@@ -51,8 +51,8 @@ const char *ak_task_ignored(const ak_task *task)
                    : task->left_out;
 }
 
-/* Returns whether the word at `at` is what a directive looks for or defines, which makes the same
-   code for all values: #ifndef NAME, #define NAME 4. */
+/* Returns whether the word at `at` is the name that a directive tests or defines (#ifndef NAME,
+   #define NAME 4); such a use makes the same code for all values. */
 static bool is_guard(const char *text, const char *at)
 {
     static const char *const directives[] = {"ifdef", "ifndef", "define", "undef"};
@@ -67,8 +67,8 @@ static bool is_guard(const char *text, const char *at)
     return guard && mark > 0 && text[mark - 1] == '#' && end < (size_t)(at - text);
 }
 
-/* Returns whether a text has the name of a parameter as a word whose value matters, or as the macro
-   of one of its values (NAME_is_value). */
+/* Returns whether a text mentions a parameter, as a word whose value matters or by the macro for a
+   value (NAME_is_value). */
 static bool mentions(const char *text, const char *name)
 {
     const size_t length = strlen(name);
@@ -105,7 +105,7 @@ ak_status ak_task_find_unused(ak_task *task, ak_error *err)
     if (!is_whole(task)) {
         return AK_OK;
     }
-    const char *source = task->implementation->source; /* code in texts counts */
+    const char *source = task->implementation->source; /* a string literal in _Pragma holds code */
     plain = strstr(source, "_Pragma") == NULL ? ak_source_plain(source) : ak_strdup(source);
     AK_DO(ak_made(plain, err));
     AK_DO(ak_json_text(&specification,

@@ -139,7 +139,7 @@ static ak_status measure_one(tolerance *out, const ak_tolerance_spec *spec, ak_d
                           err);
 }
 
-/* Evaluates the tolerance of a dtype. A dtype without one leaves the numbers as they are. */
+/* Evaluates the problem's tolerance for a dtype; leaves *out as it is if the problem has none. */
 static ak_status measure_tolerance(tolerance *out, const ak_task *task, ak_dtype dtype,
                                    ak_scope *scope, const char *where, ak_error *err)
 {

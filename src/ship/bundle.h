@@ -30,7 +30,8 @@
 /* One size that the bundle serves: its trial, its task, and the variant that serves it. */
 typedef struct ak_bundle_case {
     ak_trial trial;   /* id 0: the configuration has no trial at this size, only a table entry */
-    bool former_hash; /* the hash of its code was from before these were SHA-256, and is dropped */
+    bool former_hash; /* the trial's code hash was made before these were SHA-256, and was
+                         dropped */
     json_t *table;    /* the entry of the dispatch table; NULL: there is none */
     ak_task *task;
     ak_config config;
@@ -48,10 +49,11 @@ typedef struct ak_bundle_variant {
     char file[AK_PACK_NAME_MAX + 1];
     json_t *when, *workspace, *threads; /* programs; workspace and threads are NULL if the
                                           variant serves only measured sizes */
-    json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
+    json_t *launch;                     /* how a GPU's kernels are launched; NULL: for the CPU */
     bool for_one;                       /* the launch holds for the first case's size only */
-    const char *uncompared; /* why a case cannot say which code was measured; NULL: all can */
-    char *note; /* says where it was not checked, or why it serves measured sizes only; NULL:
+    const char *uncompared; /* why nobody compared the code with what trials measured; NULL: it was
+                               compared */
+    char *note; /* says where the code was not checked, or why it serves measured sizes only; NULL:
                    nothing */
 } ak_bundle_variant;
 
@@ -77,24 +79,27 @@ typedef struct ak_bundle_build {
 /* Returns whether code of this backend runs on a device other than the CPU (ak_backend_ops.is_cpu).
    Such code takes a stream and has a launch in bundle.json. */
 bool ak_bundle_is_for_gpu(const char *backend);
-/* Fills in `cases`, `environment` and `created`. */
+/* Fills in `cases`, `environment`, `fix`, `warnings` and `created`. */
 ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err);
 /* Fills in `variants`, `needs`, `code` and `sources`, and the variant of each case. */
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
 /* Fills in `when`, `workspace`, `threads` and `launch` of a variant from the sources of its first
-   case: for all sizes that its conditions allow, or for those that were measured. */
+   case, for all sizes that its conditions allow. With `measured_only`, or if a formula needs more
+   than whole numbers, the variant serves only measured sizes, and `workspace` and `threads` are
+   NULL. */
 ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error *err);
-/* Translates the "Launch" for the case's configuration. Without `one_size`, returns AK_INVALID if a
-   value depends on the sizes by other means than arithmetic on whole numbers. */
+/* Translates the "Launch" for the case's configuration. Returns AK_INVALID if the launch has
+   "Constants" or, without `one_size`, if a value depends on the sizes by other means than
+   arithmetic on whole numbers. */
 ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);
 /* Returns clocks, power, temperature and throttling while the trial was measured; a JSON null if
-   they are unknown. */
+   they are unknown. The caller owns the result. NULL: no memory. */
 json_t *ak_bundle_conditions(const ak_trial *trial);
 /* Gives the members of bundle.json that describe the problem of a task to programs that call the
    bundle: its names, description, options, sizes and arguments. */
 ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err);
-/* Returns the tolerances of a check at the task's own size, one for each argument: null for an
-   input. NULL: no memory. */
+/* Returns the tolerances with which the task's own size is checked, one for each argument: null for
+   an input. NULL: no memory. */
 json_t *ak_bundle_tolerances(const ak_task *task);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);

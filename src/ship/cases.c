@@ -16,8 +16,8 @@ static ak_status new_case(ak_bundle_case **out, ak_bundle_build *b, ak_error *er
     return AK_OK;
 }
 
-/* Sets the time of the search unless the trial has it: without a finish, the trial's time is that
-   of the search. */
+/* Sets the time of the search if the trial has none: without a finish, the trial's time is the
+   search's. */
 static void know_search(ak_trial *trial)
 {
     if (trial->search_ms <= 0) {
@@ -26,8 +26,8 @@ static void know_search(ak_trial *trial)
     }
 }
 
-/* Forgets a hash of code from before these were SHA-256: the code that is shipped has no hash to
-   compare it with. */
+/* Drops a code hash that was made before these were SHA-256, because the code that is shipped has
+   no such hash to compare it with. */
 static void forget_former_hash(ak_bundle_case *one)
 {
     ak_trial *trial = &one->trial;
@@ -99,7 +99,7 @@ static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, co
     return ak_trial_set_text(&out->timestamp, run->ended, err);
 }
 
-/* Replaces the trial's time, the fastest that a search measured, by that of the table, which comes
+/* Replaces the trial's time, the fastest that a search measured, by the table's time, which comes
    from a comparison. The clock, power and temperature during that comparison are not known. With
    another objective than time, the loss says nothing about the time, so the trial's time stays. */
 static void take_time(ak_trial *trial, const char *choices, const json_t *entry)
@@ -182,7 +182,8 @@ static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* Returns whether the task has the kernel and the sources that the trial was measured with. */
+/* Returns whether the task has the kernel and the sources that the trial was measured with. If its
+   environment does not state the sources, any sources pass. */
 static bool is_same(const ak_bundle_build *b, const ak_task *task, const ak_trial *trial)
 {
     const char *then = ak_json_text_or_null(b->environment, "source");

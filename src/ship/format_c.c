@@ -32,8 +32,8 @@ typedef struct writer {
 
 /* ---- names and types ------------------------------------------------------------------------- */
 
-/* Returns whether a parameter cannot have this name: keywords of C and C++, macros of compilers and
-   of the C library, the other parameters, and prefixes of what the generated source defines. */
+/* Returns whether a parameter cannot have this name, because it is a keyword of C or C++, a macro
+   of a compiler or the C library, another parameter, or a name in the generated source. */
 static bool is_word(const char *name)
 {
     /* clang-format off */
@@ -55,8 +55,8 @@ static bool is_word(const char *name)
     return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }
 
-/* Returns whether a name is a keyword, or the name of one of the first `sizes` sizes or the first
-   `arguments` arguments. */
+/* Returns whether a name is a reserved word (is_word), or the name of one of the first `sizes`
+   sizes or the first `arguments` arguments. */
 static bool is_taken(const writer *w, const char *name, int sizes, int arguments)
 {
     bool taken = is_word(name);
@@ -408,7 +408,7 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
     print_calls(out, w);
 }
 
-/* Returns whether an argument is filled from a file, which a bundle does not have. */
+/* Returns whether an argument is filled from a file, which the test in C cannot read. */
 static bool needs_files(const json_t *file)
 {
     const json_t *arguments = json_object_get(file, "arguments");
@@ -421,8 +421,7 @@ static bool needs_files(const json_t *file)
     return false;
 }
 
-/* Finds the C function that the problem in the bundle names as its reference; NULL if there is
-   none. */
+/* Finds the C file that the problem in the bundle names as its reference; NULL if it names none. */
 static const ak_pack_file *find_reference(const writer *w)
 {
     char name[2 * AK_PACK_NAME_MAX + 16], file[AK_PACK_NAME_MAX + 4] = "";
@@ -440,7 +439,8 @@ static const ak_pack_file *find_reference(const writer *w)
     return ak_pack_find(w->pack, name);
 }
 
-/* Returns why the test cannot compare results; NULL if it can. */
+/* Returns why the test cannot compare results; NULL if it can. Then *plan is for the first measured
+   size. */
 static const char *why_opened_only(akr_plan *plan, const writer *w, const ak_pack_file *reference)
 {
     return ak_bundle_is_for_gpu(w->info->backend)

@@ -44,7 +44,7 @@ static ak_status set(json_t *object, const char *key, const json_t *value, int f
     return ak_stored(ak_json_set(object, key, program), w->err);
 }
 
-/* Sets a member to the list of programs of `array`, padded with 1 to `least` programs. */
+/* Sets a member to the list of the programs for `array`, padded with 1 to `least` programs. */
 static ak_status set_list(json_t *object, const char *key, const json_t *array, size_t least,
                           writer *w)
 {

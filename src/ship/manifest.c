@@ -128,7 +128,7 @@ static json_t *program_or_null(json_t *value)
     return value == NULL ? json_null() : json_incref(value);
 }
 
-/* Returns the sizes of a task as a list of numbers. */
+/* Returns a task's sizes as a list of numbers. */
 static json_t *numbers_of(const ak_task *task)
 {
     return ak_json_integers(task->shape.size, task->problem->size_count);

@@ -75,7 +75,8 @@ static ak_status add_manifest(ak_pack *out, const ak_bundle_build *b, ak_error *
     return ak_pack_add(out, AK_BUNDLE_SUM, line, strlen(line), err);
 }
 
-/* Says once of all variants that have the same reason that nobody has compared their code. */
+/* Tells the user, once for all variants with the same reason, that nobody has compared their
+   code. */
 static void tell_uncompared(const ak_bundle_build *b, size_t first,
                             const ak_bundle_request *request)
 {

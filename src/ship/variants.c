@@ -1,7 +1,7 @@
 /* variants.c: the code of a bundle. Cases with the same configuration share a variant unless their
    sizes are compiled in. A variant is compiled exactly as a trial is: the same text, the same names
-   and the same options, so that the source cannot tell the two apart. The resulting code must equal
-   the code that was measured; otherwise no bundle is made. */
+   and the same options, so that the source cannot tell the two apart. Where a trial has a hash of
+   its code, the resulting code must have the same hash; otherwise no bundle is made. */
 #include "ship/bundle.h"
 
 #include <string.h>
@@ -85,8 +85,8 @@ static ak_status serve_measured(ak_bundle_variant *v, ak_error *err)
                            : AK_OK;
 }
 
-/* Writes the programs for `when`, `workspace` and `threads`. A variant whose formulas need more
-   than whole numbers serves only the sizes that were measured. */
+/* Writes the programs for `when`, `workspace` and `threads`, and for a GPU the launch. A variant
+   whose formulas need more than whole numbers serves only the sizes that were measured. */
 static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
 {
     const ak_task *task = v->first->task;
@@ -126,8 +126,7 @@ ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error 
 
 /* ---- where it was checked -------------------------------------------------------------------- */
 
-/* A trial that refutes the configuration of a variant: at another size, or at an edge-case size of
-   the variant's own. */
+/* A trial that refutes the configuration of a variant, at any size or at an edge case of one. */
 typedef struct refutation {
     int64_t trial;     /* 0: there is none */
     const char *ended; /* its status, as a word */
@@ -148,8 +147,8 @@ static bool refute(void *context, const ak_trial *trial)
     return found->trial == 0;
 }
 
-/* Looks for a trial with the same configuration and environment that refutes it: one that gave a
-   wrong result, or crashed. */
+/* Looks for a trial with the same configuration and environment that refutes it by a wrong result
+   or a crash. */
 static ak_status find_refutation(refutation *out, const ak_bundle_build *b, const ak_trial *like,
                                  ak_error *err)
 {
@@ -164,7 +163,8 @@ static ak_status find_refutation(refutation *out, const ak_bundle_build *b, cons
 }
 
 /* Returns whether the implementation demands the task's own value of each size ("N == 64" among its
-   "Needs"), as that of a T1 file does: then it serves no other size, and none is left to check. */
+   "Needs"), as the implementation in a T1 file does. Then it serves no other size, so there is none
+   left to check. */
 static bool has_one_size(const ak_task *task)
 {
     const json_t *needs = task->implementation->needs;
@@ -264,7 +264,8 @@ static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* Adds the processor features that a variant needs to those of the bundle. */
+/* Adds what a variant requires of a machine (processor features, tiles) to what the bundle
+   requires. */
 static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
 {
     if (b->needs == NULL) {
@@ -295,10 +296,10 @@ static ak_status judge(const ak_compile_result *result, const ak_bundle_variant 
 
 static const char NO_HASH[] = "a trial of it has no hash of its code";
 
-/* Fails if the code is not the one that a trial of the variant measured. Notes if a trial does not
-   know: it was compiled for its own size only and never reached a finish, or is older than the
-   hashes of the archive. A size of a table at which the configuration has no trial of its own (its
-   id is 0) needs none if another size has one. */
+/* Fails if a trial of the variant measured other code. Sets v->uncompared if a trial has no hash of
+   its code, because it was compiled for its own size only and never reached a finish, or is older
+   than the archive's hashes. A size of a table at which the configuration has no trial of its own
+   (its id is 0) needs no hash if another size has one. */
 static ak_status compare(const ak_bundle_build *b, ak_bundle_variant *v, const char *hash,
                          ak_error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * verify.c: verifies finished bundles. The runtime reads them. Verifying judges the
- * code of a bundle as that of a trial, in a confined process, against the reference among the
- * bundle's own sources: the sources are unpacked and opened as a kernel, and the pool loads the
- * bundle's code instead of compiling the sources.
+ * verify.c: verifies finished bundles. The runtime reads them. The code in a bundle is judged as
+ * the code of a trial is, in a confined process, against the reference among the bundle's own
+ * sources: the sources are unpacked and opened as a kernel, and the pool loads the bundle's code
+ * instead of compiling the sources.
  */
 #include "ship/bundle.h"
 
@@ -69,8 +69,8 @@ static ak_status unpack(verifying *v, const char *path, ak_error *err)
     return status;
 }
 
-/* Says whether the problem among the sources is not that of the built-in kernel whose name the
-   bundle has. One that cannot be opened is not. */
+/* Sets *out to whether the problem among the sources differs from the built-in kernel whose name
+   the bundle has. A problem that cannot be opened counts as different. */
 static ak_status is_namesake(bool *out, const verifying *v, const char *kernel, ak_error *err)
 {
     char name[AK_PATH_MAX], folder[AK_PATH_MAX];
@@ -241,7 +241,7 @@ static void programs_clear(ak_bundle_variant *own)
 }
 
 /* Returns an error unless the guards, the workspace, the threads and the launch in bundle.json, by
-   which programs call the code, are those of the sources, by which it is judged here. */
+   which programs call the code, equal what the sources give, by which the code is judged here. */
 static ak_status own_programs(const verifying *v, const json_t *variant, const json_t *measured,
                               ak_task *task, const ak_config *config, ak_error *err)
 {
@@ -332,8 +332,8 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     return ak_conditions_to_trial(out, &entry->conditions, err);
 }
 
-/* Times the code as a finish does, in a comparison of the same length, with copies of it in the
-   place of the other candidates. */
+/* Times the code as a finish does: in an equally long comparison, with copies of the code in place
+   of the other candidates. */
 static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
 {
     AK_AT_END(ak_result_clear) ak_result result = {0};
@@ -368,9 +368,9 @@ static bool held_down(const char *throttle)
 
 /* Times the code as one of the bundle's times was measured, and sets s->then_ms to that time. It
    repeats the finish if the bundle states one, else the search. If power or heat limits the clock
-   in the finish, then or now, it repeats the search in its place, because that clock depends on the
-   other candidates, which are missing here. A table states no finish, because its comparison with
-   all of its candidates cannot be repeated. */
+   in the finish, then or now, it repeats the search in its place if the search's time is known,
+   because that clock depends on the other candidates, which are missing here. A table states no
+   finish, because its comparison with all of its candidates cannot be repeated. */
 static ak_status time_it(sizing *s, ak_error *err)
 {
     const json_t *finish = json_object_get(s->measured, "finish");

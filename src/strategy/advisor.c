@@ -18,8 +18,8 @@
 #define BARREN_MAX  2
 /* Ends a note to the model on an answer that could not be read. */
 #define UNTRIED ", so nothing of it was tried; answer with the object alone"
-/* Output tokens: of one proposal, which takes about 250 if it spells out thirty parameters as null,
-   and of the reasoning of one answer, which comes on top. */
+/* Output tokens for one proposal, which takes about 250 if it spells out thirty parameters as null,
+   and for the reasoning of one answer, which comes on top. */
 #define TOKENS_EACH     256
 #define TOKENS_THINKING 8192
 #define TEXT_MAX        400 /* bytes kept of a trial's reason, and of the line about its code */
@@ -65,7 +65,7 @@ struct ak_advisor {
 
     advice *list; /* accepted suggestions of all answers */
     size_t advice_count, advice_capacity, next;
-    /* refused suggestions of the latest answer, for the next prompt */
+    /* suggestions of the latest answer that were refused or changed, for the next prompt */
     ak_suggestion refused[AK_PROMPT_REFUSALS];
     size_t refused_count;
 };
@@ -78,7 +78,8 @@ static void fail(ak_advisor *a, const char *why)
     (void)snprintf(a->fault, sizeof a->fault, "%s", why);
 }
 
-/* Ends the advice of a model that gave nothing usable, with what was wrong with its last answer. */
+/* Ends the advice because the model gave nothing usable, and says what was wrong with its last
+   answer. */
 static void fail_barren(ak_advisor *a, const char *times)
 {
     const ak_suggestion *last = a->refused_count > 0 ? &a->refused[0] : NULL;

@@ -10,7 +10,8 @@
  *     ak_advisor_observe(advisor, ...)     every result, whoever proposed it
  *
  * The states are those of ak_advice_state. A failed call, or two answers in a row without a usable
- * proposal, end the advice; the user is told the reason once, in one line.
+ * proposal, end the advice; the user is told the reason once, in one line. If the model's context
+ * is too small, the question is asked again with fewer facts.
  *
  * The model is a table of functions, so that a test or a study can replace it by a script;
  * ak_model_llm makes one from a client. A question is started and its answer is collected later,
@@ -38,7 +39,7 @@ typedef struct ak_model {
                          ak_error *err);
 } ak_model;
 
-/* Makes a model of an open client. The client must outlive it. */
+/* Makes a model that asks through an open client, which must outlive the model. */
 void ak_model_llm(ak_model *out, ak_llm *llm);
 
 struct ak_advisor_options {
@@ -54,12 +55,12 @@ struct ak_advisor_options {
     const char *library; /* the best library with its time or cost; NULL if there is none */
     double library_ms;
     int generations; /* number of questions; 0: the strategy's default */
-    size_t batch;    /* proposals per question; 0: an equal share of the budget */
+    size_t batch;    /* proposals per question; 0: the model's part of the budget, split equally */
     /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
        take. It is set if results come from a recording or if the model is slow (ak_llm_is_slow). */
     bool patient;
-    /* Writes in one line what the compiled code of a configuration consists of. Returns false if
-       that is not known. NULL if it is never known. */
+    /* Describes the compiled code of a configuration in one line. Returns false if the code is not
+       known. NULL: no code is ever known. */
     bool (*look)(void *context, ak_buf *out, const ak_config *config);
     bool rechecks; /* the caller measures what ak_strategy_ops.recheck returns */
     /* Called when a call has ended and when the user should be told something; NULL if nobody
@@ -109,13 +110,14 @@ typedef struct ak_advisor ak_advisor;
    ak_advisor_observe. */
 ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                           const ak_advice_plan *plan, const ak_walk *walk, ak_error *err);
-/* Abandons a call under way and reports it with what it may have cost. */
+/* Frees an advisor; NULL is accepted. Abandons a call under way and reports it with what it may
+   have cost. */
 void ak_advisor_close(ak_advisor *advisor);
 
 ak_advice_state ak_advisor_state(const ak_advisor *advisor);
 /* Returns why the advice ENDED: "generations" (all questions were asked), "stalled" (two
    generations in a row gained nothing), or "satisfied" (after usable proposals the model gave an
-   empty list because it expects nothing better). */
+   empty list because it expects nothing better); NULL before it ended. */
 const char *ak_advisor_ending(const ak_advisor *advisor);
 int ak_advisor_generation(const ak_advisor *advisor); /* number of the latest question; 0 if none */
 
@@ -123,7 +125,8 @@ int ak_advisor_generation(const ak_advisor *advisor); /* number of the latest qu
    to ask, or to FAILED. */
 ak_status ak_advisor_ask(ak_advisor *advisor, ak_error *err);
 /* Takes the reply if it has arrived. The state then changes from ASKED to READY, to IDLE if no
-   proposal was usable, to ENDED or to FAILED. */
+   proposal was usable, to ENDED or to FAILED. It stays ASKED if the model's context was too small,
+   because the question is then asked again with fewer facts. */
 ak_status ak_advisor_poll(ak_advisor *advisor, ak_error *err);
 /* Waits at most timeout_ns for the reply. Returns false if none is under way. */
 bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
@@ -132,10 +135,10 @@ bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 
-/* Returns true if another question will follow and one of several elites was measured only once. */
+/* Returns true if another question may follow and one of several elites was measured only once. */
 bool ak_advisor_in_doubt(const ak_advisor *advisor);
-/* If ak_advisor_in_doubt, writes all elites, so that they are measured side by side. Returns their
-   number. */
+/* If ak_advisor_in_doubt, writes the elites (at most `max`), to be measured side by side, and no
+   longer doubts them. Returns their number. */
 size_t ak_advisor_doubts(ak_config *out, ak_advisor *advisor, size_t max);
 
 /* Passes all observations on to another strategy, with configuration and time only. */

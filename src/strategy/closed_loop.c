@@ -23,8 +23,8 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 /* Three generations reached what 500 evaluations of a surrogate search did (pytorch/helion pull
    request 2003); the fourth confirms that nothing more can be gained. */
 #define GENERATIONS 4
-/* Assumed budget if none is given, and the part of the budget (one in FILL_SHARE) that may be
-   random. */
+/* EVALUATIONS is the budget that is assumed if none is given. One in FILL_SHARE of the budget may
+   be random. */
 #define EVALUATIONS 60
 #define FILL_SHARE  6
 

@@ -104,7 +104,7 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
     if (place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
         return AK_OK;
     }
-    /* No member proposed this configuration, so it takes an empty place or competes with the
+    /* If no member proposed this configuration, it takes an empty place or competes with the
        slowest member. */
     if (tag == AK_FRAME_NO_TAG) {
         tag = 0;

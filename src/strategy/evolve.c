@@ -38,7 +38,7 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 enum {
     PARENTS_MAX = 256,
-    TRIES = 20, /* attempts at unseen children, plus three for each wanted one */
+    TRIES = 20, /* attempts at unseen children, plus three for each child that is wanted */
 };
 
 typedef struct evolve {

@@ -1,4 +1,5 @@
-/* exhaustive.c: proposes every configuration in the order of the space. */
+/* exhaustive.c: proposes every configuration that was not observed yet, in the order of the
+   space. */
 #include "strategy/strategy.h"
 
 #include "base/map.h"

@@ -40,7 +40,7 @@ void ak_frame_end(ak_strategy *strategy)
     ak_arena_free(frame->arena);
 }
 
-/* Returns the slot of a configuration, or the empty one in which it belongs. */
+/* Returns the slot that holds a configuration, or the empty slot where it belongs. */
 static size_t slot_of(const ak_frame *frame, const ak_config *config)
 {
     size_t mask = frame->slot_count - 1;
@@ -213,7 +213,7 @@ void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other)
     }
 }
 
-/* Cost function of repairing a mutant. Changed parameters should keep their values, and as few
+/* The cost function that repairs a mutant: changed parameters should keep their values, and as few
    others as possible should change. */
 typedef struct mutant {
     const ak_space *space;

@@ -55,7 +55,7 @@ ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_c
 /* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 
-/* `propose` and `close` of a strategy that adds nothing of its own to these functions. */
+/* These are `propose` and `close` for a strategy that adds nothing to them. */
 ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 void ak_frame_end(ak_strategy *strategy);
 /* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was
@@ -91,7 +91,7 @@ bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, 
    be invalid; ak_frame_mutate repairs it. */
 void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other);
 /* Changes each parameter with this probability and makes the result valid. An ordered parameter
-   moves to an adjacent value with probability `near`, else to any value. */
+   moves to an adjacent value with probability `near`, else to any other value. */
 void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near);
 
 /* ---- effects (effects.c) --------------------------------------------------------------------- */

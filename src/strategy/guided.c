@@ -249,7 +249,8 @@ static bool in_pool(const guided *self, uint64_t key)
     return false;
 }
 
-/* Lets the model keep its prediction of a slot of the pool up to date. */
+/* Makes the Gaussian process, if there is one, keep its prediction for a slot of the pool up to
+   date. */
 static void watch(guided *self, size_t slot)
 {
     if (self->options.trees == 0) {
@@ -257,7 +258,8 @@ static void watch(guided *self, size_t slot)
     }
 }
 
-/* Puts a configuration into a free slot of the pool or replaces the least promising candidate. */
+/* Puts a configuration that is new to the run and to the pool into a free slot of the pool, or in
+   place of the least promising candidate. */
 static void admit(guided *self, const ak_config *config, size_t parent)
 {
     uint64_t key = ak_config_key(self->walk.space, config);
@@ -300,7 +302,8 @@ static size_t pick_elite(guided *self)
     return self->elite[i];
 }
 
-/* Changes two or three parameters at once, because neighbours differ in one parameter only. */
+/* Draws new values for two or three parameters at once, because neighbours differ in one parameter
+   only. */
 static void mutate(ak_config *config, guided *self)
 {
     size_t changes = 2 + (size_t)ak_rng_below(&self->rng, 2);
@@ -312,7 +315,7 @@ static void mutate(ak_config *config, guided *self)
     }
 }
 
-/* Takes each parameter from one of two elites. */
+/* Takes each parameter either from `config` or from an elite, at random. */
 static void cross(ak_config *config, guided *self)
 {
     size_t other = self->elite[ak_rng_below(&self->rng, self->elite_count)];

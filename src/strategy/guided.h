@@ -24,7 +24,8 @@
 #include "strategy/strategy.h"
 
 typedef struct ak_guided_options {
-    size_t start; /* size of the design */
+    size_t start; /* largest design without a rank, or size of the design with a rank if the budget
+                     is unknown; the starts of the space come on top */
     size_t pool;  /* size of the pool */
     size_t fresh; /* candidates replaced with each proposal */
     size_t rows;  /* most trials that the model learns from */
@@ -54,7 +55,7 @@ typedef struct ak_guided {
 
 ak_status ak_guided_open(ak_strategy *strategy, const ak_strategy_context *context,
                          const ak_guided_options *options, ak_error *err);
-/* The other members of ak_strategy_ops for strategies that use this search. */
+/* These are the other members of ak_strategy_ops for strategies that use this search. */
 #define AK_GUIDED_BATCH_MAX 16 /* value of batch_max */
 ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation,

@@ -135,8 +135,7 @@ static ak_status tell_all(hybrid *self, ak_error *err)
     return AK_OK;
 }
 
-/* Tells the search the held result, if there is one, of a configuration that the search proposes
-   itself. */
+/* If the result of a configuration that the search proposes is held, tells it to the search. */
 static ak_status tell_proposed(hybrid *self, const ak_config *config, ak_error *err)
 {
     for (size_t i = 0; i < self->held_count; i++) {

@@ -11,7 +11,7 @@
 enum {
     /* most rows that a forest is grown from; more take longer and add nothing */
     FOREST_ROWS = 4096,
-    APART = 2,   /* fewest parameters in which two candidates differ */
+    APART = 2,   /* fewest parameters in which two candidates differ, if the space has so many */
     BEST_MIN = 4 /* best configurations of a place that may become candidates even if they exceed
                     BEST_SHARE */
 };
@@ -174,8 +174,8 @@ static bool fit(ak_config *out, const ak_like *like, const row *from)
     return (double)changed <= FOREIGN_MAX * (double)like->free_parameters;
 }
 
-/* Adds the next row of a place that differs enough from all candidates. *at is the read
-   position. */
+/* Adds the next row of a place that differs enough from all candidates. *at is the read position.
+   Returns false if there is no such row. */
 static bool next_of_place(ak_like *like, size_t *at, size_t end)
 {
     while (*at < end && like->rows[*at].time < HUGE_VAL) {

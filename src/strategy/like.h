@@ -36,20 +36,21 @@ AK_END_AT(ak_like_free, ak_like)
 /* Begins a new place. Only configurations of the same place are compared with each other. The
    caller begins with the place most similar to this task. */
 ak_status ak_like_begin(ak_like *like, const char *name, ak_error *err);
-/* Adds a configuration. `values` is an object of parameters and values; a time of HUGE_VAL stands
-   for a failure. A configuration that has too little in common with this space is counted and
-   skipped. */
+/* Adds a configuration. `values` is an object of parameters and values; a time of HUGE_VAL, or one
+   that is not above 0, stands for a failure. A configuration that has too little in common with
+   this space is counted and skipped. */
 ak_status ak_like_add(ak_like *like, const json_t *values, double time, ak_error *err);
 ak_status ak_like_finish(ak_like *like, uint64_t seed, ak_error *err);
 
 size_t ak_like_candidates(const ak_config **out, const ak_like *like);
-/* Returns the expected rank from 0 (the best) to 1 (the worst, or a failure). */
+/* Returns the expected rank from 0 (the best) to 1 (the worst, or a failure); 0 if the list is
+   empty. */
 double ak_like_expects(const ak_like *like, const ak_config *config);
-/* Returns how well the list predicts its own order, from 0 to 1: the share of the variance of the
-   ranks that the forest explains for configurations that it has not seen. */
+/* Returns how well the list predicts its own order, from 0 (or unknown) to 1: the share of the
+   variance of the ranks that the forest explains for configurations that it has not seen. */
 double ak_like_reliability(const ak_like *like);
 /* Returns one line that says how many candidates there are, where they come from, and how many
-   configurations did not fit. */
+   configurations did not fit; "" if no place was begun. */
 const char *ak_like_text(const ak_like *like);
 
 #endif

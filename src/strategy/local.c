@@ -56,7 +56,7 @@ static void list_neighbours(local *self, ak_neighbourhood kind)
     self->listed = true;
 }
 
-/* Returns the next untried neighbour of the centre, or false if none is left. */
+/* Gives the next untried neighbour of the centre. Returns false if none is left. */
 static bool next_neighbour(ak_config *out, local *self)
 {
     for (;;) {

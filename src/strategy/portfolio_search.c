@@ -86,9 +86,9 @@ static ak_status open_portfolio(ak_strategy *strategy, const ak_strategy_context
 }
 
 typedef struct credit {
-    /* The member's proposals in the window are numbered 1, 2, 3, ... `success` is the sum of the
-       numbers of those that were the best so far, `places` the sum of the numbers of all that were
-       observed. The quotient is the area under the curve of the member's successes. */
+    /* The member's proposals in the window are numbered 1, 2, 3, ... `success` sums the numbers of
+       the proposals that were the best so far, `places` the numbers of all proposals with a result.
+       The quotient is the area under the curve of the member's successes. */
     double success, places;
     size_t asked;
 } credit;
@@ -102,8 +102,8 @@ static double worth(const portfolio *self, const credit *c, size_t window)
     return area + self->explore * sqrt(2.0 * log2((double)window + 1.0) / (double)c->asked);
 }
 
-/* Returns the member with the most credit among those that are not `excluded`; SIZE_MAX if all
-   are. */
+/* Returns the member that is asked next among those that are not `excluded`: the first one for
+   `alone` proposals, then the one with the most credit; SIZE_MAX if all are excluded. */
 static size_t pick_member(const portfolio *self, const bool *excluded)
 {
     if (self->count < self->alone && !excluded[0]) {
@@ -131,8 +131,8 @@ static size_t pick_member(const portfolio *self, const bool *excluded)
     return best;
 }
 
-/* Asks one member for a configuration that no member has proposed yet. *found is false if the
-   member has none now. */
+/* Asks one member for a configuration that is neither proposed nor observed yet. *found is false if
+   the member has none now, or gave ATTEMPTS seen ones in a row. */
 static ak_status ask(ak_proposal *out, bool *found, portfolio *self, size_t member, ak_error *err)
 {
     *found = false;

@@ -53,8 +53,8 @@ typedef struct ak_hyper {
 #define AK_HYPER_INDEX(id, initial, low, high, whole, help, reason) HYPER_##id,
 #define AK_HYPER_ROW(id, initial, low, high, whole, help, reason)                                  \
     {#id, initial, low, high, whole, help, reason},
-/* Members of a struct, which have the names of the hyper-parameters; statements that set them in
-   `self`; and their initialisers. */
+/* These make members of a struct that are named like the hyper-parameters, statements that set
+   these members in `self`, and initialisers for them. */
 #define AK_HYPER_TYPE_true                                           size_t
 #define AK_HYPER_TYPE_false                                          double
 #define AK_HYPER_MEMBER(id, initial, low, high, whole, help, reason) AK_HYPER_TYPE_##whole id;
@@ -69,7 +69,7 @@ typedef struct ak_transfer ak_transfer;               /* strategy/transfer.h */
 /* Facts about the task beyond its space, and the settings of the strategy. */
 typedef struct ak_strategy_context {
     const ak_space *space;
-    const ak_scope *constants; /* sizes, dtype_bytes, device facts */
+    const ak_scope *constants; /* of the task or the recording: sizes, device facts, ... */
     const char *kernel, *implementation;
     /* "Rank" of the space file, or NULL: an expression over parameters and constants that predicts
        the time of a configuration up to a factor. */
@@ -114,17 +114,17 @@ typedef struct ak_strategy ak_strategy;
 
 typedef struct ak_strategy_ops {
     const char *name, *description;
-    size_t bytes; /* of its state, which begins with an ak_strategy */
+    size_t bytes; /* size of its state, which begins with an ak_strategy */
     /* Opens a state of zeros whose `ops` is set. After a failure `close` is called. */
     ak_status (*open)(ak_strategy *strategy, const ak_strategy_context *context, ak_error *err);
     /* Makes the next proposal. *found is false if there is none now. */
     ak_status (*propose)(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
     ak_status (*observe)(ak_strategy *strategy, const ak_observation *observation, ak_error *err);
-    /* Ends what the state owns. */
+    /* Frees what the state owns, but not the state. */
     void (*close)(ak_strategy *strategy);
     const ak_hyper *hypers; /* ends with a row without a name; NULL if there are none */
-    /* Most proposals of a batch, because further ones would be chosen with too little information;
-       0: no limit. */
+    /* Most proposals in a batch; further ones would be chosen with too little information. 0: no
+       limit. */
     size_t batch_max;
     /* Set if the strategy goes through the whole space. Then a long time without an improvement
        does not end the run. */
@@ -147,7 +147,8 @@ struct ak_strategy {
     const ak_strategy_ops *ops;
 };
 
-/* Makes a strategy. */
+/* Makes a strategy; the caller closes it with ak_strategy_close. All that `context` points to,
+   except its hyper-parameters, must outlive the strategy. */
 ak_status ak_strategy_open(ak_strategy **out, const ak_strategy_ops *ops,
                            const ak_strategy_context *context, ak_error *err);
 /* Closes and frees a strategy. NULL is accepted. */
@@ -186,7 +187,7 @@ ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_cho
 size_t ak_strategy_hyper_count(const ak_strategy_ops *ops);
 /* Returns the value of a hyper-parameter, chosen or default. */
 double ak_strategy_hyper(const ak_strategy_context *context, const ak_hyper *hypers, size_t index);
-/* Writes one line for people: "20 (2 to 1000): its effect". */
+/* Writes one line for people: "20 (2 to 1000): its effect". The caller frees it with ak_free. */
 ak_status ak_strategy_hyper_text(char **out, const ak_hyper *hyper, ak_error *err);
 
 #endif

@@ -10,7 +10,7 @@ enum {
     SHARE = 10         /* each hit allows another tenth of the budget */
 };
 
-/* standard deviation of Kendall's rank correlation of five pairs of unrelated values */
+/* standard deviation of Kendall's rank correlation for five pairs of unrelated values */
 #define CHANCE 0.41
 
 void ak_transfer_open(ak_transfer *transfer, const ak_like *like)
@@ -55,9 +55,10 @@ static size_t within(size_t value, size_t least, size_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* Returns true if another candidate may be tried. For the first one the order must hold. Later
-   there may be at most as many misses as hits, and at most as many candidates under way as hits,
-   because each candidate under way may become a miss. */
+/* Returns true if another candidate may be tried. For the first one the order must hold. Later the
+   list must be trusted and its share of the budget not used up. Then there may be at most as many
+   misses as hits, and at most as many candidates under way as hits, because each candidate under
+   way may become a miss. */
 static bool trusted(const ak_transfer *t, size_t budget)
 {
     if (t->begun == 0) {

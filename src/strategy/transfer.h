@@ -36,7 +36,7 @@ struct ak_transfer {
         AK_TRANSFER_TAKEN /* tried, but not as a candidate */
     } state[AK_LIKE_CANDIDATES_MAX];
     double ms[AK_LIKE_CANDIDATES_MAX]; /* times of ended candidates; HUGE_VAL if failed */
-    double best_ms, candidate_ms;      /* the best of all trials and of the candidates */
+    double best_ms, candidate_ms;      /* best time of all trials, and of the candidates */
     /* the trials that are not candidates: their number, expected ranks by the list, and times */
     size_t others;
     double expected[AK_TRANSFER_OTHERS_MAX], others_ms[AK_TRANSFER_OTHERS_MAX];
@@ -47,7 +47,8 @@ void ak_transfer_open(ak_transfer *transfer, const ak_like *like);
 /* Returns the next candidate to try, or false if there is none now. `budget` is the expected number
    of trials of the whole run; 0 if unknown. */
 bool ak_transfer_next(ak_config *out, ak_transfer *transfer, size_t budget);
-/* Must be called with every trial, whoever proposed it, and before the strategy is told. */
+/* Records a trial. Must be called with every trial, whoever proposed it, and before the strategy is
+   told. */
 void ak_transfer_observe(ak_transfer *transfer, const ak_observation *observation);
 /* Returns true if the configuration was tried as a candidate and has ended. */
 bool ak_transfer_tried(const ak_transfer *transfer, const ak_config *config);
