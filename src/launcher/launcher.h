@@ -88,18 +88,19 @@ ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 
 /* The functions below are for the launchers themselves. */
 
-/* Appends one word, or each of the words that blanks separate in a text. */
+/* ak_words_add appends one word, ak_words_split every word of a text, separated by blanks. */
 ak_status ak_words_add(ak_words *words, const char *word, ak_error *err);
 ak_status ak_words_split(ak_words *words, const char *text, ak_error *err);
 void ak_words_free(ak_words *words);
-/* Adds a seat, number `nth` of its host, from 0. It gets entry `nth`, modulo the length, of a list
-   of devices ("cuda:0,cuda:1"). With a single numbered device ("cuda:0"), `nth` is added to the
-   number ("cuda:2" for 2). */
+/* Adds a seat, number `nth` of its host, from 0. Its device is entry `nth`, modulo the number of
+   entries, from a list ("cuda:0,cuda:1"). With a single numbered device ("cuda:0"), `nth` is added
+   to the number ("cuda:2" for 2). */
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err);
 /* Returns the number of devices in a list such as "cuda:0,cuda:1". */
 size_t ak_launcher_listed(const char *devices);
-/* Returns an environment variable as a whole number from 1 on, or the fallback. */
+/* Returns the value of an environment variable, or `fallback` if it is not a whole number of at
+   least 1. */
 size_t ak_launcher_number(const char *variable, size_t fallback);
 
 #endif
