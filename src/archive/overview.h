@@ -8,7 +8,7 @@
 
 #include "archive/archive.h"
 
-/* A run, with what its row and the result of its end say of it. The visitor may use the texts only
+/* A run, as its row and the result from its end describe it. The visitor may use the texts only
    during its call. NULL and 0 mean "not known". If the run has no result, only the fields of its
    row are set, and the caller counts the trials itself (ak_archive_count_trials). */
 typedef struct ak_overview_run {
@@ -20,7 +20,7 @@ typedef struct ak_overview_run {
     double best_ms, tflops, efficiency, seconds;
     int64_t evaluations; /* number that the run was asked for */
 } ak_overview_run;
-/* Returns an object with what is known of a run, except its trials; NULL: no memory. */
+/* Returns a new object with what is known of a run, except its trials; NULL: no memory. */
 json_t *ak_overview_json(const ak_overview_run *run);
 typedef bool (*ak_overview_visitor)(void *context, const ak_overview_run *run);
 
@@ -87,9 +87,9 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
    the caller: the next report replaces this one, and no result depends on it. */
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
 
-/* Notes the process of a run (base/alive.h) and where the files are that its options name. `paths`
-   is an object of the options' names and absolute paths. A failure is not reported, because no
-   result depends on this. */
+/* Notes that this process (base/alive.h) makes a run, and which files the options name: `paths`
+   maps names of options to absolute paths. A failure is not reported, because no result depends on
+   this. */
 void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths);
 /* Gives the process and the paths that ak_archive_note_whereabouts has noted, or NULL if nothing is
    known, for example of a run that began in another archive. The caller frees *process with ak_free

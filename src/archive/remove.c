@@ -7,8 +7,6 @@
  * trial that is removed (a winner that --resume took over), because its id may be used again. A run
  * over many sizes is removed together with the runs of its sizes, except those that another run
  * over many sizes names.
- *
- *
  */
 #include "archive/archive.h"
 
@@ -81,7 +79,8 @@ static ak_status list_gone(ak_archive *archive, const char *what, ak_error *err)
     return AK_OK;
 }
 
-/* Clears parents that are removed, and renews the checksums, which cover the parent. */
+/* Clears the parent of each remaining trial whose parent is removed, and renews the checksum, which
+   covers the parent. */
 static ak_status orphan(ak_archive *archive, ak_error *err)
 {
     ak_status status = AK_OK;

@@ -1,9 +1,10 @@
 /*
  * rows.c: writes trials to the archive and reads them.
  *
- * SQL texts are composed of constants only; every value is bound. Adding a trial is one INSERT in a
- * transaction of its own: with synchronous = FULL it is on the disk when the call returns, at the
- * cost of one flush of the write-ahead log.
+ * SQL texts are composed of constants and the ids of trials; every text is bound. Unless the caller
+ * has begun a transaction, adding a trial is one INSERT in a transaction of its own: with
+ * synchronous = FULL it is on the disk when the call returns, at the cost of one flush of the
+ * write-ahead log.
  */
 #include "archive/archive.h"
 
