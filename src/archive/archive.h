@@ -101,8 +101,8 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
 ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
                                       const char *other, ak_error *err);
 /* Sets *out to whether two environments, named by their hashes, differ at most in the source that
-   was measured: true if a hash is NULL, false if the archive has only the hash of one of two
-   environments. */
+   was measured: true if a hash is NULL, false if the hashes differ and the archive does not know
+   what one of them stands for. */
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
                                      const char *other, ak_error *err);
 /* Reads the latest run that was not imported, has ended with a result, and has the same kernel,
@@ -224,8 +224,8 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);
 /* Returns the interval of a trial's time as an array of its two ends in ms, or JSON null if there
    is none or the samples are too few (ak_trial_few_samples). Returns NULL without memory. */
 json_t *ak_trial_interval(const ak_trial *trial);
-/* Sets the interval of a successful trial that was read without one, as exports leave it out if the
-   samples are too few (ak_trial_few_samples): it becomes the range of these samples. */
+/* Sets the interval of a successful trial that was read without one to the range of its samples if
+   these are too few for an interval (ak_trial_few_samples), because exports leave it out then. */
 void ak_trial_set_range(ak_trial *trial);
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err);
 /* Reads the samples of a trial that has none yet from a list; `name` and `where` are for

@@ -4,7 +4,8 @@
  * field to ak_trial, add it at the end here, because checksums depend on the order, and in
  * autokernel.h, and add a step to schema.c that gives older archives its column.
  *
- * X(name, kind, member of ak_trial, who sets it); the archive, JSON and CSV use the same name.
+ * X(name, kind, member of ak_trial, who sets it); the archive, CSV and, except for the interval
+ * (ci_ms), JSON use this name.
  */
 #ifndef AK_ARCHIVE_FIELD_H
 #define AK_ARCHIVE_FIELD_H

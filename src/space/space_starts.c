@@ -222,8 +222,7 @@ static const start *default_of(const ak_space *space, const start *list, size_t 
     return ranked != NULL && ranked->amount < ak_rank_log(rank, &space->fallback) ? ranked : NULL;
 }
 
-/* Sorts the starts, keeps the first ones that differ, and makes the one that default_of returns the
-   default. */
+/* Sorts the starts, keeps the first ones that differ, and sets the default as default_of says. */
 static void keep_best(ak_space *space, start *list, size_t count, ak_rank *rank)
 {
     if (count == 0) {
