@@ -56,7 +56,7 @@ typedef struct ak_run {
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
-    char *environment_json; /* what was hashed, as JSON */
+    char *environment_json; /* the JSON text that was hashed */
     char *options_json;     /* JSON: budgets, seed, command line */
     /* The object that tune --json prints. Before the run ends: NULL, or an object with its member
        "warnings" alone. */

@@ -88,7 +88,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
-/* Limit for the text of so_far.judged, in bytes. */
+/* Limit for the text in finishes.judged, in bytes. */
 #define JUDGED_MAX (16u << 20)
 /* Longest id of a run that is looked for, in bytes. Our own ids have 16. */
 #define RUN_MAX 100
@@ -273,7 +273,7 @@ static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *c
     return status;
 }
 
-/* Finds out whether a configuration that won a run has such a trial. */
+/* Sets *out to whether trial_of_winner finds a trial. */
 static ak_status has_trial(bool *out, const finishes *f, const char *config, const char *run,
                            ak_error *err)
 {
@@ -457,8 +457,8 @@ bool ak_trial_may_be_tried_again(const ak_trial *trial)
            trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
-/* Gives the best of the trials of one implementation in its latest environment. Implementations do
-   not share environments, because the source is a part of these. Returns AK_NOT_FOUND, without a
+/* Gives the best trial of one implementation in its latest environment. Implementations do not
+   share environments, because an environment includes the source. Returns AK_NOT_FOUND, without a
    message, if every configuration has a failed check. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)

@@ -108,7 +108,7 @@ extern const ak_field ak_fields[AK_FIELD_COUNT];
 #define AK_TRIAL_SAMPLES_MAX    65536 /* 256 times as many as the timer takes */
 
 bool ak_field_is_text(ak_field_kind kind);
-/* Returns whether a field is an end of the interval of the time (ak_trial_few_samples). */
+/* Returns whether a field is an end of the time's interval (ak_trial_few_samples). */
 bool ak_field_is_interval(const ak_field *field);
 char **ak_field_text(const ak_trial *trial, const ak_field *field);
 int *ak_field_int(const ak_trial *trial, const ak_field *field);

@@ -161,7 +161,8 @@ static void make_id(char id[64], const ak_run *run)
     (void)snprintf(id, 64, "%.*s", RUN_ID_DIGITS, hash);
 }
 
-/* Completes the entry of a run that is here only from imported trials. The result is set later. */
+/* Completes the row of a run that is here only because of imported trials, if the other archive has
+   the run itself. The result is set later. */
 static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there, ak_error *err)
 {
     if (!here->imported || there->imported) {
@@ -359,7 +360,8 @@ static bool translate(json_t *value, const merge *m, int depth)
     return good;
 }
 
-/* Gives a run its end and its result, unless it has them. */
+/* Sets the end and the result of a run here if one of them is missing and the other archive has
+   one. */
 static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
 {
     AK_AT_END(ak_run_clear) ak_run run = {0};

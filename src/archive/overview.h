@@ -40,7 +40,7 @@ typedef struct ak_overview_trials {
 } ak_overview_trials;
 typedef bool (*ak_overview_trials_visitor)(void *context, const ak_overview_trials *trials);
 
-/* Counts the trials with higher ids than this one and visits each run that has some. */
+/* Counts the trials with ids above `id` and visits each run that has some. */
 ak_status ak_archive_trials_since(ak_archive *archive, int64_t id, ak_overview_trials_visitor visit,
                                   void *context, ak_error *err);
 /* Counts all trials of a run and visits the run, unless it has no trials. */
@@ -97,7 +97,7 @@ void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const jso
 ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
                                  const char *run, ak_error *err);
 
-/* Gives the highest id of a trial, or 0 if there are no trials. */
+/* Gives the highest id among the trials, or 0 if there are none. */
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err);
 /* Gives a number that changes whenever another connection has written to the archive. */
 ak_status ak_archive_version(int64_t *out, ak_archive *archive, ak_error *err);

@@ -58,7 +58,7 @@ ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter
 
 /* A search for the first trial that refutes a configuration. */
 typedef struct refuting {
-    char **line; /* what is said of it, for ak_free */
+    char **line; /* receives the sentence about it, for ak_free */
     const char *at;
     ak_status status;
     ak_error *err;

@@ -378,7 +378,8 @@ static void id_list_clear(id_list *list)
 #define BY_TIME    " ORDER BY " AK_STORE_MADE ", id"
 #define BEST_FIRST " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
 
-/* Only ids are sorted: the rows, with their samples, might not fit in memory. */
+/* Lists the ids that a filter selects, in its order and up to its limit. Only ids are sorted: the
+   rows, with their samples, might not fit in memory. */
 static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {

@@ -182,8 +182,8 @@ ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const
                                     ak_error *err);
 ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_error *err);
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err);
-/* Adds the run of a trial, made of the trial's texts and marked as imported, unless it is in the
-   archive. */
+/* Adds the run that a trial names, with the trial's texts and marked as imported, unless the
+   archive has it. */
 ak_status ak_store_need_run(ak_archive *archive, const ak_trial *trial, ak_error *err);
 
 /* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not

@@ -307,7 +307,7 @@ ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* Makes the object of an item; NULL for a conversation, which such a file cannot hold. */
+/* Gives an item as a new JSON object; NULL for a call, which such a file cannot hold. */
 static ak_status item_json(json_t **out, const item *one, ak_error *err)
 {
     *out = NULL;
