@@ -54,7 +54,7 @@ typedef struct ak_binding {
     uint16_t at[AK_PARAMETERS_MAX];
 } ak_binding;
 
-/* Gives a parameter its whole range. */
+/* Unbinds a parameter: gives it its whole range. */
 void ak_binding_free(ak_binding *binding, const ak_symbols *symbols, size_t parameter);
 /* Binds a parameter to one of its values. */
 static inline void ak_binding_set(ak_binding *binding, const ak_symbols *symbols, size_t parameter,
@@ -139,8 +139,9 @@ bool ak_cell_power(ak_cell *out, ak_cell_type type, ak_cell a, ak_cell b);
 /* Applies sqrt or log2, which give a real, or ceil, floor, round or int, which give an int. */
 bool ak_cell_call(ak_cell *out, ak_function function, double x);
 
-/* Returns whether a comparison holds for operands of this order: the first is less (below 0), equal
-   (0) or greater (above 0). It is inline because it judges every configuration of a space. */
+/* Returns whether a comparison holds if the first operand is less than (`order` below 0), equal to
+   (0) or greater than (above 0) the second. It is inline because it judges every configuration of a
+   space. */
 static inline bool ak_op_holds(ak_op op, int order)
 {
     switch (op) {

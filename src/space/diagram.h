@@ -60,8 +60,8 @@ ak_status ak_atoms_add(ak_atoms *atoms, ak_symbols *symbols, const ak_expr *expr
                        ak_error *err);
 void ak_atoms_clear(ak_atoms *atoms);
 
-/* Evaluates an atom with all its parameters bound. Fails only without memory. Adds its cost to
- *work, in units of about one short typed condition. */
+/* Evaluates an atom with all its parameters bound; *out is false if this is not possible. Fails
+   only without memory. Adds the cost to *work, in units of about one short typed condition. */
 ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                         const ak_binding *binding, ak_error *err);
 /* Evaluates an atom by the walk of its expression, to find out why it cannot be evaluated: fails

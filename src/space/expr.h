@@ -79,7 +79,8 @@ size_t ak_expr_names(const char *const **out, const ak_expr *expr);
 ak_status ak_expr_eval(ak_value *out, const ak_expr *expr, const ak_scope *scope, ak_arena *arena,
                        ak_error *err);
 
-/* Parse and evaluate a text. ak_expr_int also accepts a real that is a whole number. */
+/* Parse and evaluate a text. ak_expr_int also accepts a real that is a whole number, and
+   ak_expr_bool any value, of which it gives the truth. */
 ak_status ak_expr_int(int64_t *out, const char *text, const ak_scope *scope, const char *where,
                       ak_error *err);
 ak_status ak_expr_real(double *out, const char *text, const ak_scope *scope, const char *where,

@@ -191,7 +191,7 @@ typedef struct ak_walk {
     const ak_value *values;             /* values of names by slot, or NULL */
     ak_arena *arena;                    /* owner of texts and lists that are made */
     size_t steps;                       /* spent so far */
-    ak_value local[AK_EXPR_LOCALS_MAX]; /* values of parts and of comprehensions, by slot */
+    ak_value local[AK_EXPR_LOCALS_MAX]; /* values of parts and variables, by slot */
     bool known[AK_EXPR_PARTS_MAX];      /* says of each part whether it has been computed */
     ak_error *err;
 } ak_walk;

@@ -21,8 +21,9 @@
    is an error. A `Numerics` parameter keeps only its default unless allow_numerics is set. `fix`
    makes a smaller space of the same parameters; the default stays if `fix` keeps it, else the first
    value that is left becomes the default. A `Use: compiler` parameter keeps only the values for
-   which `available` returns true (NULL: all). A space without a valid configuration is refused with
-   a message that names the condition which excludes most. */
+   which `available` returns true (NULL: all). A space without a valid configuration is refused,
+   unless it is an outline; if it is not listed either, the message names the condition that
+   excludes most. */
 typedef struct ak_space_spec {
     const json_t *definition;
     const ak_scope *constants;
@@ -52,7 +53,7 @@ ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *er
 void ak_space_free(ak_space *space);
 AK_END_AT(ak_space_free, ak_space)
 
-/* Makes another valid configuration the default. */
+/* Makes a configuration, which must be valid, the default. */
 void ak_space_set_default(ak_space *space, const ak_config *config);
 
 /* Gives the configurations from which a search may start, all valid in this space, and returns
@@ -75,7 +76,7 @@ ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_e
 /* Draws one of the valid configurations, all with equal probability. */
 void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng);
 /* Returns a 64-bit key of a configuration for sets. Equal configurations of one space have equal
-   keys. */
+   keys, and different ones different keys if the Cartesian product is below 2^63. */
 uint64_t ak_config_key(const ak_space *space, const ak_config *config);
 /* Returns a parameter's value in a configuration. Texts and lists are borrowed from the space. */
 ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t parameter);

@@ -72,7 +72,7 @@ static ak_status check_option_names(const json_t *options, const ak_parameter_bo
     return AK_OK;
 }
 
-/* Returns whether all values are true and false, or 0 and 1. */
+/* Returns whether every value is true, false, 0 or 1. */
 static bool is_switch(const ak_parameter *parameter)
 {
     bool all = true;
