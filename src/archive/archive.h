@@ -23,14 +23,16 @@ bool ak_trial_not_judged(const ak_trial *trial);
    another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
-/* Returns the filter, restricted to the task of a trial: kernel, implementation, device, size,
-   dtype and options. The result borrows from the trial. */
+/* Returns `filter`, restricted to a trial's task: kernel, implementation, device, size, dtype and
+   options. The result borrows the trial's texts. */
 ak_archive_filter ak_archive_narrow(ak_archive_filter filter, const ak_trial *trial);
-/* Selects the trials of a trial's configuration, task and environment. */
+/* Returns a filter for the trials with the configuration, task and environment of `trial`, whose
+   texts it borrows. */
 ak_archive_filter ak_trial_filter(const ak_trial *trial);
 
-/* Fails if a trial that `config` selects refutes its configuration at its own size, so that nothing
-   exports it for this size. `config` names a configuration, task and environment. */
+/* Returns AK_INVALID if a trial that `config` selects refutes its configuration at the trial's own
+   size, so that this configuration is not exported for that size. `config` names a configuration,
+   task and environment. */
 ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter *config,
                                     ak_error *err);
 
@@ -38,12 +40,12 @@ ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter
    configuration again. */
 bool ak_trial_may_be_tried_again(const ak_trial *trial);
 
-/* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
-   over that size alone (a new reference), or NULL if it names none. That winner is the best of the
-   elites of all sizes, which were measured side by side at `size`. The member "beside" names the
-   run of that size alone, whose winner was one of these elites. "baseline", "reference"
-   and "warnings" are there, too, if the result has them; "contestants" has the winner and this
-   library. */
+/* Returns the winner that a run over many sizes names at `size`, as a new reference to an object in
+   the form of a result for that size alone; NULL if the run names none or there is no memory. The
+   winner is the best of the elites from all sizes, which were measured side by side at `size`. The
+   member "beside" names the run over that size alone, whose winner was one of these elites.
+   "contestants" has the winner and the fastest library, if one is recorded; "baseline", "reference"
+   and "warnings" are there only if `result` has them. */
 json_t *ak_result_at_size(const json_t *result, const char *size);
 
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
@@ -54,7 +56,7 @@ typedef struct ak_run {
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
-    char *environment_json; /* what was hashed, as JSON */
+    char *environment_json; /* the JSON text that was hashed */
     char *options_json;     /* JSON: budgets, seed, command line */
     /* The object that tune --json prints. Before the run ends: NULL, or an object with its member
        "warnings" alone. */
@@ -62,45 +64,50 @@ typedef struct ak_run {
     bool imported; /* set by reading: the run was added by an import of trials */
 } ak_run;
 void ak_run_clear(ak_run *run);
-/* Selects the trials of a run's task and environment, also those of other runs. The result borrows
-   from the run. */
+/* Returns a filter for the trials with a run's task and environment, including those from other
+   runs. It borrows the run's texts. */
 ak_archive_filter ak_run_filter(const ak_run *run);
 
-/* Gives a sentence if a trial of the run's task and environment refutes the best configuration that
-   the result of the run names, else NULL. The caller frees it with ak_free. In the result
-   configurations are texts (ak_config_text_in_result). */
+/* Sets *out to a sentence, which the caller frees with ak_free, if a trial with the run's task and
+   environment refutes the best configuration in `result`; otherwise to NULL. Configurations in
+   `result` must be texts (ak_config_text_in_result). */
 ak_status ak_archive_refuted(char **out, ak_archive *archive, const ak_run *run,
                              const json_t *result, ak_error *err);
-/* Adds this sentence to the warnings of the result of a run; of a run over many sizes, one for each
-   size whose winner a trial refutes there. */
+/* Adds the sentence of ak_archive_refuted, if there is one, to the warnings in `result`. For a run
+   over many sizes, adds one for each size at which a trial refutes the winner. */
 ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
                                   ak_error *err);
 
-/* Returns whether the file begins as every SQLite file does, and so every archive. */
+/* Returns whether the file at `path` begins with the signature of SQLite files, as every archive
+   does. */
 bool ak_archive_is_at(const char *path);
-/* Opens a copy of an archive in memory, so that reading does not change the file.
-   (ak_archive_open_existing brings the schema of a file that can be written up to date.) */
+/* Opens a copy of an archive in memory, or an empty archive if there is no file, so that the file
+   never changes. (ak_archive_open_existing migrates a file that can be written to the current
+   schema.) */
 ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);
 
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
-/* Gives a run its end and its result. If `ended` is NULL, the run goes on, and the result is what
-   is known already. */
+/* Sets the end and the result of a run. If `ended` is NULL, the run goes on, and the result holds
+   what is known so far. */
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
-/* Reads a run by its id. If id is NULL, reads the latest run that was not added by an import of
-   trials or, if there is none, the latest imported run. The clock of a recording begins in 1970, so
-   a run on a recording counts as made when it was added. */
+/* Reads a run, which the caller clears with ak_run_clear, by its id. If `id` is NULL, reads the
+   latest run that was not added by an import of trials or, if there is none, the latest imported
+   run. The clock of a recording begins in 1970, so a run on a recording counts as made when it was
+   added. Returns AK_NOT_FOUND if there is no such run. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
-/* Finds out whether two hashes stand for one environment. In an older archive an environment
-   can have several: its former ones and today's (ak_archive_rename_environment). */
+/* Sets *out to whether two hashes stand for one environment, which in an older archive can have
+   several hashes: former ones and today's (ak_archive_rename_environment). */
 ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
                                       const char *other, ak_error *err);
-/* Finds out whether two environments, named by their hashes, differ only in the source that was
-   measured. */
+/* Sets *out to whether two environments, named by their hashes, differ at most in the source that
+   was measured: true if a hash is NULL, false if the hashes differ and the archive does not know
+   what one of them stands for. */
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
                                      const char *other, ak_error *err);
-/* Reads the latest run that was not imported, has ended, and has the same kernel, implementation,
-   size, dtype, options and environment as `like`. Clears *found if there is none. */
+/* Reads the latest run that was not imported, has ended with a result, and has the same kernel,
+   implementation, size, dtype, options and environment as `like`. Sets *found to whether there is
+   one. */
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
                                ak_error *err);
 
@@ -114,9 +121,9 @@ typedef ak_status (*ak_trial_taker)(void *context, const ak_trial *trial, ak_err
 ak_status ak_archive_take(ak_archive *archive, const ak_archive_filter *filter, ak_trial_taker take,
                           void *context, ak_error *err);
 
-/* Updates efficiency and bound of the successful trials of one task in one environment (the filter
-   needs all its texts except run and config) for these ceilings; 0 means that a ceiling is not
-   known. */
+/* Computes efficiency and bound again for the successful trials of one task and environment that
+   have both rates, with these ceilings; 0 means that a ceiling is not known. Does nothing if
+   neither is known. The filter needs all its texts except run and config. */
 ak_status ak_archive_place(ak_archive *archive, const ak_archive_filter *task, double peak_tflops,
                            double bandwidth_gbs, ak_error *err);
 
@@ -143,8 +150,8 @@ void ak_call_clear(ak_call *call);
 /* Returns false if a limit set by the user (on calls, tokens or dollars) refused the question
    before it was sent. */
 bool ak_call_was_asked(const ak_call *call);
-/* Returns whether the tokens are known: some were reported and no attempt was lost, or nothing was
-   sent. If a question failed, nobody knows whether the model worked on it. */
+/* Returns whether the numbers of tokens are known: they were reported, or nothing was sent. They
+   stay 0 if an attempt was lost, because nobody knows whether the model worked on it. */
 bool ak_call_tokens_known(const ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
 /* Visits the calls of a run, oldest first. For a run over many sizes, visits the calls of the runs
@@ -156,11 +163,11 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
 /* A run must not end because another program, perhaps a backup, keeps the archive locked for a
    while, or because the disk is full. Between `defer` and `settle`, runs, trials and calls that
    cannot be written wait in memory, in order. They are tried again whenever something is added and
-   by `retry`, after ever longer pauses. A trial that waits has a negative id; ak_archive_trial_id
-   returns its real id once it is written and 0 before. `settle` waits at most a minute and then
-   writes the trials that remain to a file beside the archive, which `autokernel import` reads.
-   Calls may be nested: the outermost pair counts. `tell` gets lines for the user about all this; it
-   may be NULL. */
+   by `retry`, after pauses that grow from 1 to 30 s. A trial that waits has a negative id;
+   ak_archive_trial_id returns its real id once it is written and 0 before. `settle` waits at most a
+   minute and then writes what remains, except calls, to a file beside the archive, which
+   `autokernel import` reads. Pairs of `defer` and `settle` may be nested: the outermost pair
+   counts. `tell` gets lines for the user about all this; it may be NULL. */
 typedef struct ak_archive_patience {
     void (*tell)(void *context, const char *line);
     void *context;
@@ -172,50 +179,53 @@ size_t ak_archive_waiting(const ak_archive *archive);
 int64_t ak_archive_trial_id(const ak_archive *archive, int64_t id);
 ak_status ak_archive_settle(ak_archive *archive, ak_error *err);
 /* Ends the deferring as `settle` does, but writes nothing: the items that wait stay in memory until
-   another `defer` or until the archive is closed. */
+   `retry` writes them or the archive is closed. */
 void ak_archive_undefer(ak_archive *archive);
 
-/* Adds trials as ak_archive_add_trial does, in one transaction if possible: they share one flush to
-   the disk, and all are durable when it returns. */
+/* Adds trials as ak_archive_add_trial does, in one transaction if possible, so that they share one
+   flush to the disk. When it returns AK_OK all are durable, except trials that wait
+   (ak_archive_defer). */
 ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count,
                                 ak_error *err);
 
-/* Adds everything that another archive has, whose file stays as it is; see merge.c. *added and
- *known count trials. */
+/* Adds everything in the archive at `path`, whose file does not change; see merge.c. *added counts
+   the new trials, and *known those that were here already. */
 ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
                            ak_error *err);
 
-/* Stores the hash of the code that a trial's configuration compiles to, for all sizes, unless the
-   trial has one. */
+/* Stores the hash of the code to which a trial's configuration compiles for all sizes. Does nothing
+   if the trial has such a hash, does not exist, or was made on a recording. */
 ak_status ak_archive_keep_code(ak_archive *archive, int64_t trial, const char *hash, ak_error *err);
-/* Stores the files of a kernel under their hash, which is the member "source" in the JSON of
-   environments. They replace files that the archive has under this hash: these may be of another
-   archive, and only whoever opens a kernel knows its hash. ak_archive_get_sources reads them; it
-   returns AK_NOT_FOUND if the archive does not have them. Whoever compiles them or takes them for
-   right must compare the hash (problem/sources.h). */
+/* Stores the files of a kernel under `hash`, which environments name in their member "source".
+   Files that the archive has under this hash are replaced, because they may come from another
+   archive and nobody has checked their hash. ak_archive_get_sources reads the files; it returns
+   AK_NOT_FOUND if there are none. Whoever compiles them or takes them for right must compare the
+   hash (problem/sources.h). */
 ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const ak_pack *sources,
                                   ak_error *err);
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* Gives the object that an environment's hash stands for, which the caller frees; *out is NULL if
-   only the hash is known, or there is none. */
+/* Gives the object for which an environment's hash stands, which the caller frees with json_decref;
+   NULL if the archive has only the hash, or not even that. */
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
 /* If the archive has an environment under the hash `former`, notes that this version gives the same
    environment the hash `hash` and the words `words`: older versions hashed environments in another
    way. The trials and runs of the environment do not change. A query for either hash gets the
-   trials and runs of both. Sets *out to whether the archive has the former hash. */
+   trials and runs of both. Sets *out to whether the archive has the former hash without such a
+   note. */
 ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,
                                         const char *hash, const char *words, ak_error *err);
 /* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value
    that was not measured is null; max_error is null if it is not finite. */
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);
-/* Returns the two ends of its interval, or null: also if its samples are too few. */
+/* Returns the interval of a trial's time as an array of its two ends in ms, or JSON null if there
+   is none or the samples are too few (ak_trial_few_samples). Returns NULL without memory. */
 json_t *ak_trial_interval(const ak_trial *trial);
-/* Gives a trial that was read without an interval the range of its samples if they are too few for
-   one (ak_trial_few_samples): then no export has it. */
+/* Sets the interval of a successful trial that was read without one to the range of its samples if
+   these are too few for an interval (ak_trial_few_samples), because exports leave it out then. */
 void ak_trial_set_range(ak_trial *trial);
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err);
 /* Reads the samples of a trial that has none yet from a list; `name` and `where` are for

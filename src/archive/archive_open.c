@@ -30,7 +30,8 @@
    damage is then found where it is read. */
 #define CHECK_BYTES_MAX (64 << 20)
 
-/* Sets *usual if the archive is at its default place. */
+/* Writes the path of the archive: `path`, AUTOKERNEL_ARCHIVE if `path` is NULL, or the default
+   place if that is not set either. *usual says whether it is the default place. */
 static ak_status resolve(char out[AK_PATH_MAX], bool *usual, const char *path, ak_error *err)
 {
     char folder[AK_PATH_MAX];
@@ -216,8 +217,8 @@ static ak_status configure(ak_archive *archive, ak_error *err)
                             err);
 }
 
-/* Returns whether there is a write-ahead log beside the file. Closing must not fold the log into
-   the file before the file is known to be an archive. */
+/* Returns whether there is a write-ahead log, not empty, beside the file. Closing must not fold the
+   log into the file before the file is known to be an archive. */
 static bool has_log(const char *path)
 {
     char log[AK_PATH_MAX];
@@ -255,8 +256,8 @@ static const char add_trial_sql[] = "INSERT INTO trials (id" AK_FIELD_MAP(
 
 /* ---- archives that are only read ------------------------------------------------------------- */
 
-/* Returns whether this process may read a file but not write it or the files that SQLite puts
-   beside it. */
+/* Returns whether this process may read a file, but may not write it or may not create the files
+   that SQLite puts beside it. */
 static bool only_readable(const char *path)
 {
     char folder[AK_PATH_MAX];
@@ -367,8 +368,8 @@ static ak_status open_at(ak_archive *archive, bool usual, ak_error *err)
     return AK_OK;
 }
 
-/* Returns whether there is no file, or an empty one. To read it, an empty archive in memory is
-   opened, and no file is made. */
+/* Returns whether there is no file, or an empty one without a log. Opening it for reading gives an
+   empty archive in memory and makes no file. */
 static bool has_nothing(const char *path)
 {
     struct stat info;

@@ -1,10 +1,11 @@
 /*
  * best.c: finds the best configuration of a task.
  *
- * The lowest of many noisy medians is partly luck, and its time is too good. A run therefore ends
+ * The lowest of many noisy medians is partly luck, and the time is too low. A run therefore ends
  * with a finish, which measures the best candidates again beside the default and the libraries. The
- * winner of that comparison counts more than any single trial. Trials of other tasks or of another
- * environment never compete. A configuration with a failed check never competes, even if an earlier
+ * winner of that comparison counts more than any single trial. Trials compete only within one task
+ * and one environment; after that the best of each implementation compete if their environments
+ * differ only in the source. A configuration with a failed check never competes, even if an earlier
  * trial passed: the finish checks more sizes than the search.
  *
  * The lowest of the times that several finishes measured would be luck again. So a configuration
@@ -87,7 +88,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
-/* Limit for the text of so_far.judged, in bytes. */
+/* Limit for the text in finishes.judged, in bytes. */
 #define JUDGED_MAX (16u << 20)
 /* Longest id of a run that is looked for, in bytes. Our own ids have 16. */
 #define RUN_MAX 100
@@ -99,12 +100,12 @@ typedef struct winner {
     const char *config; /* borrowed from the result */
     double ms, low, high, tflops, gbs, efficiency, joules;
     double cost, cost_low, cost_high; /* 0 if the objective is the time */
-    const json_t *entry;              /* the winner's among the candidates; NULL: not known */
+    const json_t *entry;              /* the winner among the candidates; NULL: not known */
     const json_t *noise;              /* of the finish */
 } winner;
 
-/* Returns the candidates at a size of a run over many sizes, as far as it recorded them: the winner
-   with its speed relative to the fastest library, and that library. */
+/* Returns the candidates that a run over many sizes recorded for one size: the winner, with its
+   speed relative to the fastest library, and that library if there was one. */
 static json_t *candidates_at(const json_t *one, json_t *config, json_t *ms)
 {
     static const char *const speed[] = {"ratio", "ratio_ci", "verdict", "undecided_because", NULL};
@@ -120,7 +121,7 @@ static json_t *candidates_at(const json_t *one, json_t *config, json_t *ms)
     return list;
 }
 
-/* Returns the fastest library at a size of a run over many sizes, as in the result of a run; NULL
+/* Returns the fastest library at one size, in the form of the member "baseline" of a result; NULL
    if there is none. */
 static json_t *library_at(const json_t *one)
 {
@@ -183,7 +184,8 @@ static bool read_winner(winner *out, const json_t *result)
     return out->config != NULL && out->ms > 0;
 }
 
-/* A finish that a run of one size or, at that size, of many has had. */
+/* A finish of a run over one size, or the part of a finish over many sizes that belongs to that
+   size. */
 typedef struct finish {
     json_t *result; /* owned */
     char run[RUN_MAX + 1];
@@ -197,9 +199,9 @@ typedef struct finishes {
     const char *size;
     finish list[AK_CONTEST_MAX];
     size_t count;
-    ak_map *measured; /* the configurations that these, or the runs beside them, have measured */
-    ak_buf judged; /* the ids, each between blanks, of the runs of one size whose winner a run over
-                      many sizes has measured again */
+    ak_map *measured; /* configurations that the finishes read so far have measured */
+    ak_buf judged; /* ids, each between blanks, of runs over one size whose winner a run over many
+                      sizes has measured again */
 } finishes;
 
 static void finishes_clear(finishes *f)
@@ -218,7 +220,7 @@ static bool was_judged(const finishes *f, const char *run)
     return f->judged.length > 0 && strstr(f->judged.data, id) != NULL;
 }
 
-/* Copies the conditions of the device while the winner was measured to the trial. */
+/* Copies clocks, power, temperature and throttling of the device from the winner to the trial. */
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
 {
     best->sm_clock_mhz = ak_json_positive_at(conditions, "sm_clock_mhz");
@@ -228,8 +230,9 @@ static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_er
     return ak_trial_set_text(&best->throttle, ak_json_text_or_null(conditions, "throttle"), err);
 }
 
-/* Replaces the best trial by one of a run's winner, with the winner's figures. A rate that the run
-   lacks is scaled from that of the trial, because both did the same work. */
+/* Replaces the best trial by `trial`, whose contents it takes, with the figures that the finish
+   measured for the winner. A rate that the result lacks is scaled from the trial's, because the
+   work is the same. */
 static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner *won,
                              ak_error *err)
 {
@@ -254,8 +257,8 @@ static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner
 }
 
 /* Finds the fastest trial of a configuration that won a run: one of that run or else, because a run
-   may take trials over (--resume), one of any run. There is none if a later check has refuted the
-   configuration. */
+   may take trials over (--resume), one of any run. Returns AK_NOT_FOUND, without a message, if
+   there is none or a later check has refuted the configuration. */
 static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *config,
                                  const char *run, ak_error *err)
 {
@@ -270,7 +273,7 @@ static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *c
     return status;
 }
 
-/* Finds out whether a configuration that won a run has such a trial. */
+/* Sets *out to whether trial_of_winner finds a trial. */
 static ak_status has_trial(bool *out, const finishes *f, const char *config, const char *run,
                            ak_error *err)
 {
@@ -280,7 +283,7 @@ static ak_status has_trial(bool *out, const finishes *f, const char *config, con
     return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
-/* Notes the configurations that a finish has measured, so that no earlier one counts for them. */
+/* Notes which configurations a finish has measured, so that no earlier finish counts for them. */
 static ak_status note_measured(finishes *f, const json_t *result, ak_error *err)
 {
     size_t i;
@@ -307,8 +310,8 @@ static void judge(finishes *f, const char *beside)
     }
 }
 
-/* Adds the finish of a run unless its winner was measured later. If a check has refuted the winner,
-   the finish says nothing: who lost to it may have won before. */
+/* Adds the finish of a run unless a later finish has measured its winner. If a check has refuted
+   the winner, the finish is ignored: a candidate that lost to it may have won an earlier finish. */
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;
@@ -365,8 +368,9 @@ static const char *default_of(const finish *one)
     return NULL;
 }
 
-/* Replaces the best trial by the best of the winners that have a trial. Speeds relative to the
-   default configuration count if all have the same, because a default depends on options. */
+/* Replaces the best trial by the best of the winners that have a trial. A winner's speed relative
+   to the default configuration counts if its finish had the same default as the latest finish,
+   because a default depends on options. */
 static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
 {
     ak_contender list[AK_CONTEST_MAX];
@@ -387,7 +391,7 @@ static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
         ak_status status = trial_of_winner(&trial, f, one->won.config, one->run, err);
         if (status == AK_OK) {
             AK_DO(take_winner(best, &trial, &one->won, err));
-            /* The result of this run also has the times with which these compare. */
+            /* The result of this run also has the times of the other candidates. */
             return ak_trial_set_text(&best->run, one->run, err);
         }
         AK_DO(status == AK_NOT_FOUND ? AK_OK : status);
@@ -395,8 +399,8 @@ static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
     return AK_OK;
 }
 
-/* Replaces the best trial by the best winner of the finishes of the task of `like`, if there is
-   one. */
+/* Replaces the best trial by the best winner among the finishes of the task that `like` has, if
+   there is one. */
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {
@@ -438,8 +442,8 @@ bool ak_trial_not_judged(const ak_trial *trial)
            strncmp(trial->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
 }
 
-/* A wrong result or a crash is never the fault of the machine. Other failures count only in the
-   check before a finish, which tries more sizes than the search. */
+/* A wrong result or a crash always counts. Other failures count only in the check before a finish,
+   which tries more sizes than the search, and not if the machine was too busy. */
 bool ak_trial_refutes(const ak_trial *trial)
 {
     return trial->status == AK_TRIAL_WRONG_RESULT || trial->status == AK_TRIAL_CRASHED ||
@@ -453,8 +457,8 @@ bool ak_trial_may_be_tried_again(const ak_trial *trial)
            trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
-/* Gives the best of the trials of one implementation in its latest environment. Implementations do
-   not share environments, because the source is a part of these. Returns AK_NOT_FOUND, without a
+/* Gives the best trial of one implementation in its latest environment. Implementations do not
+   share environments, because an environment includes the source. Returns AK_NOT_FOUND, without a
    message, if every configuration has a failed check. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)

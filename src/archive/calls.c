@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-/* Limit for a stored prompt or reply. Separately, the client limits how many bytes of a reply it
-   reads. */
+/* Limit for each stored text, in bytes; a longer one is cut. Separately, the client limits how many
+   bytes of a reply it reads. */
 #define TEXT_BYTES_MAX (4u << 20)
 
 /* X(column): the columns with texts, in the order of the statements. The columns with numbers

@@ -8,10 +8,10 @@
 
 #include "archive/archive.h"
 
-/* Converts a text to an object in the same order. A value may hold commas if what follows them does
-   not look like another NAME=. */
+/* Converts a text to a new object in the same order. A value may hold commas if what follows them
+   does not look like another NAME=. */
 ak_status ak_config_text_to_json(json_t **out, const char *text, const char *where, ak_error *err);
-/* Does the same for the configuration of a trial of the archive. Messages name the trial. */
+/* Does the same for the configuration of an archived trial. Messages name the trial. */
 ak_status ak_config_of_trial(json_t **out, const ak_trial *trial, ak_error *err);
 
 /* Converts an object of numbers, booleans and strings to text, which the caller frees with ak_free.

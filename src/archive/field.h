@@ -1,10 +1,11 @@
 /*
  * field.h: the table of a trial's fields. The archive's columns and rows, the JSON objects, the CSV
  * columns, copies, checksums and the replies of workers are all made from this table. To add a
- * field to ak_trial, add it here and in autokernel.h, and add a step to schema.c that gives older
- * archives its column.
+ * field to ak_trial, add it at the end here, because checksums depend on the order, and in
+ * autokernel.h, and add a step to schema.c that gives older archives its column.
  *
- * X(name in the archive, in JSON and in CSV, kind, member of ak_trial, who sets it)
+ * X(name, kind, member of ak_trial, who sets it); the archive, CSV and, except for the interval
+ * (ci_ms), JSON use this name.
  */
 #ifndef AK_ARCHIVE_FIELD_H
 #define AK_ARCHIVE_FIELD_H
@@ -77,7 +78,7 @@ typedef enum ak_field_kind {
     AK_FIELD_LINK,      /* int64_t, id of another trial; 0: none */
     AK_FIELD_REAL,      /* double, finite */
     AK_FIELD_MEASURED,  /* double, 0: not measured */
-    AK_FIELD_UNBOUNDED, /* double, may be infinite */
+    AK_FIELD_UNBOUNDED, /* double, may be infinite or NaN */
     AK_FIELD_STATUS,    /* ak_trial_status */
     AK_FIELD_SAMPLES    /* samples_ms and sample_count */
 } ak_field_kind;
@@ -107,7 +108,7 @@ extern const ak_field ak_fields[AK_FIELD_COUNT];
 #define AK_TRIAL_SAMPLES_MAX    65536 /* 256 times as many as the timer takes */
 
 bool ak_field_is_text(ak_field_kind kind);
-/* Returns whether a field is an end of the interval of the time (ak_trial_few_samples). */
+/* Returns whether a field is an end of the time's interval (ak_trial_few_samples). */
 bool ak_field_is_interval(const ak_field *field);
 char **ak_field_text(const ak_trial *trial, const ak_field *field);
 int *ak_field_int(const ak_trial *trial, const ak_field *field);
@@ -117,31 +118,31 @@ double *ak_field_real(const ak_trial *trial, const ak_field *field);
    for a link to no trial, and for a number that is not finite or, if it is measured, not positive.
    Returns NULL without memory. */
 json_t *ak_field_json(const ak_trial *trial, const ak_field *field);
-/* Returns the text of a trial that has this name in the archive. */
+/* Returns the text field of a trial that has this name in the archive. The name must exist. */
 char **ak_trial_text(const ak_trial *trial, const char *name);
-/* The names of the texts that say which task a trial is of, "kernel" first, NULL-terminated. */
+/* The names of the texts that identify a trial's task, "kernel" first, NULL-terminated. */
 extern const char *const ak_task_texts[];
 /* Returns the first of ak_task_texts in which two trials differ (NULL counts as ""), or NULL if the
    trials are of one task. */
 const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b);
-/* Returns AK_INVALID: trials of two tasks match, which `before` says, and of these the text `name`
-   is `a` in one and `b` in the other. */
+/* Returns AK_INVALID because trials from two tasks match. The message begins with `before` and says
+   that the text `name` is `a` in one task and `b` in the other. */
 ak_status ak_fail_tasks(ak_error *err, const char *before, const char *name, const char *a,
                         const char *b);
 
 /* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones) and within their
-   limits, the kernel must have a name, numbers must be finite, and quantities that cannot be
-   negative must not be. */
+   limits, the kernel must have a name, reals other than max_error must be finite, measurements,
+   durations and ids must not be negative, and a trial that is ok must have a time or a cost. */
 ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err);
 /* Returns the checksum that the archive keeps beside a trial. It covers all fields except
    efficiency and bound, which are computed again when higher ceilings are measured, and except
    fields that were added later than the checksum, if they have no value. */
 int64_t ak_trial_checksum(const ak_trial *trial);
-/* Replaces a text of a trial by a copy. */
+/* Replaces a text of a trial by a copy of `text`, which may be NULL. */
 ak_status ak_trial_set_text(char **member, const char *text, ak_error *err);
-/* Replace the fields of `out` that are set by one of `by`, a set of ak_field_by, by those of
-   `from`. ak_trial_copy_fields copies texts and samples. ak_trial_move_fields takes them out of
-   `from`, and keeps a text of `out` if `from` has none. */
+/* Replace the fields of `out` that someone in `by`, a set of ak_field_by, sets by those in `from`.
+   ak_trial_copy_fields copies texts and samples. ak_trial_move_fields takes them out of `from`, and
+   keeps a text of `out` if `from` has none. */
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err);
 void ak_trial_move_fields(ak_trial *out, ak_trial *from, unsigned by);
 

@@ -21,14 +21,15 @@ ak_speed ak_speed_read(const json_t *object);
    rounds were disturbed is not recorded; if half of them were not, at least half of the groups have
    an undisturbed round, as a comparison requires. */
 bool ak_noise_is_clean(const json_t *noise);
-/* Sets verdict and doubt of a speed by its interval, as a comparison does. A control with ratio 0
-   is none. */
+/* Sets the verdict and the doubt of a speed from its interval, as a comparison does. A control with
+   ratio 0 means that there was no control. */
 void ak_speed_judge(ak_speed *s, const ak_speed *control, bool clean);
 /* Reads what a recorded candidate is ordered by; cost 0 if it is a library or did not run. */
 ak_contender ak_contender_read(const json_t *candidate);
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
-/* Returns the candidate of a result that is its "best": the one of this time that has its
-   configuration or, as in older archives, none. NULL: there is none. */
+/* Returns the candidate that is the "best" of a result: the one with the same time and the same
+   configuration or, in older archives, with the same time and no configuration. It is borrowed;
+   NULL: there is none. */
 const json_t *ak_finish_winner(const json_t *result);
 
 #endif

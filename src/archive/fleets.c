@@ -1,7 +1,7 @@
-/* fleets.c: keeps the state of the workers of runs under way, one row for each tuner that has
-   workers on other machines. The table is not part of the schema, because nothing in it lasts: the
-   first such tuner makes it, and each removes its row when it ends. A row that is not renewed
-   belongs to a tuner that was killed. */
+/* fleets.c: keeps the state of remote workers, one row for each running tuner that has workers on
+   other machines. The table is not part of the schema, because nothing in it lasts: the first such
+   tuner makes it, and each removes its row when it ends. A row that is not renewed belongs to a
+   tuner that was killed. */
 #include "archive/overview.h"
 
 #include "archive/store.h"

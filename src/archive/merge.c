@@ -6,7 +6,6 @@
  * id, so that it gets the same id when it is merged again. Trials get new ids; parents and the ids
  * in results are translated. A run that is here already gets the trials and calls that it lacks,
  * and its end.
- *
  */
 #include "archive/archive.h"
 
@@ -43,7 +42,8 @@ typedef struct merge {
 
 /* ---- environments and sources ---------------------------------------------------------------- */
 
-/* Returns whether what is known of two environments differs at most in the hash of the source. */
+/* Returns whether the words of two environments are known and differ at most in the hash of the
+   source. */
 static bool agree(const char *words, const char *others)
 {
     json_auto_t *one = NULL, *other = NULL;
@@ -55,8 +55,9 @@ static bool agree(const char *words, const char *others)
     return same && json_equal(one, other);
 }
 
-/* That two hashes stand for the same environment (`same_as`) is taken from another archive only of
-   a former hash and one of today whose words agree but for the form of the source's hash. */
+/* Copies the note that two hashes stand for the same environment (`same_as`), but only from a
+   former hash to one of today's form, and only if the words of both agree except for the source's
+   hash. */
 static ak_status copy_same(merge *m, sqlite3_stmt *row, ak_error *err)
 {
     const char *const texts[] = {(const char *)sqlite3_column_text(row, 0),
@@ -119,9 +120,10 @@ static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Returns whether two entries are of one run. The start of an entry that was made from imported
-   trials is not compared: it is the time of the first of these. Runs on a recording with the same
-   options have the same id and start, but if a language model took part, not the same end. */
+/* Returns whether two rows are the same run. If one of them was made from imported trials, starts
+   and ends are not compared, because such a row starts with the first of these trials. Runs on a
+   recording with the same options have the same id and start, but if a language model took part,
+   not the same end. */
 static bool is_same_run(const ak_run *a, const ak_run *b)
 {
     return ak_text_same(a->kernel, b->kernel) &&
@@ -144,7 +146,7 @@ static ak_status look_up(bool *found, ak_run *out, ak_archive *archive, const ch
     return status == AK_OK || status == AK_NOT_FOUND ? AK_OK : ak_fail(err, status, "%s", why.text);
 }
 
-/* Makes the id of a run for which this one belongs to another run here. */
+/* Replaces an id that belongs to another run here by a hash of the id and the run's fields. */
 static void make_id(char id[64], const ak_run *run)
 {
     char hash[AK_HASH_BYTES];
@@ -159,7 +161,8 @@ static void make_id(char id[64], const ak_run *run)
     (void)snprintf(id, 64, "%.*s", RUN_ID_DIGITS, hash);
 }
 
-/* Completes the entry of a run that is here only from imported trials. The result is set later. */
+/* Completes the row of a run that is here only because of imported trials, if the other archive has
+   the run itself. The result is set later. */
 static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there, ak_error *err)
 {
     if (!here->imported || there->imported) {
@@ -268,8 +271,8 @@ static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, 
     return ak_store_ask_bound(id, m->archive, s, bound, err);
 }
 
-/* Refuses a row that no check of ours lets in. The checksum only says that nobody changed it since
-   somebody wrote it. */
+/* Refuses a trial that could not have been added here. Its checksum says only that nobody changed
+   it since somebody wrote it. */
 static ak_status check_trial(const merge *m, const ak_trial *trial, ak_error *err)
 {
     char where[AK_PATH_MAX + 32];
@@ -277,8 +280,8 @@ static ak_status check_trial(const merge *m, const ak_trial *trial, ak_error *er
     return ak_trial_validate(trial, where, err);
 }
 
-/* Leaves a trial that was added without a checksum, as it had none: whether it was changed is not
-   known here either. */
+/* Removes the checksum of a trial that was just added, because it had none in the other archive:
+   whether it was changed is not known here either. */
 static ak_status leave_unsummed(merge *m, int64_t id, ak_error *err)
 {
     if (m->unsum == NULL) {
@@ -357,7 +360,8 @@ static bool translate(json_t *value, const merge *m, int depth)
     return good;
 }
 
-/* Gives a run its end and its result, unless it has them. */
+/* Sets the end and the result of a run here if one of them is missing and the other archive has
+   one. */
 static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
 {
     AK_AT_END(ak_run_clear) ak_run run = {0};
@@ -438,7 +442,7 @@ static ak_status copy_all(merge *m, ak_error *err)
     return copy_calls(m, err);
 }
 
-/* Opens the archive to read from, and refuses the archive that is written to. */
+/* Opens a copy of the other archive. Refuses the archive that is merged into. */
 static ak_status open_other(merge *m, const char *path, ak_error *err)
 {
     struct stat here, there;

@@ -8,7 +8,7 @@
 
 #include "archive/archive.h"
 
-/* A run, with what its row and the result of its end say of it. The visitor may use the texts only
+/* A run, as its row and the result from its end describe it. The visitor may use the texts only
    during its call. NULL and 0 mean "not known". If the run has no result, only the fields of its
    row are set, and the caller counts the trials itself (ak_archive_count_trials). */
 typedef struct ak_overview_run {
@@ -20,7 +20,7 @@ typedef struct ak_overview_run {
     double best_ms, tflops, efficiency, seconds;
     int64_t evaluations; /* number that the run was asked for */
 } ak_overview_run;
-/* Returns an object with what is known of a run, except its trials; NULL: no memory. */
+/* Returns a new object with what is known of a run, except its trials; NULL: no memory. */
 json_t *ak_overview_json(const ak_overview_run *run);
 typedef bool (*ak_overview_visitor)(void *context, const ak_overview_run *run);
 
@@ -40,7 +40,7 @@ typedef struct ak_overview_trials {
 } ak_overview_trials;
 typedef bool (*ak_overview_trials_visitor)(void *context, const ak_overview_trials *trials);
 
-/* Counts the trials with higher ids than this one and visits each run that has some. */
+/* Counts the trials with ids above `id` and visits each run that has some. */
 ak_status ak_archive_trials_since(ak_archive *archive, int64_t id, ak_overview_trials_visitor visit,
                                   void *context, ak_error *err);
 /* Counts all trials of a run and visits the run, unless it has no trials. */
@@ -87,9 +87,9 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
    the caller: the next report replaces this one, and no result depends on it. */
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
 
-/* Notes the process of a run (base/alive.h) and where the files are that its options name. `paths`
-   is an object of the options' names and absolute paths. A failure is not reported, because no
-   result depends on this. */
+/* Notes that this process (base/alive.h) makes a run, and which files the options name: `paths`
+   maps names of options to absolute paths. A failure is not reported, because no result depends on
+   this. */
 void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths);
 /* Gives the process and the paths that ak_archive_note_whereabouts has noted, or NULL if nothing is
    known, for example of a run that began in another archive. The caller frees *process with ak_free
@@ -97,7 +97,7 @@ void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const jso
 ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
                                  const char *run, ak_error *err);
 
-/* Gives the highest id of a trial, or 0 if there are no trials. */
+/* Gives the highest id among the trials, or 0 if there are none. */
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err);
 /* Gives a number that changes whenever another connection has written to the archive. */
 ak_status ak_archive_version(int64_t *out, ak_archive *archive, ak_error *err);

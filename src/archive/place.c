@@ -2,8 +2,9 @@
    measured. */
 #include "archive/store.h"
 
-/* The efficiency is the least time that the roofline allows over the measured time. This equals the
-   larger of tflops / peak and gbs / bandwidth, so the archived rates suffice to compute it. */
+/* The efficiency is the least time that the roofline allows, divided by the measured time. This
+   equals the larger of tflops / peak and gbs / bandwidth, so the archived rates suffice to compute
+   it. */
 static const char update[] =
     "UPDATE trials SET "
     "efficiency = max(CASE WHEN ?1 > 0 THEN tflops / ?1 ELSE 0 END, "

@@ -26,7 +26,7 @@ ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_
     return *out ? ak_archive_add_trial(archive, trial, err) : AK_OK;
 }
 
-/* Limit for the size in the reason of a trial, in bytes (ak_stage_say). */
+/* Length in bytes to which ak_stage_say cuts the size in a trial's reason. */
 #define SIZE_BYTES 63
 
 /* Returns whether a trial failed at its own size: its reason names this size ("at N=1: ...") or
@@ -58,7 +58,7 @@ ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter
 
 /* A search for the first trial that refutes a configuration. */
 typedef struct refuting {
-    char **line; /* what is said of it, for ak_free */
+    char **line; /* receives the sentence about it, for ak_free */
     const char *at;
     ak_status status;
     ak_error *err;
@@ -81,7 +81,8 @@ static bool find_refuting(void *context, const ak_trial *trial)
     return false;
 }
 
-/* Gives what refutes the configuration; says at which size if `at` is not empty. */
+/* Sets *out to the sentence of ak_archive_refuted for `config` at `size`, or to NULL. The sentence
+   names the size `at` unless that is empty. */
 static ak_status refuted_at(char **out, ak_archive *archive, const ak_run *run, const char *config,
                             const char *size, const char *at, ak_error *err)
 {
@@ -107,7 +108,7 @@ static ak_status add_warning(json_t *list, char *line, ak_error *err)
     return line == NULL ? AK_OK : ak_stored(ak_json_append(list, ak_json_shown(line)), err);
 }
 
-/* Adds warnings of the winners of a run over many sizes, each at its size. */
+/* Adds a warning for each size at which a trial refutes the winner of a run over many sizes. */
 static ak_status warn_of_sizes(json_t *list, ak_archive *archive, const ak_run *run,
                                const json_t *result, ak_error *err)
 {

@@ -7,8 +7,6 @@
  * trial that is removed (a winner that --resume took over), because its id may be used again. A run
  * over many sizes is removed together with the runs of its sizes, except those that another run
  * over many sizes names.
- *
- *
  */
 #include "archive/archive.h"
 
@@ -28,7 +26,7 @@ static ak_status is_idle(ak_archive *archive, const char *run, ak_error *err)
     return alive ? ak_fail(err, AK_INVALID, "run %.40s goes on; end it first", run) : AK_OK;
 }
 
-/* Refuses if one of the runs concerned has not ended and its process lives. */
+/* Refuses if a run that is removed or loses a trial has not ended and its process is alive. */
 static ak_status check_idle(ak_archive *archive, ak_error *err)
 {
     ak_status status = AK_OK;
@@ -49,7 +47,8 @@ static const char tables[] = "DROP TABLE IF EXISTS temp.gone_runs;"
                              "CREATE TEMP TABLE gone_runs (id TEXT PRIMARY KEY);"
                              "CREATE TEMP TABLE gone_trials (id INTEGER PRIMARY KEY);";
 
-/* The runs that other runs over many sizes name stay. */
+/* Chooses a run and the runs over single sizes that its result lists, except those that another run
+   over many sizes lists. */
 static const char take_runs[] =
     "INSERT INTO gone_runs SELECT DISTINCT id FROM runs WHERE id IN " AK_STORE_RUNS(
         "?1") " AND (id = ?1 OR id NOT IN (SELECT json_extract(one.value, '$.run') FROM "
@@ -81,7 +80,8 @@ static ak_status list_gone(ak_archive *archive, const char *what, ak_error *err)
     return AK_OK;
 }
 
-/* Clears parents that are removed, and renews the checksums, which cover the parent. */
+/* Clears the parent of each remaining trial whose parent is removed, and renews the checksum, which
+   covers the parent. */
 static ak_status orphan(ak_archive *archive, ak_error *err)
 {
     ak_status status = AK_OK;

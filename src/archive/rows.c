@@ -1,9 +1,10 @@
 /*
  * rows.c: writes trials to the archive and reads them.
  *
- * SQL texts are composed of constants only; every value is bound. Adding a trial is one INSERT in a
- * transaction of its own: with synchronous = FULL it is on the disk when the call returns, at the
- * cost of one flush of the write-ahead log.
+ * SQL texts are composed of constants and the ids of trials; every text is bound. Unless the caller
+ * has begun a transaction, adding a trial is one INSERT in a transaction of its own: with
+ * synchronous = FULL it is on the disk when the call returns, at the cost of one flush of the
+ * write-ahead log.
  */
 #include "archive/archive.h"
 
@@ -377,7 +378,8 @@ static void id_list_clear(id_list *list)
 #define BY_TIME    " ORDER BY " AK_STORE_MADE ", id"
 #define BEST_FIRST " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
 
-/* Only ids are sorted: the rows, with their samples, might not fit in memory. */
+/* Lists the ids that a filter selects, in its order and up to its limit. Only ids are sorted: the
+   rows, with their samples, might not fit in memory. */
 static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {

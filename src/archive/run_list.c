@@ -54,8 +54,9 @@ static bool note_trials(void *context, const ak_overview_trials *trials)
     return set_trials(context, trials->count, trials->ok, trials->best_ms);
 }
 
-/* Adds what refutes the best of a run, or null. If the run has no result, its best is the fastest
-   trial that nothing refutes. */
+/* Sets "refuted" to the sentence about the trial that refutes a run's best configuration, or to
+   null. If the result names no best, "best_ms" becomes that of the fastest trial that nothing
+   refutes. */
 static ak_status add_refuted(json_t *run, ak_archive *archive, ak_error *err)
 {
     AK_AT_END(ak_run_clear) ak_run whole = {0};

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* Limit for options, results and environments, which take a few KiB each. */
+/* Limit in bytes for options, results and environments, which take a few KiB each. */
 #define DOCUMENT_BYTES_MAX (4u << 20)
 
 /* X(column, member of ak_run, what is stored if the member is NULL): every statement on runs has
@@ -189,8 +189,9 @@ ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_er
     return ak_store_has(out, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err);
 }
 
-/* Counts the result of a run if it was added now. Otherwise it is known, or the archive has only
-   trials of the run, to which it does not belong: the file is of another archive. */
+/* Counts the result of a run if it was just added. Otherwise the archive has it already or, because
+   the file belongs to another archive, has at most imported trials of the run: then says that the
+   result is left out. */
 static ak_status note_result(ak_archive *archive, const char *id, ak_error *err)
 {
     bool known;

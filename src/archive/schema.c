@@ -92,8 +92,8 @@
    NULL: its own. */
 #define IDENTITY "ALTER TABLE environments ADD COLUMN same_as TEXT;\n"
 
-/* Version 10 marks the trials that were not measured, because they have the outcome of an earlier
-   one of the same code. */
+/* Version 10 marks the trials that were not measured, because an earlier trial with the same code
+   gave their outcome. */
 #define SAME ADD("same_code INTEGER NOT NULL DEFAULT 0")
 
 /* Version 11 adds a checksum of each run's result; NULL: there is no result, or it is older. */

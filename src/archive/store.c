@@ -12,8 +12,8 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 
-/* Returns what the user should check. SQLite may have lost errno, so a limit on file sizes is named
-   if there is one. */
+/* Returns what the user should check. If SQLite has lost errno (`why` is 0), a limit on file sizes
+   is named, too, if there is one. */
 static const char *advice(int why)
 {
     struct rlimit file;

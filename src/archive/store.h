@@ -6,13 +6,13 @@
 
 #include "archive/archive.h"
 
-/* Limit for one value. Environments, options and results take a few KiB, far less than this. */
+/* Limit for one value, in bytes. Environments, options and results take a few KiB. */
 #define AK_STORE_VALUE_MAX (16 << 20)
 
 struct ak_archive {
     bool empty;  /* there is no file to read: the database is empty and in memory */
-    bool copied; /* a copy of the file in memory, by ak_archive_open_copy or because the file cannot
-                    be written */
+    bool copied; /* `db` is a copy in memory, by ak_archive_open_copy or because the file cannot be
+                    written */
     sqlite3 *db;
     char *path;
     sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
@@ -24,8 +24,7 @@ struct ak_archive {
     struct ak_waiting *waiting; /* waiting.c: writes that have to wait, or NULL */
 };
 
-/* Do what the functions with the same names without "store" in archive.h do, but never defer a
-   write. */
+/* Do what the functions ak_archive_add_run and so on do, but never defer a write. */
 ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
 ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ended,
                            const char *result_json, ak_error *err);
@@ -97,9 +96,9 @@ void ak_store_rollback(ak_archive *archive);
 /* Ends a transaction: commits it if `status` is AK_OK, else rolls it back and returns `status`. */
 ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_error *err);
 
-/* Selects the ids of the runs whose trials belong to a run: its own id and, for a run over many
-   sizes, which has no trials of its own, the ids of the runs of its sizes, which its result lists.
-   The parameter occurs once, so it may be "?". */
+/* Selects the ids of the runs whose trials count as those of a run: its own id and, because a run
+   over many sizes has no trials itself, the ids of the runs over single sizes that its result
+   lists. The parameter occurs once, so it may be "?". */
 #define AK_STORE_RUNS(parameter)                                                                   \
     "(WITH asked (id) AS (SELECT " parameter                                                       \
     ") SELECT id FROM asked UNION ALL SELECT json_extract(one.value, '$.run') FROM asked JOIN "    \
@@ -108,16 +107,17 @@ ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_err
 #define AK_STORE_SIZES                                                                             \
     "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes')"
 
-/* The checksum of a result of the run in this row, and whether the result that the row has is not
-   the one that was stored. `result` and a run's task are covered. */
+/* AK_STORE_CHECKSUM computes the checksum of `result` with the id, task and environment of the run
+   in this row. AK_STORE_CHANGED is true if the row's result has another checksum than the one that
+   was stored, and false if none was stored. */
 #define AK_STORE_CHECKSUM(result)                                                                  \
     "ak_checksum(id, kernel, implementation, device, size, dtype, choices, environment, " result ")"
 #define AK_STORE_CHANGED                                                                           \
     "coalesce(result_checksum <> " AK_STORE_CHECKSUM("coalesce(result, '')") ", false)"
-/* Gives a run its end ?2 and its result ?3; the condition follows. */
+/* Sets the end of a run to ?2 and its result to ?3; the caller appends the WHERE clause. */
 #define AK_STORE_SET_RESULT                                                                        \
     "UPDATE runs SET ended = ?2, result = ?3, result_checksum = " AK_STORE_CHECKSUM("?3") " "
-/* Adds the function ak_checksum to a connection. It is not for expressions of the schema. */
+/* Adds the SQL function ak_checksum to a connection. Expressions in the schema cannot call it. */
 bool ak_store_add_functions(sqlite3 *db);
 /* Fails with AK_CORRUPT if column `changed` of a row, which is AK_STORE_CHANGED, is true. `run` is
    the id of the run. */
@@ -153,16 +153,16 @@ ak_status ak_store_unchanged(sqlite3_stmt *row, int changed, const char *run, ak
    ignored here. */
 ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *what,
                           const ak_archive_filter *filter, const char *tail, ak_error *err);
-/* The checksum of a row that gets another one as ?2: none if it had none, because nobody knows
-   whether the row had been changed before. */
+/* The new checksum of a row: ?2, or NULL if the row had none, because nobody knows whether the row
+   had been changed before. */
 #define AK_STORE_RENEWED "CASE WHEN checksum IS NULL THEN NULL ELSE ?2 END"
 extern const char ak_store_columns[]; /* `what` for a whole trial */
 /* Gives the first trial of a selection; `tail` sorts it and limits it to one. Returns AK_NOT_FOUND,
    without a message, if there is none. */
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                          const char *tail, ak_error *err);
-/* Such a tail: the trial with the lowest cost of a configuration that no trial refutes
-   (ak_trial_refutes) in the same task and environment. */
+/* A tail for ak_store_first that chooses the trial with the lowest cost among the configurations
+   that no trial in the same task and environment refutes (ak_trial_refutes). */
 #define AK_STORE_FASTEST_RIGHT                                                                     \
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
@@ -173,16 +173,17 @@ ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_fi
         "trials.environment") ") ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
-/* Returns AK_CORRUPT if `words` are not what an environment's hash of 64 digits (hash.h) was made
-   of. Of others, those of older archives, this is not known. */
+/* Returns AK_CORRUPT if an environment's hash has 64 digits (hash.h) but was not made from `words`.
+   Shorter hashes, from older archives, and words that are NULL are not checked. */
 ak_status ak_store_check_words(const char *hash, const char *words, ak_error *err);
-/* Adds the row of an environment, to which trials and runs refer, unless it exists. */
+/* Adds the row of an environment, to which trials and runs refer, or completes a row that has no
+   words. Does nothing if `hash` is NULL. */
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
                                     ak_error *err);
 ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_error *err);
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err);
-/* Adds the run of a trial, made of the trial's texts and marked as imported, unless it is in the
-   archive. */
+/* Adds the run that a trial names, with the trial's texts and marked as imported, unless the
+   archive has it. */
 ak_status ak_store_need_run(ak_archive *archive, const ak_trial *trial, ak_error *err);
 
 /* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not

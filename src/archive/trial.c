@@ -1,9 +1,9 @@
 /*
  * trial.c: copies, clears and validates trials and converts them to JSON and back.
  *
- * Every function walks the table of fields (field.h). JSON differs from the table in one place: the
- * two ends of the interval are one member, ci_ms: [low, high], as in `tune --json` and
- * best_config.json.
+ * The functions walk the table of fields (field.h). JSON differs from the table in two places: it
+ * has the trial's id, and the two ends of the interval are one member, ci_ms: [low, high], as in
+ * `tune --json` and best_config.json.
  */
 #include "archive/archive.h"
 
@@ -154,8 +154,8 @@ static uint64_t hash_field(uint64_t hash, const ak_trial *trial, const ak_field 
     return hash;
 }
 
-/* Returns whether a text is not NULL, or a number is not 0 and, if it is a measurement, positive.
- */
+/* Returns whether a field is set: a text is not NULL, a measurement is positive, another number is
+   not 0. Later fields are hashed only if set, so that checksums of older trials stay valid. */
 static bool has_value(const ak_trial *trial, const ak_field *field)
 {
     return ak_field_is_text(field->kind)      ? *ak_field_text(trial, field) != NULL

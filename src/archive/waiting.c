@@ -307,7 +307,7 @@ ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* Makes the object of an item; NULL for a conversation, which such a file cannot hold. */
+/* Gives an item as a new JSON object; NULL for a call, which such a file cannot hold. */
 static ak_status item_json(json_t **out, const item *one, ak_error *err)
 {
     *out = NULL;
@@ -327,7 +327,7 @@ static ak_status item_json(json_t **out, const item *one, ak_error *err)
 }
 
 /* Prints what waits as `export --format json` prints trials, with the beginnings and ends of runs
-   between them. Ids are those of the file; a parent that is in the archive already is left out.
+   between them. Ids count within the file; a parent that is in the archive already is left out.
    *count is the number of all entries. */
 static ak_status print_items(ak_buf *out, size_t *count, const waiting *w, ak_error *err)
 {

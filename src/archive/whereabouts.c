@@ -65,7 +65,7 @@ ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *arc
 
 /* ---- where a kernel is ----------------------------------------------------------------------- */
 
-/* The runs of a kernel whose places are tried, latest first. */
+/* Selects the paths of the 100 latest runs of a kernel, the latest first. */
 #define OF_KERNEL                                                                                  \
     "SELECT paths FROM whereabouts JOIN runs ON runs.id = whereabouts.run WHERE runs.kernel = ?1 " \
     "ORDER BY runs.number DESC LIMIT 100"
@@ -77,7 +77,8 @@ static bool is_at(const char *place, const char *kernel)
            strcmp(ak_problem_name(problem), kernel) == 0;
 }
 
-/* Gives the place in one row, if the kernel is still there and is measured, not simulated. */
+/* Gives the kernel's place in one row, if the kernel is still there and the run was not on a
+   recording. */
 static ak_status place_of_row(char **out, sqlite3_stmt *row, const char *kernel, ak_error *err)
 {
     AK_FREED char *text = NULL;

@@ -47,7 +47,7 @@ void ak_words_free(ak_words *words)
     }
 }
 
-/* Quotes a word so that a POSIX shell reads it as it is. */
+/* Appends a word, quoted so that a POSIX shell reads back the word itself. */
 static ak_status add_quoted(ak_words *words, const char *word, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4 * AK_LAUNCHER_MAX);
@@ -142,8 +142,8 @@ static void count_sharing(ak_launcher *l)
     }
 }
 
-/* Keeps only the seat that AUTOKERNEL_SEAT names, counted from 1: several tuners share a launcher's
-   seats (cli/wide.c). */
+/* Keeps only the seat that AUTOKERNEL_SEAT names, if it is set: several tuners share a launcher's
+   seats (cli/wide.c). Its number counts from 1, and after the last seat from the first again. */
 static void keep_one_seat(ak_launcher *l)
 {
     size_t number = ak_launcher_number("AUTOKERNEL_SEAT", 0);

@@ -17,7 +17,7 @@
 
 #define AK_SEATS_MAX 256
 #define AK_WORDS_MAX 64
-/* Limit in bytes of a launcher's text and of a word of a command, with the 0 at the end. */
+/* Limit in bytes for a launcher's text and for a word in a command, including the 0 at the end. */
 #define AK_LAUNCHER_MAX 4096
 
 typedef struct ak_seat {
@@ -47,7 +47,7 @@ typedef struct ak_launcher_ops {
        running. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends the job in which this process runs, if that is the job of a
-       worker of this run. A worker runs it if its connection ends without a message of the tuner,
+       worker of this run. A worker runs it if its connection ends without a message from the tuner,
        because then nobody else may end the job. NULL: there are no jobs. */
     ak_status (*leave)(ak_words *out, const char *run, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
@@ -88,18 +88,19 @@ ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 
 /* The functions below are for the launchers themselves. */
 
-/* Appends one word, or each of the words that blanks separate in a text. */
+/* ak_words_add appends one word, ak_words_split every word of a text, separated by blanks. */
 ak_status ak_words_add(ak_words *words, const char *word, ak_error *err);
 ak_status ak_words_split(ak_words *words, const char *text, ak_error *err);
 void ak_words_free(ak_words *words);
-/* Adds a seat, number `nth` of its host, from 0. It gets entry `nth`, modulo the length, of a list
-   of devices ("cuda:0,cuda:1"). With a single numbered device ("cuda:0"), `nth` is added to the
-   number ("cuda:2" for 2). */
+/* Adds a seat, number `nth` of its host, from 0. Its device is entry `nth`, modulo the number of
+   entries, from a list ("cuda:0,cuda:1"). With a single numbered device ("cuda:0"), `nth` is added
+   to the number ("cuda:2" for 2). */
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err);
 /* Returns the number of devices in a list such as "cuda:0,cuda:1". */
 size_t ak_launcher_listed(const char *devices);
-/* Returns an environment variable as a whole number from 1 on, or the fallback. */
+/* Returns the value of an environment variable, or `fallback` if it is not a whole number of at
+   least 1. */
 size_t ak_launcher_number(const char *variable, size_t fallback);
 
 #endif

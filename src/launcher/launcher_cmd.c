@@ -4,7 +4,8 @@
 
 #include "launcher/launcher.h"
 
-/* Replaces {worker} by the number of the worker, from 0 on, and {device} by its device. */
+/* Copies a word, with {worker} replaced by the worker's number, from 0 on, and {device} by its
+   device. */
 static ak_status fill_in(char out[AK_LAUNCHER_MAX], const char *word, const ak_launcher *l,
                          size_t seat, ak_error *err)
 {

@@ -48,8 +48,8 @@ static ak_status add_share(ak_words *out, const char *option, const char *variab
     return ak_words_add(out, word, err);
 }
 
-/* Writes the name of a worker's job. Outside an allocation only this worker of this run has the
-   name, because `sweep` cancels jobs by name. */
+/* Writes the name of a worker's job. Outside an allocation, if the run has a name, no other worker
+   has this one, because `sweep` cancels jobs by name. */
 static void job_name(char out[NAME_BYTES], const ak_launcher *l, size_t seat)
 {
     if (l->run[0] == 0 || in_allocation()) {
@@ -77,7 +77,8 @@ static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_err
     return ak_words_split(out, l->text, err);
 }
 
-/* Cancels the worker's job, because an srun that was killed leaves its job in the queue. */
+/* Appends the command that cancels a worker's job, because an srun that was killed leaves its job
+   in the queue. Within an allocation, or if the run has no name, there is none. */
 static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
 {
     char name[NAME_BYTES], named[NAME_BYTES + 16];
@@ -90,8 +91,8 @@ static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_erro
     return ak_words_add(out, named, err);
 }
 
-/* Cancels the job of this worker, because Slurm keeps a job whose srun was killed, even after its
-   step has ended. */
+/* Appends the command that cancels this worker's job, because Slurm keeps a job whose srun was
+   killed, even after its step has ended. */
 static ak_status leave(ak_words *out, const char *run, ak_error *err)
 {
     const char *name = ak_env("SLURM_JOB_NAME"), *id = ak_env("SLURM_JOB_ID");

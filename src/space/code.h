@@ -39,7 +39,7 @@ typedef struct ak_symbols {
     ak_arena *arena;                   /* owner of tables, code and values; borrowed */
 } ak_symbols;
 
-/* Makes the symbols of some parameters. The arena and the parameters must outlive them. The
+/* Makes the symbols for `count` parameters. The arena and the parameters must outlive them. The
    caller calls ak_symbols_clear, also after a failure. */
 ak_status ak_symbols_init(ak_symbols *symbols, const ak_parameter *parameters, size_t count,
                           const ak_scope *constants, ak_arena *arena, ak_error *err);
@@ -54,7 +54,7 @@ typedef struct ak_binding {
     uint16_t at[AK_PARAMETERS_MAX];
 } ak_binding;
 
-/* Gives a parameter its whole range. */
+/* Unbinds a parameter: gives it its whole range. */
 void ak_binding_free(ak_binding *binding, const ak_symbols *symbols, size_t parameter);
 /* Binds a parameter to one of its values. */
 static inline void ak_binding_set(ak_binding *binding, const ak_symbols *symbols, size_t parameter,
@@ -124,7 +124,7 @@ enum { AK_CAN_BE_TRUE = 1, AK_CAN_BE_FALSE = 2, AK_CAN_FAIL = 4 };
    outcome that occurs and perhaps some that never occur. */
 unsigned ak_code_outcomes(const ak_code *code, const ak_binding *binding);
 
-/* ---- code_ops (code_ops.c) ------------------------------------------------------------------- */
+/* ---- operators on cells (code_point.c) ------------------------------------------------------- */
 
 /* The operators of typed code on single cells (code_point.c), which evaluation over
    ranges applies to the ends of its intervals. The functions that return bool and write *out return
@@ -134,13 +134,14 @@ unsigned ak_code_outcomes(const ak_code *code, const ak_binding *binding);
 /* Apply + - * // % to ints, or + - * / // % to reals. */
 bool ak_cell_combine_int(int64_t *out, ak_op op, int64_t a, int64_t b);
 bool ak_cell_combine_real(double *out, ak_op op, double a, double b);
-/* Computes a ** b of two ints, with an exponent of 0 or more, or of two reals. */
+/* Computes a ** b from two ints, if the exponent is 0 or more, or from two reals. */
 bool ak_cell_power(ak_cell *out, ak_cell_type type, ak_cell a, ak_cell b);
 /* Applies sqrt or log2, which give a real, or ceil, floor, round or int, which give an int. */
 bool ak_cell_call(ak_cell *out, ak_function function, double x);
 
-/* Returns whether a comparison holds for operands of this order: the first is less (below 0), equal
-   (0) or greater (above 0). It is inline because it judges every configuration of a space. */
+/* Returns whether a comparison holds if the first operand is less than (`order` below 0), equal to
+   (0) or greater than (above 0) the second. It is inline because it judges every configuration of a
+   space. */
 static inline bool ak_op_holds(ak_op op, int order)
 {
     switch (op) {

@@ -55,7 +55,7 @@ static ak_code *constant_of(compiler *c, const ak_value *value)
     return code;
 }
 
-/* Evaluates a constant part. Returns false if the evaluation fails; c->status is set only if memory
+/* Evaluates a constant part. Returns false if the evaluation fails, or with c->status set if memory
    or AK_FOLD_STEPS_MAX is exhausted. */
 static bool fold(ak_value *out, compiler *c, const ak_node *node)
 {
@@ -113,7 +113,7 @@ static ak_code *to_real(compiler *c, ak_code *code)
     return code->type == AK_CELL_INT ? wrap(c, AK_CODE_TO_REAL, AK_CELL_REAL, code) : NULL;
 }
 
-/* Compiles a number. Returns NULL for a text, which has no arithmetic in typed code. */
+/* Compiles a number. Returns NULL also for a text, which has no arithmetic in typed code. */
 static ak_code *compile_number(compiler *c, const ak_node *node)
 {
     ak_code *code = compile(c, node, false);

@@ -1,7 +1,8 @@
 /* code_span.c: evaluates typed code over ranges. Each operation gives an interval that contains all
    its results, and says whether it may fail. Monotone operations use the ends of their operands'
-   intervals; others may give a wider interval than necessary. If all operands are single values the
-   result is one too, so that the result becomes exact as parameters are bound. */
+   intervals; others may give a wider interval than necessary. If all operands are single values,
+   the result is one too or fails for certain, so that the result becomes exact as parameters are
+   bound. */
 #include "space/code.h"
 
 #include <float.h>
@@ -388,7 +389,7 @@ static unsigned outcomes_of_pair(ak_op op, const ak_code *a, const ak_span *x, c
     int low_high = ak_cell_compare(a->type, x->low, b->type, y->high);
     int high_low = ak_cell_compare(a->type, x->high, b->type, y->low);
     unsigned found = 0;
-    for (int order = low_high; order <= high_low; order++) { /* that of two values is among these */
+    for (int order = low_high; order <= high_low; order++) { /* the possible orders of two values */
         found |= ak_op_holds(op, order) ? AK_CAN_BE_TRUE : AK_CAN_BE_FALSE;
     }
     return found;

@@ -132,7 +132,7 @@ void ak_atoms_clear(ak_atoms *atoms)
 /* A step of the expression's own walk costs about a quarter of a unit of work. */
 #define STEPS_A_WORK 4
 
-/* Evaluates an atom by the walk of its expression. The value lives in the atom's scratch. */
+/* Evaluates an atom by the walk of its expression. The value is valid until the next walk. */
 static ak_status walk(ak_value *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                       const ak_binding *binding, ak_error *err)
 {

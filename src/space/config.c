@@ -121,7 +121,8 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
 }
 
 /* Returns AK_INVALID with the condition that the configuration breaks, the values that the
-   condition reads, and the author's reason. In an outline, returns AK_OK if it breaks none. */
+   condition reads, and the author's reason. In an outline, returns AK_OK if it breaks none; in a
+   listed space, AK_INVALID without a condition. */
 static ak_status explain_invalid(const ak_space *space, const ak_config *config, ak_error *err)
 {
     size_t broken;

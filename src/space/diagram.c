@@ -12,14 +12,14 @@
 typedef struct layer {
     uint32_t *now;  /* the node that each rule has reached */
     ak_edge *edges; /* edges of the graph node that is being built */
-    uint16_t *live; /* rules that have read a parameter and will read another */
+    uint16_t *live; /* rules that may have read a parameter and may read another */
     size_t live_count;
     uint16_t *reads; /* rules that may read the layer's parameter */
     size_t read_count;
 } layer;
 
 typedef struct state {
-    size_t key; /* index in `keys` of the nodes of the layer's live rules */
+    size_t key; /* where the nodes of the layer's live rules begin in `keys` */
     uint32_t layer;
     uint32_t node; /* graph node + 1; 0 if no configuration is valid from here on */
 } state;
@@ -83,7 +83,7 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
     return AK_OK;
 }
 
-/* Finds the state of a layer or adds it; *known is true if it was found. */
+/* Finds the state for the nodes of the layer's live rules, or adds it; *known says which. */
 static ak_status visit(size_t *out, bool *known, product *p, size_t depth)
 {
     const layer *l = &p->layers[depth];
@@ -119,8 +119,8 @@ static ak_status visit(size_t *out, bool *known, product *p, size_t depth)
     return AK_OK;
 }
 
-/* Builds the graph node of the state in layers[depth].now. *out is its index + 1, or 0 if no
-   configuration is valid. */
+/* Builds the graph node for the state in layers[depth].now. *out is its index + 1, or 0 if no valid
+   configuration goes on from there. */
 static ak_status product_build(uint32_t *out, product *p, size_t depth)
 {
     const ak_symbols *symbols = p->r->symbols;
@@ -275,7 +275,7 @@ out:
 
 /* ---- a list of configurations ---------------------------------------------------------------- */
 
-/* Builds the node of `count` configurations that agree in the parameters before `depth`. */
+/* Builds the node for `count` configurations that agree in the parameters before `depth`. */
 static ak_status list_build(uint32_t *out, product *p, const ak_config *configs, size_t count,
                             size_t depth)
 {

@@ -46,7 +46,7 @@ typedef struct ak_atom {
     ak_value *values; /* values of the names of expr; the values of parameters are set before each
                          walk */
     uint8_t *parameter_of; /* as in ak_code_source */
-    ak_arena *scratch;     /* that of all atoms */
+    ak_arena *scratch;     /* shared by all atoms */
 } ak_atom;
 
 typedef struct ak_atoms {
@@ -60,11 +60,12 @@ ak_status ak_atoms_add(ak_atoms *atoms, ak_symbols *symbols, const ak_expr *expr
                        ak_error *err);
 void ak_atoms_clear(ak_atoms *atoms);
 
-/* Evaluates an atom with all its parameters bound. Fails only without memory. Adds its cost to
- *work, in units of about one short typed condition. */
+/* Evaluates an atom with all its parameters bound; *out is false if this is not possible. Fails
+   only without memory. Adds the cost to *work, in units of about one short typed condition. */
 ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                         const ak_binding *binding, ak_error *err);
-/* Evaluates an atom in the same way and fails, with the reason, if that is not possible. */
+/* Evaluates an atom by the walk of its expression, to find out why it cannot be evaluated: fails
+   with the reason if so. */
 ak_status ak_atom_evaluate(uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                            const ak_binding *binding, ak_error *err);
 typedef enum ak_truth { AK_NEVER, AK_ALWAYS, AK_MAYBE } ak_truth;

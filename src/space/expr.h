@@ -11,11 +11,11 @@
  *
  * The meaning is Python's: / is true division and gives a real, // and % floor, comparisons chain,
  * and/or return an operand, integers are exact. Where Python would need more than 64 bits or divide
- * by zero, evaluation fails with a message; nothing is rounded or wrapped silently.
+ * by zero, evaluation fails with a message; no integer result is rounded or wrapped.
  *
  * An expression may have named parts, which stand for expressions of their own. A part is computed
- * when it is first read, and once per evaluation, so the result is that of the expression with its
- * parts written out.
+ * when it is first read, and at most once per evaluation, so the result is that of the expression
+ * with its parts written out.
  *
  * Limits: a text of AK_EXPR_TEXT_MAX bytes, nesting of AK_EXPR_DEPTH_MAX (with that of the parts
  * that are read), AK_EXPR_NAMES_MAX names, AK_EXPR_PARTS_MAX parts, AK_EXPR_LIST_MAX items in a
@@ -70,15 +70,17 @@ ak_status ak_expr_parse_parts(ak_expr **out, const ak_expr_part *parts, size_t c
                               const char *text, const char *where, ak_error *err);
 void ak_expr_free(ak_expr *expr);
 AK_END_AT(ak_expr_free, ak_expr)
-/* Returns the number of different names that the expression and its parts read, without those of
-   parts. *out lists them; it is borrowed. */
+/* Returns the number of different names that the expression and its parts read from a scope; parts
+   and variables of comprehensions do not count. *out is a borrowed list of them. */
 size_t ak_expr_names(const char *const **out, const ak_expr *expr);
 
-/* Evaluates an expression. Texts and lists in the result live in the arena. */
+/* Evaluates an expression. Texts and lists in the result may belong to the arena, to the expression
+   or to the scope. */
 ak_status ak_expr_eval(ak_value *out, const ak_expr *expr, const ak_scope *scope, ak_arena *arena,
                        ak_error *err);
 
-/* Parse and evaluate a text. ak_expr_int also accepts a real that is a whole number. */
+/* Parse and evaluate a text. ak_expr_int also accepts a real that is a whole number, and
+   ak_expr_bool any value, of which it gives the truth. */
 ak_status ak_expr_int(int64_t *out, const char *text, const ak_scope *scope, const char *where,
                       ak_error *err);
 ak_status ak_expr_real(double *out, const char *text, const ak_scope *scope, const char *where,

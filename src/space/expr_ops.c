@@ -164,7 +164,7 @@ static ak_cell_type cell_of(ak_cell *out, const ak_number *x)
     return x->real ? AK_CELL_REAL : AK_CELL_INT;
 }
 
-/* Gives the order of two numbers; returns false if one of the values is none. */
+/* Gives the order of two numbers: -1, 0 or 1. Returns false if one value is not a number. */
 static bool number_order(int *out, const ak_value *a, const ak_value *b)
 {
     ak_number x, y;

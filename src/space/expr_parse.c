@@ -381,7 +381,7 @@ typedef struct resolver {
     ak_expr *expr;
     size_t first,
         end;      /* the slots that comprehensions of the present text may use, and have used */
-    size_t depth; /* that of the deepest part that the present text reads */
+    size_t depth; /* nesting of the deepest part that the present text reads */
     size_t part_depth[AK_EXPR_PARTS_MAX];
     bool read[AK_EXPR_PARTS_MAX]; /* says of each part whether it is read */
     ak_error *err;
@@ -445,8 +445,8 @@ static ak_status resolve(resolver *r, ak_node *node, const binding *bound)
 
 /* ---- the whole expression -------------------------------------------------------------------- */
 
-/* Parses one text, that of a part or of the expression itself. *depth is how deep it is nested,
-   with the parts that it reads. */
+/* Parses one text: a part or the expression itself. *depth is its depth of nesting, including that
+   of the parts that it reads. */
 static ak_status parse_text(ak_node **root, size_t *depth, resolver *r, const char *text,
                             const char *where, const binding *bound)
 {

@@ -16,7 +16,7 @@
 typedef enum ak_node_kind {
     AK_NODE_CONSTANT,      /* a literal: `value` */
     AK_NODE_NAME,          /* `slot` is its index in the expression's names */
-    AK_NODE_LOCAL,         /* `slot` is that of the part or comprehension that binds it */
+    AK_NODE_LOCAL,         /* `slot` belongs to the part or comprehension that binds it */
     AK_NODE_LIST,          /* items */
     AK_NODE_OR,            /* 2 or more operands */
     AK_NODE_AND,           /* 2 or more operands */
@@ -85,8 +85,8 @@ struct ak_node {
     ak_node *child, *next;
 };
 
-/* The slots of parts are the first ones. Comprehensions have a slot of their own each, except that
-   those of one text which are not nested share theirs. */
+/* The first slots belong to the parts. Comprehensions in different texts, or nested in each other,
+   have different slots; those side by side in one text share a slot. */
 #define AK_EXPR_LOCALS_MAX (AK_EXPR_PARTS_MAX + AK_EXPR_DEPTH_MAX + 1)
 
 struct ak_expr {
@@ -102,8 +102,8 @@ struct ak_expr {
     size_t name_count, name_capacity;
 };
 
-/* Evaluates a part of an expression (expr_walk.c); `values` has the value of each of its names,
-   by slot. *steps gets the steps that were spent, also on failure. */
+/* Evaluates the tree below `node` (expr_walk.c); `values` has the value of each name of the
+   expression, by slot. *steps becomes the number of steps that were spent, also on failure. */
 ak_status ak_expr_eval_node(ak_value *out, size_t *steps, const ak_expr *expr, const ak_node *node,
                             const ak_value *values, ak_arena *arena, ak_error *err);
 
@@ -189,9 +189,9 @@ typedef struct ak_walk {
     const ak_expr *expr;
     const ak_scope *scope;              /* has the values of names if `values` is NULL */
     const ak_value *values;             /* values of names by slot, or NULL */
-    ak_arena *arena;                    /* owner of texts and lists in results */
+    ak_arena *arena;                    /* owner of texts and lists that are made */
     size_t steps;                       /* spent so far */
-    ak_value local[AK_EXPR_LOCALS_MAX]; /* values of parts and of comprehensions, by slot */
+    ak_value local[AK_EXPR_LOCALS_MAX]; /* values of parts and variables, by slot */
     bool known[AK_EXPR_PARTS_MAX];      /* says of each part whether it has been computed */
     ak_error *err;
 } ak_walk;
@@ -211,8 +211,9 @@ static inline ak_status ak_walk_spend(ak_walk *w, size_t steps)
     return AK_OK;
 }
 
-/* Each of these functions sets *out to a value of its type. ak_give_real fails unless the number is
-   finite. ak_give_list makes a list of `count` items, which the caller fills. */
+/* Each of these functions sets *out to a value of the type that its name says. ak_give_real fails
+   unless the number is finite. ak_give_list makes a list whose `count` items the caller fills
+   through *items. */
 static inline ak_status ak_give_bool(ak_value *out, bool value)
 {
     *out = (ak_value){.type = AK_VALUE_BOOL, .as.boolean = value};
@@ -230,7 +231,7 @@ ak_status ak_give_list(ak_value *out, ak_value **items, size_t count, ak_walk *w
 typedef struct ak_number {
     bool real;
     int64_t i;
-    double r; /* the number as a real, rounded if it is an int */
+    double r; /* the number as a real; rounded if it is a large int */
 } ak_number;
 /* Returns false if the value is not a number. */
 bool ak_number_of(ak_number *out, const ak_value *value);

@@ -101,7 +101,8 @@ static ak_status eval_name(ak_value *out, const ak_node *node, ak_walk *w)
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }
 
-/* Gives the value of a part or of a comprehension's variable. */
+/* Gives the value of a part, which it computes if this has not been done, or of a comprehension's
+   variable. */
 static ak_status eval_local(ak_value *out, size_t slot, ak_walk *w)
 {
     if (slot < w->expr->part_count && !w->known[slot]) {

@@ -10,13 +10,13 @@
 
 #define AK_LET_MAX AK_EXPR_PARTS_MAX
 
-/* Returns the text of a value, which is an expression or a plain number or truth value; NULL for
-   another value. */
+/* Returns a JSON text, a number, true or false (1 or 0) as text, in `buffer` or borrowed from
+   `value`; NULL for any other value. */
 #define AK_WRITTEN_BYTES 64
 const char *ak_written_text(char buffer[AK_WRITTEN_BYTES], const json_t *value);
 
-/* Gives the member "Let" of an object, of which the length and the names are checked; NULL if there
-   is none. It is borrowed. */
+/* Gives the member "Let" of an object, borrowed, after a check of its length and names; NULL if
+   there is none. */
 ak_status ak_let_read(json_t **out, const json_t *object, const char *where, ak_error *err);
 
 #endif

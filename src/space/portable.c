@@ -4,8 +4,8 @@
 
 #include "space/expr_tree.h"
 
-/* Some parts are written more than once (y of x < y < z), and nesting multiplies the copies, so the
-   length is limited. */
+/* Some parts are written more than once (the y in x < y < z), and nesting multiplies the copies, so
+   the length is limited. */
 #define TOKENS_MAX 512
 #define POWER_MAX  4
 
@@ -74,7 +74,7 @@ static ak_status put_value(writer *w, const ak_value *value)
 
 static ak_status write(writer *w, const ak_node *node);
 
-/* Writes an operation of several operands, two operands at a time. */
+/* Writes an operation on one or more operands, two operands at a time. */
 static ak_status write_fold(writer *w, const ak_node *first, const char *word)
 {
     AK_DO(write(w, first));
@@ -172,7 +172,7 @@ static bool is_quotient(const ak_node *node)
     return divides;
 }
 
-/* Writes the product of the numerators of a quotient or that of its denominators. */
+/* Writes the product of a quotient's numerators, or that of its denominators. */
 static ak_status write_side(writer *w, const ak_node *quotient, bool denominators)
 {
     bool first = true;

@@ -31,7 +31,7 @@ void ak_rank_close(ak_rank *rank)
     }
 }
 
-/* Parses the object form: the parts, which become those of the expression, and the value. */
+/* Parses the object form: "Value" becomes the expression, and the entries of "Let" its parts. */
 static ak_status parse_parts(ak_expr **out, const json_t *object, const char *place, ak_error *err)
 {
     static const char *const keys[] = {"Let", "Value", NULL};

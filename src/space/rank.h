@@ -12,12 +12,13 @@
 
 #include "space/space.h"
 
-/* Gives the text of the rank that a member of an object states; the caller frees it. NULL: there is
-   none. Returns AK_INVALID if it is neither a text nor an object that can be parsed. */
+/* Gives the rank in the member `key` of an object as a text, which the caller frees with ak_free;
+   NULL if there is none. Returns AK_INVALID if the member is neither a text nor an object that can
+   be parsed. */
 ak_status ak_rank_text(char **out, const json_t *object, const char *key, const char *where,
                        ak_error *err);
-/* Says whether all names that the rank reads are parameters of the space or constants, and its
-   parts have other names than these. Returns AK_INVALID if the text cannot be parsed. */
+/* Sets *out to whether every name that the rank reads is a parameter of the space or a constant,
+   and no part has the name of one. Returns AK_INVALID if the text cannot be parsed. */
 ak_status ak_rank_known(bool *out, const ak_space *space, const ak_scope *constants,
                         const char *text, const char *where, ak_error *err);
 
@@ -30,8 +31,8 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
                        const char *text, const char *where, ak_error *err);
 void ak_rank_close(ak_rank *rank);
 AK_END_AT(ak_rank_close, ak_rank)
-/* Returns the logarithm of the expected time; 0 if `rank` is NULL. It is HUGE_VAL if the expression
-   fails (a division by zero) or does not give a positive number. */
+/* Returns the natural logarithm of the expected time; 0 if `rank` is NULL. It is HUGE_VAL if the
+   expression fails (a division by zero) or does not give a positive number. */
 double ak_rank_log(ak_rank *rank, const ak_config *config);
 
 #endif

@@ -95,9 +95,10 @@ static size_t combinations_left(const ak_rules *r, size_t level, size_t enough)
    combinations are evaluated one by one. */
 #define DECIDE_FROM 4
 
-/* Builds the rule of the current atom for the parameters that are bound. `guide` holds the nodes of
-   smaller rules over some of the same parameters. Where one of them is AK_RULE_NEVER, no
-   configuration is valid, so this rule becomes AK_RULE_NEVER without an evaluation. */
+/* Builds the node of the current atom's rule that follows from the parameters bound so far. `guide`
+   holds the nodes of smaller rules over some of the same parameters. Where one of them is
+   AK_RULE_NEVER, no configuration is valid, so this rule becomes AK_RULE_NEVER without an
+   evaluation. */
 static ak_status rule_build(uint32_t *out, ak_rules *r, size_t level, const uint32_t *guide)
 {
     const ak_atom *atom = r->atom;

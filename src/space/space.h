@@ -21,8 +21,9 @@
    is an error. A `Numerics` parameter keeps only its default unless allow_numerics is set. `fix`
    makes a smaller space of the same parameters; the default stays if `fix` keeps it, else the first
    value that is left becomes the default. A `Use: compiler` parameter keeps only the values for
-   which `available` returns true (NULL: all). A space without a valid configuration is refused with
-   a message that names the condition which excludes most. */
+   which `available` returns true (NULL: all). A space without a valid configuration is refused,
+   unless it is an outline; if it is not listed either, the message names the condition that
+   excludes most. */
 typedef struct ak_space_spec {
     const json_t *definition;
     const ak_scope *constants;
@@ -52,13 +53,13 @@ ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *er
 void ak_space_free(ak_space *space);
 AK_END_AT(ak_space_free, ak_space)
 
-/* Makes another valid configuration the default. */
+/* Makes a configuration, which must be valid, the default. */
 void ak_space_set_default(ak_space *space, const ak_config *config);
 
-/* Gives the configurations from which a search may start, all valid in this space. First come the
-   winners at sizes near these, the nearest first, then the starts for every size, in the order of
-   the rank, then the winners at sizes farther away; at most AK_SPACE_STARTS_MAX in all. The array
-   belongs to the space. */
+/* Gives the configurations from which a search may start, all valid in this space, and returns
+   their number. First come the winners at sizes near the space's own, the nearest first, then the
+   starts for every size, in the order of the rank, then the winners at sizes farther away; at most
+   AK_SPACE_STARTS_MAX in all. The array belongs to the space. */
 #define AK_SPACE_STARTS_MAX 8
 size_t ak_space_starts(const ak_config **out, const ak_space *space);
 /* Returns the number of values of the parameter that occur in valid configurations. If there is
@@ -70,12 +71,12 @@ bool ak_space_is_listed(const ak_space *space);
 /* Returns true if the configuration is valid. */
 bool ak_space_has(const ak_space *space, const ak_config *config);
 /* Returns AK_OK if the configuration is valid, else AK_INVALID with the condition that it breaks
-   and the values at fault. */
+   and the values at fault; in a listed space the error names no condition. */
 ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err);
 /* Draws one of the valid configurations, all with equal probability. */
 void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng);
 /* Returns a 64-bit key of a configuration for sets. Equal configurations of one space have equal
-   keys. */
+   keys, and different ones different keys if the Cartesian product is below 2^63. */
 uint64_t ak_config_key(const ak_space *space, const ak_config *config);
 /* Returns a parameter's value in a configuration. Texts and lists are borrowed from the space. */
 ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t parameter);
@@ -101,16 +102,16 @@ typedef struct ak_space_wish {
 ak_status ak_space_wish_of(ak_space_wish *out, const ak_space *space, const json_t *values,
                            ak_error *err);
 /* Gives the valid configuration nearest to one that may be invalid: with the fewest parameters
-   changed, then with the smallest steps; ties go to the lowest index. It uses scratch memory of
-   the space, so two threads must not call it on one space. */
+   changed, then with the smallest sum of steps between sorted values; ties go to the lowest index.
+   It uses scratch memory of the space, so two threads must not call it on one space. */
 void ak_space_repair(ak_config *out, const ak_space *space, const ak_config *wish);
-/* Gives the valid configuration with the smallest sum of costs, one for each parameter and each 0
-   or more. A caller chooses the costs to get the configuration nearest to a point between
+/* Gives a valid configuration with the smallest sum of costs that is found; each parameter has a
+   cost of 0 or more. A caller chooses the costs to get the configuration nearest to a point between
    configurations, or a cross of two configurations. A beam of AK_SPACE_BEAM partial configurations
-   goes through the graph. The result is always valid. It is the optimum if the graph has no more
-   than AK_SPACE_BEAM nodes for each parameter, and usually near it otherwise. The time, unlike that
-   of ak_space_repair, does not grow with the graph. Equal calls give equal results, but ties follow
-   no order. */
+   goes through the graph. The result is the optimum if the graph has no more than AK_SPACE_BEAM
+   nodes for each parameter, and usually near it otherwise. The time, unlike that of
+   ak_space_repair, does not grow with the graph. Equal calls give equal results, but ties follow no
+   order. */
 #define AK_SPACE_BEAM 8
 typedef double (*ak_space_cost)(const void *context, size_t parameter, uint16_t value);
 void ak_space_cheapest(ak_config *out, const ak_space *space, ak_space_cost cost,

@@ -52,7 +52,7 @@ struct ak_space {
 bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text);
 /* Reads the parameters and conditions of spec->definition into the space (space_read.c). */
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err);
-/* Reads "Starts" after the graph is built and the default is known. The first start may become
+/* Reads "Starts" after the graph is built and the default is known. One of the starts may become
    the default (space_starts.c). */
 ak_status ak_space_read_starts(ak_space *space, const ak_space_spec *spec, ak_error *err);
 /* Gives the first condition that the configuration breaks, or condition_count if it breaks none. */
@@ -69,10 +69,10 @@ ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_con
 
    An alternative is a number or an expression over the parameters declared before this one, the
    sizes and the device facts. A number becomes the largest value not above it that is valid
-   together with the parameters before; a text, written as a quoted literal ("'gcc'"), must be such
-   a value. If there is none, the alternative is left out. A parameter that the family does not name
-   has its default or, where that is not valid, the only value that is; with several there is no
-   member. A member of the family fulfils all conditions of the space, and all of "Where". */
+   together with the parameters before; a text, written as a quoted literal ("'gcc'"), must itself
+   be valid there. If there is none, the alternative is left out. A parameter that the family does
+   not name has its default or, where that is not valid, the only value that is; with several there
+   is no member. A member of the family fulfils all conditions of the space, and all of "Where". */
 
 #define AK_FAMILY_MAX       100000  /* most members of a family; more cause AK_LIMIT */
 #define AK_FAMILY_STEPS_MAX 5000000 /* values tried on the way to members; takes a few seconds */

@@ -24,7 +24,8 @@ static void begin(trials *t, const ak_space *space)
     ak_rng_seed(&t->rng, 1);
 }
 
-/* Makes the combination `s`, which must be called for in ascending order. */
+/* Binds the parameters to combination `s`. Calls must be in the order of `s` from 0 on, because
+   random combinations come from one sequence. */
 static void make(ak_binding *binding, trials *t, size_t s)
 {
     size_t rest = s;
@@ -36,8 +37,8 @@ static void make(ak_binding *binding, trials *t, size_t s)
     }
 }
 
-/* Appends for how many of the combinations a condition cannot be evaluated, and why for the first
-   of them; nothing if it always can be. */
+/* Appends for what percentage of `count` combinations a condition cannot be evaluated, and why the
+   first of these cannot; nothing if all can. */
 static void append_fault(ak_buf *out, const ak_space *space, size_t condition, size_t count)
 {
     ak_error first = AK_ERROR_INIT;

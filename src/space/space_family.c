@@ -20,7 +20,7 @@ typedef struct choice {
     size_t count;
 } choice;
 
-/* A condition of the family, and the last parameter that it reads. */
+/* An expression in "Where", and the last parameter that it reads. */
 typedef struct limit {
     ak_expr *expr;
     size_t depth;
@@ -119,7 +119,7 @@ static bool number_of(double *out, const ak_value *value)
     return value->type == AK_VALUE_INT || value->type == AK_VALUE_REAL;
 }
 
-/* Returns the node's edge with the wanted value or, of numbers, with the largest value not above
+/* Returns the node's edge with the wanted value or, for a number, with the largest value not above
    it. Returns NULL if there is none. */
 static const ak_edge *edge_for(const family *f, const ak_graph_node *node, const ak_value *wanted)
 {
@@ -177,8 +177,7 @@ static ak_status follow(family *f, const ak_edge *edge, size_t p)
     return goes_on ? walk(f, edge->node) : AK_OK;
 }
 
-/* Gives all members that begin with the values of f->config before the parameter that the node
-   reads. */
+/* Gives all members that agree with f->config in the parameters before the node's own. */
 static ak_status walk(family *f, uint32_t at)
 {
     const ak_graph_node *node = &f->space->graph.nodes[at];

@@ -7,8 +7,8 @@
 
 /* ---- "MR=6,KC=256:512" ----------------------------------------------------------------------- */
 
-/* Finds what `fix` says of a parameter: the text after its '=', up to the next ','. Returns
-   false if it says nothing. */
+/* Finds what `fix` says about a parameter: the text after its '=', up to the next ','. Returns
+   false if `fix` is NULL or does not name the parameter. */
 static bool find_fix(const char **text, size_t *length, const char *fix, const char *name)
 {
     size_t bytes = strlen(name);
@@ -31,7 +31,7 @@ bool ak_space_fixes(const char *fix, const char *name)
     return find_fix(&text, &length, fix, name);
 }
 
-/* Returns true if the value is one of those in a text such as "256:512". */
+/* Returns true if a text such as "256:512" names the value. */
 static bool fix_names(const char *text, size_t length, const ak_value *value, const char *canonical)
 {
     char one[AK_VALUE_TEXT_MAX + 1];

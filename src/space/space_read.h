@@ -22,8 +22,7 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
 /* Reads "Default". Without it the default is the first value. A number that is not a value means
    the nearest one. */
 ak_status ak_space_read_default(ak_parameter *parameter, const json_t *json, ak_space_reader *r);
-/* Reads "Use", "Option", "Options" and "Numerics". Sets body->added if the parameter is an
-   option. */
+/* Reads "Use", "Option", "Options" and "Numerics". Sets body->added if "Use" is "option". */
 ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,
                             ak_space_reader *r);
 /* Returns true if `fix`, which may be NULL, names the parameter. */
@@ -37,7 +36,7 @@ ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r);
 /* Removes the values that the task cannot use (space_offer.c). Returns an error if none is left. */
 ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *body,
                                  ak_space_reader *r);
-/* Sets body->rank and body->by_rank of numbers. Texts have no order. */
+/* Sets body->rank and body->by_rank for numbers and booleans. Texts have no order. */
 ak_status ak_space_rank_values(const ak_parameter *parameter, ak_parameter_body *body,
                                ak_space_reader *r);
 

@@ -4,11 +4,11 @@
  *
  * A definition may list "Starts": [{"At": {"M": 4096, "N": 4096, "K": 4096}, "Config": {"MR": 6}}],
  * winners of measured searches with the sizes at which they won; see docs/formats.md. Only valid
- * starts count. First come the starts that won at sizes near those of the space, in the order of
- * the distance, which is the number of doublings and halvings of all sizes together. Then come the
- * starts without "At", which are for every size, in the order of the times that the author's rank
- * expects; a family of them (space_family.c) is ranked member by member. Last come the starts from
- * sizes farther away.
+ * starts count. First come the starts that won at sizes near the space's own, in the order of the
+ * distance, which is the number of doublings and halvings that all sizes need together. Then come
+ * the starts without "At", which are for every size, in the order of the times that the author's
+ * rank expects; a family of them (space_family.c) is ranked member by member. Last come the starts
+ * from sizes farther away.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +20,14 @@
 #include "space/space_body.h"
 #include "space/space_read.h"
 
-#define NEAR 1.0 /* the distance that is near if "StartsNear" is missing */
+#define NEAR 1.0 /* the distance up to which sizes are near if "StartsNear" is missing */
 #define FAR  4.0 /* the distance beyond which a start is ignored */
 
 #define SAME_TIME 2e-3 /* expected times count as equal if their logarithms differ by less */
 
-/* A winner at other sizes is no default if the rank expects it to take 1.2 times as long as another
-   start, or longer: there a few rows more can need one round of blocks more. */
+/* A winner at other sizes is no default if the rank expects it to take at least 1.2 = exp(0.18)
+   times as long as the best start for every size: a few rows more can need one more round of
+   blocks. */
 #define UNLIKELY 0.18
 
 enum { NEARBY, FOR_EVERY_SIZE, FAR_AWAY };
@@ -50,8 +51,8 @@ typedef struct reading {
     size_t count, capacity;
 } reading;
 
-/* Computes the distance of the sizes in `at` from the space's. It is infinite if a size is
-   unknown. */
+/* Computes the distance of the sizes in `at` from the space's own. It is infinite if the space does
+   not have a size of that name. */
 static ak_status distance_of(double *out, const json_t *at, const ak_scope *constants,
                              const char *where, ak_error *err)
 {
@@ -105,8 +106,8 @@ static ak_status take_only(void *context, const ak_config *member, ak_error *err
     return AK_OK;
 }
 
-/* Adapts a start to --fix: finds the member of the family that has the start's value as the only
-   alternative of each parameter that is not fixed. *any says whether there is one. */
+/* Adapts a start to --fix: finds the only member of a family in which each parameter that is not
+   fixed has the start's value as its one alternative. *any says whether there is a member. */
 static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const reading *r,
                           const char *where, ak_error *err)
 {
@@ -176,7 +177,7 @@ static int first_come(const void *a, const void *b)
 }
 
 /* Returns true if the second start adds nothing to the first: they are the same configuration, or
-   starts for every size of which the rank expects the same time, because it ignores what
+   both are for every size and the rank expects the same time (SAME_TIME), because it ignores what
    distinguishes them. */
 static bool repeats(const start *first, const start *second)
 {
@@ -221,7 +222,7 @@ static const start *default_of(const ak_space *space, const start *list, size_t 
     return ranked != NULL && ranked->amount < ak_rank_log(rank, &space->fallback) ? ranked : NULL;
 }
 
-/* Keeps the starts in order, and makes one of them the default if it should be. */
+/* Sorts the starts, keeps the first ones that differ, and sets the default as default_of says. */
 static void keep_best(ak_space *space, start *list, size_t count, ak_rank *rank)
 {
     if (count == 0) {

@@ -6,8 +6,8 @@
 
 #include "base/fs.h"
 
-/* Makes the argument that "Option" adds for one value: the value replaces {}, and an empty one adds
-   nothing. If the pattern has no {}, the option is added for true and 1 only. */
+/* Makes the argument that "Option" adds for one value: the value replaces {}, and an empty value
+   adds nothing. If the pattern has no {}, the option is added for true and 1 only. */
 static ak_status add_option(const char *const **out, const char *pattern, const char *text,
                             ak_space_reader *r)
 {
@@ -30,7 +30,8 @@ static ak_status add_option(const char *const **out, const char *pattern, const 
     return AK_OK;
 }
 
-/* Copies the arguments that "Options" lists for one value. */
+/* Copies the arguments that "Options" lists for one value. "true" and "false" may stand for True
+   and False. */
 static ak_status add_listed(const char *const **out, const json_t *options, const char *text,
                             ak_space_reader *r)
 {
@@ -71,7 +72,7 @@ static ak_status check_option_names(const json_t *options, const ak_parameter_bo
     return AK_OK;
 }
 
-/* Returns whether all values are true and false, or 0 and 1. */
+/* Returns whether every value is true, false, 0 or 1. */
 static bool is_switch(const ak_parameter *parameter)
 {
     bool all = true;

@@ -24,7 +24,8 @@ static const struct {
 } type_names[] = {{"int", TYPE_INT},     {"uint", TYPE_UINT}, {"float", TYPE_REAL},
                   {"double", TYPE_REAL}, {"bool", TYPE_BOOL}, {"string", TYPE_STRING}};
 
-/* Converts the value to its parameter's type. Returns false if it is not of that type. */
+/* Converts a value to the declared type: an int to a real, a whole real to an int, 0 and 1 to
+   booleans. Returns false if it then has another type, or is negative for uint. */
 static bool convert(ak_value *value, declared_type type)
 {
     int64_t whole;

@@ -182,8 +182,8 @@ void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng)
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-/* Returns true if the configuration's values from parameter `p` on lead from the node `at` to
-   the end. */
+/* Returns true if the configuration's values from parameter `p` on lead from node `at` to
+   AK_GRAPH_END. */
 static bool rest_is_valid(const ak_space *space, uint32_t at, const ak_config *config, size_t p)
 {
     for (; p < space->count; p++) {

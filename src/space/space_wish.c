@@ -1,4 +1,5 @@
-/* space_wish.c: reads a configuration of another space in this one (ak_space_wish in space.h). */
+/* space_wish.c: translates a configuration from another space to this one (ak_space_wish in
+   space.h). */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -18,7 +19,7 @@ static double apart(double a, double b)
     return a > 0 && b > 0 ? fabs(log2(a / b)) : fabs(a - b);
 }
 
-/* The value of a parameter that a wish means. */
+/* The value that a wish means for one parameter. */
 typedef struct placed {
     uint16_t at;
     bool exact; /* `at` is the value itself */

@@ -130,7 +130,7 @@ bool ak_real_to_int(int64_t *out, double value)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Appends the text of a value and returns the length, as ak_text_put does. */
+/* Appends the text of a value and returns the length of the whole text, as ak_text_put does. */
 static size_t put_value(char *out, size_t bytes, size_t length, const ak_value *value)
 {
     char number[AK_REAL_BYTES];
