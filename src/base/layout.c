@@ -253,7 +253,7 @@ typedef struct sizing {
     size_t least[AK_LAYOUT_COLUMNS_MAX];  /* columns of the longest piece that is not broken */
 } sizing;
 
-/* Returns true if the column is part of the row, not written below it. */
+/* Returns true if the column's cells stand in the row, not below it. */
 static bool beside(const ak_layout *table, size_t column)
 {
     return table->width == 0 || !table->below[column];
