@@ -367,8 +367,8 @@ typedef struct ak_trial {
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
     char *throttle;     /* why the clock was reduced: "none", "power_cap", "power_cap,thermal" */
     double utilisation; /* of the arithmetic units at that clock, 0..1; set if bound by compute */
-    /* The compile worker of the run that compiled it, from 1, and the time from the end of the
-       compilation to the end of the trial; 0: not known. */
+    /* The number, from 1, of the run's compile worker that compiled it, and the time from the end
+       of the compilation to the end of the trial; 0: not known. */
     int compile_worker;
     int64_t compiled_before_ns;
     /* Energy of one call with the least and the most that was measured, and the bytes of machine
@@ -379,8 +379,8 @@ typedef struct ak_trial {
        objective, or its reciprocal if more is better; 0: the objective is the time. */
     double cost, cost_low, cost_high;
     char *code_hash; /* of the machine code that was judged; NULL: not known or specialised */
-    /* 1: it was not measured, because it is the same code as an earlier trial of the run and runs
-       in the same way: outcome, time and samples are those of that trial. */
+    /* 1: it was not measured, because an earlier trial in the run has the same code and runs it in
+       the same way; outcome, time and samples are copied from that trial. Else 0. */
     int same_code;
     /* If the time is from the finish of a run (ak_archive_best): how many candidates took part in
        it, and the seconds that were planned for them, as in ak_noise. 0: not known, or the time is
@@ -411,7 +411,7 @@ typedef struct ak_placement {
     double flops, bytes; /* useful work of one run, and the traffic that it cannot avoid */
     double intensity;    /* flop/byte */
     double peak_tflops, bandwidth_gbs;    /* the ceilings of the device for this task */
-    bool cache;                           /* the bandwidth is that of a cache that holds all data */
+    bool cache;                           /* bandwidth_gbs is a cache's: it holds all data */
     double memory_gbs, cache_gbs, l1_gbs; /* bandwidth of the memory, the last private and the first
                                              cache */
     double compute_ms, memory_ms; /* least time of the arithmetic and of the traffic; the longer one
@@ -659,11 +659,11 @@ AK_API void ak_tester_sanitize(ak_tester *tester, bool on);
 AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *tester);
 
 /* Opens a task like ak_task_open. If spec->implementation is NULL and several implementations can
-   run the task, it chooses the fastest by measurements. First it uses those of `archive` (may be
-   NULL) from the same environment, at this size or at the nearest one within a factor of two that
-   all implementations were measured at. Without these and with `race`, it compiles, checks, times
-   and archives the default configuration of each now. Otherwise it takes the first implementation
-   of the kernel's folder. `cancel` may be NULL. */
+   run the task, it chooses the fastest by measurements. First it looks in `archive` (may be NULL)
+   for those from the same environment, at this size or at the nearest one within a factor of two at
+   which all implementations were measured. Without these and with `race`, it compiles, checks,
+   times and archives the default configuration of each now. Otherwise it takes the first
+   implementation of the kernel's folder. `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 
@@ -706,9 +706,10 @@ typedef struct ak_tune_options {
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
-       `cancel` replaces that of `llm`. If the model cannot be reached, the run reports it (the
-       event "warning") and continues with "portfolio". Options that can never work are refused,
-       such as one of these strategies without a model, or a budget for a model without a price. */
+       `cancel` counts instead of llm->cancel. If the model cannot be reached, the run reports it
+       (the event "warning") and continues with "portfolio". Options that can never work are
+       refused, such as one of these strategies without a model, or a budget for a model without a
+       price. */
     const struct ak_llm_options *llm;
     bool llm_must_ask; /* true: AK_INVALID if the strategy asks no model; false: a warning if `llm`
                           is set */
@@ -872,7 +873,7 @@ typedef struct ak_tune_result {
     /* The configurations that the search measured again, side by side, with their latest times. */
     ak_compared *again;
     size_t again_count;
-    bool best_again; /* the best is one of them, and its time is from there */
+    bool best_again; /* the best is in `again`, from which its time comes */
     ak_llm_use llm;  /* the language model, if the strategy asked one */
 } ak_tune_result;
 
@@ -939,7 +940,7 @@ typedef struct ak_sizes_result {
     /* speeds[config * size_count + size] is relative to the winner of the size; ratio 0 as in ms */
     ak_speed *speeds;
     ak_sizes_loss *alone;   /* for each configuration, what it loses if all sizes use it */
-    char *objective, *unit; /* as those of a task: "time", "ms" */
+    char *objective, *unit; /* as ak_task_objective has them: "time", "ms" */
     size_t *table;          /* the chosen indices into `configs`; none if the run ended early */
     size_t table_count;
     bool exact;              /* the table is the best of all possible ones; false: found greedily */
@@ -1311,7 +1312,7 @@ AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive 
 
 /* Keeps a result in the archive, so that the dashboard shows it. `kind` is "study" and `json` the
    result of one of the two calls above, or "simulate" and what `autokernel simulate --json` prints
-   of several strategies. A member "command" says how to repeat it. */
+   for several strategies. A member "command" says how to repeat it. */
 AK_API ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
                                       ak_error *err);
 /* Gives an HTML page that shows a result that ak_archive_add_study can keep. Free with

@@ -75,11 +75,11 @@ typedef struct ak_proc_result {
 ak_status ak_proc_run(ak_proc_result *out, const ak_proc_spec *spec, ak_error *err);
 void ak_proc_result_clear(ak_proc_result *result);
 
-/* Prepares a program that consists of this library alone, at the start of its main: resets
-   inherited signals that are ignored or blocked, except those of a terminal and nohup, raises a
-   low limit on open files as far as allowed, and declares that nobody else waits for children. A
-   write into a pipe without a reader, or beyond the limit on a file's size, then fails with an
-   error and does not end the process by a signal. */
+/* Prepares a program that consists of this library alone, at the start of its main: unblocks
+   signals (SIGUSR2 only in ak_proc_end_with_parent), resets those that are ignored to their default
+   unless a terminal or nohup uses them, raises a low limit on open files as far as allowed, and
+   declares that nobody else waits for children. A write into a pipe without a reader, or beyond the
+   limit on a file's size, then fails with an error and does not end the process by a signal. */
 void ak_proc_own_program(void);
 /* Makes a child that was started with `any_thread` end with the process that started it,
    together with the child that it runs itself. */

@@ -64,8 +64,8 @@ ak_status ak_message_send(int fd, json_t *message, ak_error *err);
 /* Sets "conditions" unless the sampler took no samples. Returns false if there is no memory. */
 bool ak_part_set_conditions(json_t *object, const ak_conditions *c);
 
-/* Read a list of numbers of at least `least`, and "samples_ms", a list of positive times. The
-   caller frees *out with ak_free. */
+/* Read a list whose numbers are at least `least`, and "samples_ms", a list of positive times in ms.
+   Both leave *out and *count alone if the list is empty. The caller frees *out with ak_free. */
 ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object, const char *key,
                               double least, ak_error *err);
 ak_status ak_part_get_samples(double **out, size_t *count, const json_t *object, ak_error *err);

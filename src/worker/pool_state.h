@@ -267,8 +267,8 @@ void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *rea
 bool ak_pool_unit_compiled(ak_pool *pool, size_t at, int worker, const json_t *reply);
 /* Lets a unit be compiled again, because its artifact or its compile worker is lost. */
 void ak_pool_unit_lost(ak_pool *pool, size_t at);
-/* Gives waiting units to free compile workers: those of the fleet, or, as long as none of them can
-   compile, those of this machine. */
+/* Gives waiting units to free compile workers: the fleet's or, as long as none of these may be
+   used, this machine's. */
 void ak_pool_compile(ak_pool *pool);
 /* Returns whether something is being compiled at a priority that disturbs timings. */
 bool ak_pool_is_loud(const ak_pool *pool);

@@ -163,7 +163,7 @@ static ak_status other_task(const ak_task **out, worker *w, const char *name, ak
     AK_DO(ak_task_spec_to_json(&json, w->task, err));
     AK_DO(ak_task_spec_from_json(&spec, json, err));
     spec.implementation = name;
-    spec.fix = NULL; /* the parameters that it fixes are those of the task's own implementation */
+    spec.fix = NULL; /* it names parameters of the task's own implementation */
     AK_DO(bind_task(&w->others[w->other_count], w, &spec, err));
     *out = w->others[w->other_count++];
     return AK_OK;
@@ -343,7 +343,7 @@ static ak_status probe(json_t **out, worker *w, const json_t *request, ak_error 
     return ak_probe(out, ceilings, err);
 }
 
-/* Does nothing, so that the time until the answer is that of one round trip. */
+/* Does nothing, so that the time until the answer is the round-trip time. */
 static ak_status ping(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     (void)out, (void)w, (void)request, (void)err;
