@@ -3,7 +3,7 @@
  *
  * Read this header from top to bottom: it is in the order in which a program uses it.
  *
- *   1. status and errors         what every call returns
+ *   1. status and errors         what a call that can fail returns
  *   2. values, parameters, spaces   what can be tuned
  *   3. problems and tasks        what is to be computed, where
  *   4. trials                    what was measured
@@ -545,14 +545,14 @@ AK_API ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archiv
 AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
                                   const ak_archive_filter *filter, ak_error *err);
 
-/* Writes and reads files of trials; ak_list(AK_LIST_FORMATS) names the formats. Export writes
-   `path` ("-": standard output) completely or not at all. Import adds all trials of the file or
-   none. It skips trials that the archive already has: those with the same configuration and time
-   stamp (or the same result, if there is no time stamp) and with the same run, task and environment
-   as far as the file gives them. `known` (may be NULL) counts the skipped trials. If `format` is
-   NULL, import recognises it by the contents. Files may be compressed with gzip. A file may also be
-   another archive: then its runs, environments, sources and conversations are added as well, and
-   runs whose ids are taken get new ones. */
+/* Writes and reads files of trials; ak_list(AK_LIST_FORMATS) names the formats. Export writes the
+   file `path` completely or not at all, or to standard output ("-"). Import adds all trials of the
+   file or none. It skips trials that the archive already has: those with the same configuration and
+   time stamp (or the same result, if there is no time stamp) and with the same run, task and
+   environment as far as the file gives them. `known` (may be NULL) counts the skipped trials. If
+   `format` is NULL, import recognises it by the contents. Files may be compressed with gzip. A file
+   may also be another archive: then its runs, environments, sources and conversations are added as
+   well, and runs whose ids are taken get new ones. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
 /* Gives what ak_archive_export would write. Free with ak_text_free. */
@@ -1133,9 +1133,9 @@ typedef enum ak_list_kind {
     AK_LIST_KERNELS,
     AK_LIST_BACKENDS,
     AK_LIST_STRATEGIES,
-    AK_LIST_FORMATS, /* formats of export and import */
-    AK_LIST_DEVICES, /* probes the machine in a child process */
-    AK_LIST_BASELINES,
+    AK_LIST_FORMATS,         /* formats of export and import */
+    AK_LIST_DEVICES,         /* probes the machine in a child process */
+    AK_LIST_BASELINES,       /* libraries; probes the machine, too */
     AK_LIST_HYPERPARAMETERS, /* hyper-parameters of strategies: "genetic:population", "20 (2 to
                                 1000): ..." */
     AK_LIST_PROVIDERS        /* providers of language models */
@@ -1166,7 +1166,7 @@ AK_API ak_status ak_kernel_new_cuda(const char *path, ak_error *err);
    not exist and whose name is NAME. */
 AK_API ak_status ak_kernel_new_triton(const char *path, ak_error *err);
 /* Writes a kernel folder for a kernel that exists: `file` is a T1 file (.json), a source (.cu, .cl,
-   .c), or a Python file with a Triton kernel and its settings beside it (kernel.py, or
+   .c, .cpp), or a Python file with a Triton kernel and its settings beside it (kernel.py, or
    kernel.py:function). *out_note has a line for each thing that the file leaves open, and where to
    write it; NULL if nothing is missing. Free it with ak_text_free. */
 AK_API ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file,
@@ -1180,8 +1180,8 @@ AK_API int ak_worker_main(int argc, char **argv);
 /* ---- 10. recordings: searching without a device ---------------------------------------------- */
 
 /* The outcomes of a space's configurations, each tried once, and what each trial cost. A search on
-   a recording needs no device, takes seconds and always gives the same result, so that strategies
-   can be compared and tuned. */
+   a recording needs no device, takes seconds and, with the same seed, gives the same result, so
+   that strategies can be compared and tuned. */
 typedef struct ak_recording ak_recording;
 
 /* Opens a recording. `path` is a cache file of Kernel Tuner (also of an interrupted run), a T4 file
@@ -1226,7 +1226,8 @@ typedef struct ak_recording_facts {
 AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
 
 typedef struct ak_simulate_options {
-    const char *strategy; /* as in ak_tune_options; NULL: "portfolio" */
+    const char *strategy; /* as in ak_tune_options, but AK_INVALID if it asks a model; NULL:
+                             "portfolio" */
     size_t repeats;       /* 0: 25 */
     uint64_t seed;        /* the seeds of the repeats are derived from it, in order */
     size_t batch;         /* proposals asked for at once; 0: 1 */

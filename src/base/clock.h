@@ -1,4 +1,4 @@
-/* clock.h: all clocks that the library reads. */
+/* clock.h: the clocks of this machine and of the calling thread. */
 #ifndef AK_BASE_CLOCK_H
 #define AK_BASE_CLOCK_H
 

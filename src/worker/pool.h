@@ -18,9 +18,10 @@
  *
  * With a launcher the device workers run on other machines. Trials begin when the number of workers
  * that `workers` demands is ready; others join later. If the connection to a worker breaks, its job
- * goes to another worker, because the break says nothing about the configuration. The machines of
- * the workers also compile, each with the cores that it has for its device; the tuner's machine
- * compiles while none of them is ready. The artifacts of a lost machine are compiled again.
+ * goes to another worker, twice at most, because the break says nothing about the configuration.
+ * The machines of the workers also compile, each with the cores that it has for its device; the
+ * tuner's machine compiles while none of them is ready. The artifacts of a lost machine are
+ * compiled again.
  *
  * A backend that recalls (backend.h) has no processes: its pool answers jobs one after the other
  * when they are waited for, and the pool's clock advances by the recorded cost of each trial.
