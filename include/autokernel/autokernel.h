@@ -442,7 +442,8 @@ AK_API ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error 
 /* ---- 5. the archive -------------------------------------------------------------------------- */
 
 /* A store of trials and runs in one SQLite file. A trial is durable when the call that adds it
-   returns. Several processes may use one archive at once. */
+   returns; ak_tune keeps its trials in memory while the archive cannot be written. Several
+   processes may use one archive at once. */
 typedef struct ak_archive ak_archive;
 
 /* Opens the archive, and creates it if it does not exist. `path` NULL means AUTOKERNEL_ARCHIVE or,
@@ -680,7 +681,8 @@ typedef struct ak_tune_options {
     double seconds;        /* wall time; 0: no limit */
     double spent_seconds;  /* part of `seconds` that was spent before the call, by the race of
                               ak_task_choose */
-    double finish_seconds; /* time for which the finish measures each candidate; 0: 0.7 */
+    double finish_seconds; /* time for which the finish measures each candidate; 0: 0.7, and 0.5 at
+                              each size in ak_tune_sizes */
     double target_speedup; /* stop when a configuration beats the fastest library, or the default if
                               there is none, by this factor; 0: never. AK_INVALID on a recording,
                               which has no finish */
@@ -733,9 +735,9 @@ typedef struct ak_llm_use {
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
    measured, or it is the other one itself. TIE: the interval of the ratio reaches into the
    difference between two measurements of identical code, which is taken as 1 % at least. UNDECIDED
-   (shown as "not decided"): the interval, or the control's, is wider than a fifth, the ratio is
-   within the control's interval, or too few rounds were undisturbed (docs/protocol.md). A tie or
-   an undecided ratio is never shown as a win. */
+   (shown as "not decided"): the interval, or the control's, is wider than a fifth, the two overlap,
+   or too few rounds were undisturbed (docs/protocol.md). A tie or an undecided ratio is never
+   shown as a win. */
 #define AK_SPEED_MAP(X)                                                                            \
     X(NONE, "none")                                                                                \
     X(FASTER, "faster")                                                                            \
@@ -847,9 +849,10 @@ typedef struct ak_tune_result {
     size_t failed[AK_TRIAL_STATUS_COUNT]; /* by status */
     size_t resumed;
     double seconds;
-    /* "evaluations", "time", "target", "exhausted", "converged" or "cancelled"; with a language
-       model also "generations" (all its answers were tried) and "stalled" (two generations in a row
-       gained nothing) */
+    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" or "fault" (the
+       machine failed); with a language model also "generations" (all its answers were tried),
+       "stalled" (two generations in a row gained nothing) and "satisfied" (it expects nothing
+       better) */
     const char *stopped_by;
     bool found; /* a verified best exists */
     ak_trial best;
