@@ -652,8 +652,8 @@ static int read_word(json *j, const char *word)
 
 static int read_value(json *j, int depth);
 
-/* Returns whether an object has this key already, or MEMBERS_MAX members. Readers disagree on which
-   of two equal keys counts. */
+/* Returns 1 if an object has this key already, or has MEMBERS_MAX members. Readers disagree on
+   which of two equal keys counts. */
 static int is_taken(const json *j, int object, const char *key)
 {
     int i = j->nodes[object].child, count = 0;
@@ -1014,9 +1014,9 @@ typedef struct pass_code {
     double real;   /* of a VALUE that is a float */
 } pass_code;
 
-/* One of the kernels that a run on a GPU launches. Programs may use the values of `let`; those of
-   the grid and the arguments may also use resident_clusters, the clusters that the device holds at
-   once. */
+/* One of the kernels that a run on a GPU launches. Programs may use the values of `let`; programs
+   for the grid and the arguments may also use resident_clusters, the number of clusters that the
+   device holds at once. */
 typedef struct kernel_code {
     const char *entry,
         *specialised; /* the second has the variant's own sizes compiled in, or is NULL */
@@ -1500,7 +1500,7 @@ static akr_status read_variants(akr_bundle *b, const node *root, akr_error *err)
     return AKR_OK;
 }
 
-/* Returns 1 if an entry of the list of files has the name of an earlier one. */
+/* Returns 1 if an entry before `n` in the list of files has this name. */
 static int is_repeated(const json *j, const node *first, const node *n, const char *name)
 {
     const node *earlier;
@@ -1759,7 +1759,7 @@ static void free_gpu(gpu *g)
     }
 }
 
-/* Loads the driver and finds the device: that of the current context, else the first. */
+/* Loads the driver and finds the device: the current context's, else the first. */
 static akr_status open_driver(gpu **out, akr_error *err)
 {
     const char *path = getenv("AUTOKERNEL_LIBCUDA"), *missing = NULL;
@@ -2045,8 +2045,8 @@ static int is_this_code(void *library, const entry *code)
     return compared;
 }
 
-/* Finds the entry of the library that was loaded. Returns 0 and closes the library if it lacks the
-   entry or is another one than the file. */
+/* Finds the variant's entry in the loaded library. Returns 0 and closes the library if it lacks the
+   entry or is not the bundle's file. */
 static int find_entry(variant *v, const entry *code)
 {
     void *symbol =
@@ -2286,12 +2286,12 @@ typedef struct planned_kernel {
     planned_map map[MAPS_MAX];
     uint64_t value[PASSES_MAX];
     unsigned char at[PASSES_MAX]; /* where in a launch_frame each pass lies, in units of 8 bytes */
-    /* `address` lists the passes that are addresses; `of` says of what: the index of an argument,
-       or AKR_ARGUMENTS_MAX for the workspace. */
+    /* `address` lists the passes that are addresses; `of` has what each points to: the index of an
+       argument, or AKR_ARGUMENTS_MAX for the workspace. */
     unsigned char address[PASSES_MAX], of[PASSES_MAX];
 } planned_kernel;
 
-/* What the arguments of one launch point into. */
+/* The memory into which the arguments of one launch point. */
 typedef struct launch_frame {
     tensor_map maps[MAPS_MAX];
     uint64_t values[PASSES_MAX];
@@ -2588,7 +2588,8 @@ static double distance(const int64_t *a, const int64_t *b, int count)
     return sum;
 }
 
-/* Finds the nearest of the measured sizes whose variant gives right results at this size, too. */
+/* Finds the variant for plan->size: its own if that was measured, else the one from the nearest
+   measured size whose variant gives right results here, too. */
 static akr_status find_variant(akr_plan *plan, const akr_bundle *b, akr_error *err)
 {
     const int count = b->info.size_count;
@@ -2682,8 +2683,8 @@ akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *siz
     return AKR_OK;
 }
 
-/* Returns the only value that a size can have: that of all measured sizes, if the bundle serves no
-   others; else 0. */
+/* Returns the value that a size has in all measured sizes, if the bundle serves no others; 0 if
+   there is no such value. */
 static int64_t only_value(const akr_bundle *b, int at)
 {
     const int64_t value = b->info.measured_count > 0 ? b->sizes[0].size[at] : 0;
@@ -2698,7 +2699,7 @@ static int64_t only_value(const akr_bundle *b, int at)
 }
 
 /* Infers the sizes from the extents of the arguments: an extent whose program is only the name of a
-   size gives that size. A size that can have one value only has that. Fails if a size remains
+   size gives that size. A size with only one possible value gets that. Fails if a size remains
    unknown. */
 static akr_status infer_sizes(int64_t *size, const akr_bundle *b, const akr_tensor *tensors,
                               akr_error *err)

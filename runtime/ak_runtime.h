@@ -24,15 +24,16 @@
  * Conventions. A function that can fail returns akr_status and takes `akr_error *err` last, which
  * may be NULL. Out parameters come first and are not changed on failure. Arrays are row-major: the
  * last extent is contiguous. Names of sizes in bytes end in _bytes; extents, strides and pitches
- * count elements. A `const char *` lives as long as the bundle.
+ * count elements. A `const char *` lives at least as long as the bundle that it came from.
  *
  * Threads. A bundle does not change once it is open: any number of threads may query and run it at
  * once, each with its own workspace, outputs and pool. akr_run and akr_run_stream allocate nothing
  * and take no lock.
  *
  * GPUs. The driver, libcuda.so.1 or what AUTOKERNEL_LIBCUDA names, is loaded when a bundle for CUDA
- * is opened. The code belongs to the context that is current in the thread that opens it, such as
- * the one that cudaSetDevice or PyTorch has made; without one, to the primary context of device 0.
+ * is opened, except with AKR_LOOK. The code belongs to the context that is current in the thread
+ * that opens it, such as the one that cudaSetDevice or PyTorch has made; without one, to the
+ * primary context of device 0.
  *
  * Trust. Checksums detect damage, not malice. A bundle is a program: do not open a bundle that you
  * would not run.
@@ -92,7 +93,7 @@ typedef struct akr_error {
 #define AKR_ARGUMENTS_MAX 16
 #define AKR_RANK_MAX      4
 #define AKR_ALIGNMENT     64  /* bytes; alignment of the workspace of a bundle for the CPU */
-#define AKR_ALIGNMENT_GPU 256 /* bytes; the same of a bundle for a GPU */
+#define AKR_ALIGNMENT_GPU 256 /* bytes; the same for a GPU */
 #define AKR_LAUNCH_WORDS  800 /* length of akr_plan.launch */
 
 /* The dtypes. One line here defines a dtype for the whole project.
@@ -142,8 +143,9 @@ typedef struct akr_bundle akr_bundle;
 #define AKR_LOOK 1
 /* Flag of akr_open: loads no code either, but fails unless this machine can run the bundle. */
 #define AKR_FIT 2
-/* Opens a bundle: a file, or the folder that such a file was unpacked to. Checks that it is whole
-   and that this machine can run it, and loads its code. `flags` is 0 or one of the two above. */
+/* Opens a bundle: a file, or the folder to which such a file was unpacked. Checks that it is whole
+   and that this machine can run it, and loads its code; a flag from above in place of 0 leaves out
+   some of this. The caller ends it with akr_close. */
 AKR_API akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *err);
 /* Does the same with the bytes of a file, which are not needed after this call. */
 AKR_API akr_status akr_open_memory(akr_bundle **out, const void *bytes, size_t length, int flags,
@@ -188,8 +190,8 @@ AKR_API const int64_t *akr_measured_size(const akr_bundle *bundle, int index);
 typedef struct akr_plan {
     const akr_bundle *bundle;
     int variant;
-    int measured; /* 1: these sizes were measured. 0: the variant is that of the nearest measured
-                     sizes; its results are right here too, but it need not be the fastest */
+    int measured; /* 1: these sizes were measured. 0: the variant is from the nearest measured
+                     sizes whose variant is right here, too; it need not be the fastest */
     int threads;  /* threads that a pool must have, 1 or more */
     size_t workspace_bytes; /* 0: none is needed */
     int64_t size[AKR_SIZES_MAX];
@@ -214,17 +216,19 @@ typedef struct akr_tensor {
 } akr_tensor;
 
 /* Does the same from the shapes of all `count` arguments, in order; dtypes and strides must fit,
-   too. Fails with AKR_SHAPE if the shapes do not determine every size. The data of the arguments is
-   not read. An unused argument may have a rank of -1. */
+   too, except that a single element may have any rank and strides. Fails with AKR_SHAPE if the
+   shapes do not determine every size. The data is not read. An unused argument may have a rank of
+   -1. */
 AKR_API akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *tensors,
                              int count, akr_error *err);
 
 /* ---- running -------------------------------------------------------------------------------- */
 
 /* A pool of threads that wait for work. The caller of akr_run is one of them. A pool serves one
-   call at a time: a second call at the same time gets AKR_BUSY. Idle threads spin for 0.1 ms, then
-   sleep. The child of a fork does not have its parent's pools: a run with one gets AKR_THREADS, and
-   the child opens its own. */
+   call at a time: a second call at the same time gets AKR_BUSY. Idle threads spin for 0.1 ms, or
+   not at all if the pool has more threads than the process may use processors, then sleep. The
+   child of a fork does not have its parent's pools: a run with one gets AKR_THREADS, and the child
+   opens its own. */
 typedef struct akr_pool akr_pool;
 AKR_API akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err);
 AKR_API void akr_pool_close(akr_pool *pool);

@@ -3,7 +3,7 @@
  *
  * Read this header from top to bottom: it is in the order in which a program uses it.
  *
- *   1. status and errors         what every call returns
+ *   1. status and errors         what a call that can fail returns
  *   2. values, parameters, spaces   what can be tuned
  *   3. problems and tasks        what is to be computed, where
  *   4. trials                    what was measured
@@ -17,7 +17,8 @@
  *  12. bundles                   results that run where autokernel is not installed
  *
  * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
- * be NULL. Out parameters come first and are not changed on failure unless their comment says so.
+ * be NULL. Out parameters come first; after a failure they own nothing and mean nothing, unless
+ * their comment says otherwise.
  * The caller owns an object that `_open` or `_new` returns and ends it with `_close` or `_free`,
  * which accept NULL. A returned `const char *` lives as long as the object it came from. One thread
  * at a time may use an object. Names of times end in _ns, _ms or _seconds, names of sizes in
@@ -48,7 +49,7 @@ AK_API const char *ak_version(void);
 
 /* ---- 1. status and errors -------------------------------------------------------------------- */
 
-/* X(NAME, text). A failed *candidate* is not an error: it is a trial with a status of its own. */
+/* X(NAME, text). A failed *candidate* is not an error but a trial (section 4) with a status. */
 #define AK_STATUS_MAP(X)                                                                           \
     X(OK, "ok")                                                                                    \
     X(INVALID, "invalid input")                                                                    \
@@ -92,8 +93,8 @@ typedef enum ak_value_type {
     AK_VALUE_LIST
 } ak_value_type;
 
-/* A value of a parameter or of an expression. Strings and lists are borrowed from their owner (a
-   space, an arena). */
+/* A parameter's or an expression's value. Strings and lists belong to the space or the arena that
+   the value came from. */
 typedef struct ak_value {
     ak_value_type type;
     union {
@@ -143,15 +144,15 @@ AK_API const char *ak_space_condition_reason(const ak_space *space, size_t index
 /* Returns the size of the Cartesian product of all values. It is a double because it may exceed
    2^64. */
 AK_API double ak_space_cartesian(const ak_space *space);
-/* Returns true if some valid configuration has this value of the parameter. */
+/* Returns true if some valid configuration gives the parameter this value; both are indices. */
 AK_API bool ak_space_occurs(const ak_space *space, size_t parameter, size_t value);
 /* Returns the number of valid configurations. Their indices are 0..count-1. */
 AK_API uint64_t ak_space_count(const ak_space *space);
 AK_API void ak_space_at(ak_config *out, const ak_space *space, uint64_t index);
 /* Returns false if the configuration is not in the space. `index` may be NULL. */
 AK_API bool ak_space_find(uint64_t *index, const ak_space *space, const ak_config *config);
-/* Gives the declared default or, if a condition excludes it, the valid configuration nearest to
-   it. */
+/* Gives the default configuration: the declared one or, if a condition excludes that, the valid
+   configuration nearest to it. */
 AK_API void ak_space_default(ak_config *out, const ak_space *space);
 
 /* Writes the canonical text, which identifies a configuration: "MR=6,KC=256,compiler=gcc", with the
@@ -159,8 +160,8 @@ AK_API void ak_space_default(ak_config *out, const ak_space *space);
    the length of the whole text. */
 AK_API size_t ak_config_format(char *out, size_t bytes, const ak_space *space,
                                const ak_config *config);
-/* Reads "k=v,k=v" in any order. Parameters that are left out take their default. Succeeds only if
-   the configuration is valid. */
+/* Reads "k=v,k=v" in any order. A parameter that is left out takes its value in ak_space_default.
+   AK_INVALID if the configuration is not valid. */
 AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text,
                                  ak_error *err);
 
@@ -236,8 +237,8 @@ AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
-/* Returns in one line why this implementation, or the data sheet of this device, was chosen; NULL
-   if the caller named it or there is no other. */
+/* Explains in one line why this implementation, or this device's data sheet, was chosen; NULL if
+   the caller named it or there was no choice. */
 AK_API const char *ak_task_reason(const ak_task *task);
 /* Returns true if the device is known by its data sheet only. Such a task can be inspected;
    whatever would run on the device fails with AK_UNAVAILABLE. */
@@ -247,17 +248,18 @@ AK_API bool ak_task_by_sheet(const ak_task *task);
    the same problem", or "agrees with the default configuration (the weakest reference)". NULL for a
    task whose results cannot be checked: a recording or a space by itself. */
 AK_API const char *ak_task_reference(const ak_task *task);
-/* Says what is ignored in the source of the task's implementation, such as directives of OpenMP
-   where the space file does not ask for it, or in its recording; NULL: nothing. */
+/* Says what is ignored in the implementation's source, such as OpenMP directives if the space file
+   does not ask for OpenMP, or in the task's recording; NULL: nothing. */
 AK_API const char *ak_task_ignored(const ak_task *task);
-/* Names the parameters that neither the source of the task's implementation nor its space file
-   uses, so that their values make the same code; NULL: there are none, or it is not known. */
+/* Names the parameters that neither the implementation's source nor its space file uses, so that
+   all their values give the same code; NULL: there are none, or it is not known. */
 AK_API const char *ak_task_unused(const ak_task *task);
-/* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
-   the task's own. */
+/* Returns how many edge-case sizes the problem lists ("awkward" in problem.json). A configuration
+   is checked at those where it is valid (ak_task_edge_cases_of), in a search at one of them at
+   most. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);
-/* Gives on how many edge-case sizes a configuration is checked: "Needs" and the conditions with
-   "EverySize" may exclude some, or all. */
+/* Gives the number of edge-case sizes at which a configuration can be checked: "Needs" and the
+   conditions with "EverySize" may exclude some or all of them. */
 AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const ak_config *config,
                                        ak_error *err);
 /* The sizes at which a configuration can be checked: the task's own, those that the problem lists,
@@ -280,7 +282,7 @@ AK_API const char *ak_task_choices(const ak_task *task); /* options of the probl
                                                             none */
 AK_API double ak_task_flops(const ak_task *task);        /* useful work of one run, in flop */
 AK_API double ak_task_bytes(const ak_task *task);        /* compulsory traffic of one run */
-/* Writes what is known before anything is compiled, as one JSON object (free with ak_text_free).
+/* Gives what is known before anything is compiled, as one JSON object (free with ak_text_free).
    Without a configuration (NULL) it has "hardware" and "shape", objects of texts. With one, which
    must be in the task's space, it has "text" (canonical), "config", "index", "derived" (what
    follows from it by the formulas of its space file, as texts) and, except for recordings,
@@ -313,12 +315,12 @@ AK_API const char *ak_trial_status_text(ak_trial_status status);
 /* Returns false if the text names no status. */
 AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
 
-/* The `strategy` of trials that record a failed check of finalists: the configuration was right in
-   the search, but failed the check before the finish, which covers more sizes. Such a configuration
-   is never the best. */
+/* The `strategy` of trials that record a failed check: the configuration was right in the search,
+   but wrong in a check at more sizes, as before the finish. Such a configuration is never the
+   best. */
 #define AK_FINALISTS "check of the finalists"
 
-/* What lists of trials say of one with `same_code`. */
+/* What lists append to a trial with `same_code`. */
 #define AK_SAME_CODE " (not measured: same code and time as an earlier trial)"
 
 /* The outcome of one configuration. Texts are owned by the trial or NULL. A time that was not
@@ -336,7 +338,7 @@ typedef struct ak_trial {
     char *config;      /* canonical text, which identifies the configuration */
     char *environment; /* hash of device, compilers, source and library versions */
     /* Who proposed it. */
-    char *strategy; /* AK_FINALISTS: it failed the check of the finalists */
+    char *strategy; /* AK_FINALISTS: the trial records a failed check */
     char *model;    /* the language model; NULL if none proposed it */
     int generation;
     int64_t parent;        /* trial it was derived from, 0 if none */
@@ -360,13 +362,13 @@ typedef struct ak_trial {
     /* Where it was measured: several devices may share a run. */
     char *measured_on; /* "cuda:1"; NULL: not recorded */
     char *device_uuid; /* "GPU-5fd4f087-..."; NULL: the device has none */
-    /* What the device did meanwhile, as its driver reports: means over samples; 0 and NULL: not
-       known. */
+    /* The device's state while it measured, as its driver reports it: means over samples; 0 and
+       NULL: not known. */
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
     char *throttle;     /* why the clock was reduced: "none", "power_cap", "power_cap,thermal" */
     double utilisation; /* of the arithmetic units at that clock, 0..1; set if bound by compute */
-    /* The compile worker of the run that compiled it, from 1, and the time from the end of the
-       compilation to the end of the trial; 0: not known. */
+    /* The number, from 1, of the run's compile worker that compiled it, and the time from the end
+       of the compilation to the end of the trial; 0: not known. */
     int compile_worker;
     int64_t compiled_before_ns;
     /* Energy of one call with the least and the most that was measured, and the bytes of machine
@@ -376,9 +378,9 @@ typedef struct ak_trial {
     /* What a search minimises if the objective is not the time, with its interval: the value of the
        objective, or its reciprocal if more is better; 0: the objective is the time. */
     double cost, cost_low, cost_high;
-    char *code_hash; /* of the machine code that was judged; NULL: not known */
-    /* 1: it was not measured, because it is the same code as an earlier trial of the run and runs
-       in the same way: outcome, time and samples are those of that trial. */
+    char *code_hash; /* of the machine code that was judged; NULL: not known or specialised */
+    /* 1: it was not measured, because an earlier trial in the run has the same code and runs it in
+       the same way; outcome, time and samples are copied from that trial. Else 0. */
     int same_code;
     /* If the time is from the finish of a run (ak_archive_best): how many candidates took part in
        it, and the seconds that were planned for them, as in ak_noise. 0: not known, or the time is
@@ -389,12 +391,12 @@ typedef struct ak_trial {
        too short for a power limit to act, and the clock meanwhile. 0: not known. */
     double search_ms, search_clock_mhz;
 } ak_trial;
-/* Returns the number of samples of a trial if they are too few for a 95 % interval of their median,
-   else 0: `ci_low_ms` and `ci_high_ms` are then their range. The time of a finish (`search_ms` is
-   set) has the interval of its rounds. */
+/* Returns a trial's number of samples if they are too few for a 95 % interval of the median, so
+   that `ci_low_ms` and `ci_high_ms` are only their range; else 0. Always 0 for a time from a finish
+   (`search_ms` is set), whose interval comes from its rounds. */
 AK_API size_t ak_trial_few_samples(const ak_trial *trial);
-/* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
-   median in ms; 0 if the trial failed. */
+/* Returns the figure by which trials of one task are compared, less is better: the cost or, if the
+   objective is the time, the median in ms; 0 if the trial failed. */
 AK_API double ak_trial_cost(const ak_trial *trial);
 /* Returns the value that the trial's cost stands for, under the objective that its choices name; 0
    if that is the time. ak_choices_objective gives the name of that objective, "time" if the choices
@@ -409,7 +411,7 @@ typedef struct ak_placement {
     double flops, bytes; /* useful work of one run, and the traffic that it cannot avoid */
     double intensity;    /* flop/byte */
     double peak_tflops, bandwidth_gbs;    /* the ceilings of the device for this task */
-    bool cache;                           /* the bandwidth is that of a cache that holds all data */
+    bool cache;                           /* bandwidth_gbs is a cache's: it holds all data */
     double memory_gbs, cache_gbs, l1_gbs; /* bandwidth of the memory, the last private and the first
                                              cache */
     double compute_ms, memory_ms; /* least time of the arithmetic and of the traffic; the longer one
@@ -419,16 +421,16 @@ typedef struct ak_placement {
     double compute_utilisation, bandwidth_utilisation; /* fractions of each ceiling; 1: all of it */
 } ak_placement;
 
-/* Says in a clause why a fraction of the roofline is above 1: "the data stay in a cache, or the
-   device was busy when its ceilings were measured". Returns "" if it is not. */
+/* Returns a clause that explains why a fraction of the roofline is above 1, such as "the device was
+   slower when its ceilings were measured"; "" if it is not above 1. */
 AK_API const char *ak_efficiency_doubt(double efficiency, bool memory_bound);
 /* Calls the visitor for each fact that is known, with a name and a text: "intensity", "170.7
    flop/byte (...)". */
 typedef void (*ak_placement_visitor)(void *context, const char *name, const char *text);
 AK_API void ak_placement_describe(const ak_placement *placement, ak_placement_visitor visit,
                                   void *context);
-/* Places one trial of the archive. A trial records its rates but not the ceilings of the device, so
-   the members about limits are 0. */
+/* Places one trial from the archive. A trial records its rates but not the device's ceilings, so
+   the members for ceilings, bandwidths and least times are 0. */
 AK_API void ak_place_trial(ak_placement *out, const ak_trial *trial);
 
 AK_API void ak_trial_clear(ak_trial *trial);
@@ -439,23 +441,24 @@ AK_API ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error 
 
 /* ---- 5. the archive -------------------------------------------------------------------------- */
 
-/* Every trial ever made, in one SQLite file. A trial is durable when the call that adds it returns.
-   Several processes may use one archive at once. */
+/* A store of trials and runs in one SQLite file. A trial is durable when the call that adds it
+   returns; ak_tune keeps its trials in memory while the archive cannot be written. Several
+   processes may use one archive at once. */
 typedef struct ak_archive ak_archive;
 
 /* Opens the archive, and creates it if it does not exist. `path` NULL means AUTOKERNEL_ARCHIVE or,
    if that is not set, autokernel/archive.db under the XDG data folder. Only that folder is created;
-   any other must exist (AK_NOT_FOUND). A damaged file or one of a
-   newer schema is refused and not changed. */
+   any other must exist (AK_NOT_FOUND). A file with a newer schema or with damage is refused and not
+   changed; damage in a file above 64 MiB may be found only when it is read. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
 /* Opens the archive for reading. If the file does not exist, the archive is empty and nothing is
    created. If the file or its folder cannot be written, the archive is a copy in memory. */
 AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
-/* Returns the path of the file that the latest run wrote its results to because the archive could
-   not be written; ak_archive_import adds it, in the format "json". NULL: there is none. Valid until
-   the archive is closed. */
+/* Returns the path of the file into which the latest run wrote its results because the archive
+   could not be written, and which ak_archive_import can add (format "json"); NULL: there is none.
+   Valid until the archive is closed. */
 AK_API const char *ak_archive_left(const ak_archive *archive);
 
 /* Selects trials. A field that is NULL or 0 matches everything, with one exception: trials on
@@ -498,10 +501,10 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
    anything; other texts must be UTF-8. */
 AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
-/* Adds a trial that failed a check (ak_tester_check) if the archive has a result of the same
+/* Adds a trial that failed a check (ak_tester_check) if the archive has a result for the same
    configuration, task and environment, which then no longer counts for ak_archive_best; *out says
-   whether it has. A trial that was not judged, or that passed, is not added. Sets trial->strategy
-   to AK_FINALISTS, because finalists get the same check. */
+   whether the trial was added. One that passed or was not judged never is. Always sets
+   trial->strategy to AK_FINALISTS, because finalists get the same check. */
 AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
@@ -526,31 +529,31 @@ AK_API void ak_trials_clear(ak_trials *trials);
 AK_API ak_status ak_archive_best_of_tasks(ak_trials *out, ak_archive *archive,
                                           const ak_archive_filter *filter, ak_error *err);
 
-/* Gives as JSON what the run of a trial says of it if it is the run's best (ak_archive_best):
+/* If a trial is its run's best (ak_archive_best), gives what the run says of it, as JSON:
    "baseline", "over_default" and "warnings" as in best_config.json (docs/formats.md), and
    "undecided", a sentence about the speeds that the finish did not decide; null if there are none.
    Free with ak_text_free. */
 AK_API ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_trial *trial,
                                      ak_error *err);
 
-/* Copies the first of the trials that match, which the caller clears; *found says whether there is
-   one. */
+/* Copies the first matching trial to *out, which the caller clears; *found says whether one
+   matches. */
 AK_API ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
                                   const ak_archive_filter *filter, ak_error *err);
 
-/* Counts the trials that match and, unless `environments` is NULL, their environments. The filter's
-   order and limit are ignored. */
+/* Counts the matching trials and, unless `environments` is NULL, the environments that occur in
+   them. The filter's order and limit are ignored. */
 AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
                                   const ak_archive_filter *filter, ak_error *err);
 
-/* Writes and reads files of trials; ak_list(AK_LIST_FORMATS) names the formats. Export writes
-   `path` ("-": standard output) completely or not at all. Import adds all trials of the file or
-   none. It skips trials that the archive already has: those with the same configuration and time
-   stamp (or the same result, if there is no time stamp) and with the same run, task and environment
-   as far as the file gives them. `known` (may be NULL) counts the skipped trials. If `format` is
-   NULL, import recognises it by the contents. Files may be compressed with gzip. A file may also be
-   another archive: then its runs, environments, sources and conversations are added as well, and
-   runs whose ids are taken get new ones. */
+/* Writes and reads files of trials; ak_list(AK_LIST_FORMATS) names the formats. Export writes the
+   file `path` completely or not at all, or to standard output ("-"). Import adds all trials of the
+   file or none. It skips trials that the archive already has: those with the same configuration and
+   time stamp (or the same result, if there is no time stamp) and with the same run, task and
+   environment as far as the file gives them. `known` (may be NULL) counts the skipped trials. If
+   `format` is NULL, import recognises it by the contents. Files may be compressed with gzip. A file
+   may also be another archive: then its runs, environments, sources and conversations are added as
+   well, and runs whose ids are taken get new ones. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
 /* Gives what ak_archive_export would write. Free with ak_text_free. */
@@ -559,13 +562,14 @@ AK_API ak_status ak_archive_export_text(char **out, ak_archive *archive,
                                         ak_error *err);
 AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive,
                                    const char *format, const char *path, ak_error *err);
-/* Says what the last ak_archive_import left out of its file: the entry in the middle of which a
-   cache of Kernel Tuner ends, or the result of a run whose beginning is in another archive; NULL:
+/* Says what the last ak_archive_import did not take from its file: the cut-off last entry of a
+   Kernel Tuner cache, or the result of a run whose beginning is in another archive; NULL:
    nothing. */
 AK_API const char *ak_archive_left_out(const ak_archive *archive);
-/* Returns how many trials with a time the last ak_archive_import added that name no device. */
+/* Returns how many of the trials that the last ak_archive_import added have a time but no
+   device. */
 AK_API size_t ak_archive_unplaced(const ak_archive *archive);
-/* Returns how many runs of this archive got their result by the last ak_archive_import. */
+/* Returns how many runs in this archive got their result from the last ak_archive_import. */
 AK_API size_t ak_archive_results_added(const ak_archive *archive);
 
 /* Writes a file that describes a task instead of trials. The format "t1" is its space as other
@@ -576,17 +580,17 @@ AK_API ak_status ak_task_export(const ak_task *task, const char *format, const c
 /* Removes a run, named as for ak_archive_find_run, with its trials and conversations and, if it is
    over many sizes, the runs of its sizes that no other such run names; or a trial, named as "#5".
    Sources and environments that nobody needs any more go too. Refuses (AK_INVALID) a run that is in
-   progress. Unless `really` is set, nothing is removed, and *out counts what would be. */
+   progress. *out counts what is removed or, unless `really` is set, what would be. */
 typedef struct ak_removal {
     size_t runs, trials, calls, sources;
-    size_t resumed_by; /* later runs that are kept but had resumed trials that are removed */
+    size_t resumed_by; /* runs that are kept although trials that they resumed are removed */
 } ak_removal;
 AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what,
                                    bool really, ak_error *err);
 
-/* Calls the visitor for each file of the kernel that a trial was made of, as it was then:
-   "matmul/host.c". AK_NOT_FOUND if there is no such trial, AK_UNAVAILABLE if the archive does not
-   have its source. */
+/* Calls the visitor for each file ("matmul/host.c") of the kernel that a trial measured, with the
+   contents that it had then. AK_NOT_FOUND if there is no such trial, AK_UNAVAILABLE if the archive
+   does not have its source. */
 typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);
 AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                                    void *context, ak_error *err);
@@ -605,7 +609,7 @@ AK_API ak_status ak_archive_kernel_place(char **out, ak_archive *archive, const 
 AK_API ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive,
                                            const ak_trial *trial, const char *place, ak_error *err);
 
-/* Reads the configuration of a best_config.json as canonical text. Free with ak_text_free. */
+/* Reads the configuration in a best_config.json, as canonical text. Free with ak_text_free. */
 AK_API ak_status ak_best_config_read(char **out_text, const char *path, ak_error *err);
 
 /* ---- 6. tester and optimizer ----------------------------------------------------------------- */
@@ -620,46 +624,47 @@ AK_API void ak_tester_close(ak_tester *tester);
    candidate did is in `out`, which the caller clears. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
-/* Returns the highest pressure (ak_noise) of this machine beside the trials that ak_tester_run
-   made, and beside the checks that timed out; negative: not known, as on a recording or on other
-   machines. Writes a warning in one line if it was so high that the times may be too long, or that
-   a check may have timed out for it, else "". */
+/* Returns the highest pressure (ak_noise) on this machine while ak_tester_run measured, and during
+   checks that timed out; negative: not known, as on a recording or on other machines. Writes a
+   one-line warning if the pressure may have lengthened times or made a check time out, else "". */
 AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
 /* Stores in an archive the facts of the environment that the tester's trials name by a hash (the
    version of the compiler, hashes of the sources and the like) and the sources, as ak_tune does.
-   Without the facts exports of these trials lack them, and ak_archive_kernel_changed cannot tell
-   whether the kernel has changed; without the sources a bundle of them cannot be made after that.
-   */
+   Without the facts, exports of these trials lack them, and ak_archive_kernel_changed cannot tell
+   whether the kernel has changed; without the sources, no bundle can be made from these trials once
+   it has. */
 AK_API ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_error *err);
-/* Writes in one line what the hottest loop of a configuration's compiled code consists of, after
-   ak_tester_run: "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". Returns
-   false if that is not known, as for a recording or without a disassembler. */
+/* Writes one line about the hottest loop in a configuration's compiled code, after ak_tester_run:
+   "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". Returns false if that
+   is not known, as for a recording or without a disassembler. */
 AK_API bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester,
                            const ak_config *config);
-/* Calls `waiting` about every two seconds while a configuration is run or checked. */
+/* Has `waiting` called about every two seconds while a configuration is run or checked; `seconds`
+   is the time since that began. NULL: never. */
 AK_API void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
                               void *context);
-/* Returns whether the device, the inputs and the reference's results of the task are ready. They
-   are made before the first configuration runs. */
+/* Returns whether the device, the inputs and the reference's results are ready, which they are
+   before the first configuration runs. Always false for a recording, which has none. */
 AK_API bool ak_tester_ready(const ak_tester *tester);
-/* Checks the results of a configuration at the task's own size, at the problem's edge-case sizes
-   and at sizes drawn at random; measures nothing. */
+/* Checks a configuration's results at the task's own size and, as far as ak_task_checked_sizes
+   says, at the edge-case sizes and at sizes drawn at random; measures nothing. The caller clears
+   `out`. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
                                  ak_error *err);
 /* With `on`, ak_tester_check also builds each configuration that passes with AddressSanitizer and
    UndefinedBehaviorSanitizer (host only) and runs that build at the edge-case sizes. If the
    sanitizers find an error, or each call leaks memory, the trial is AK_TRIAL_REJECTED. */
 AK_API void ak_tester_sanitize(ak_tester *tester, bool on);
-/* Writes what the sanitizers did so far, or why they did nothing, as a line; "" if they were not
-   asked for. */
+/* Writes one line on what the sanitizers have done so far, or why they did nothing; "" if they were
+   not asked for. */
 AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *tester);
 
 /* Opens a task like ak_task_open. If spec->implementation is NULL and several implementations can
-   run the task, it chooses the fastest by measurements. First it uses those of `archive` (may be
-   NULL) from the same environment, at this size or at the nearest one within a factor of two that
-   all implementations were measured at. Without these and with `race`, it compiles, checks, times
-   and archives the default configuration of each now. Otherwise it takes the first implementation
-   of the kernel's folder. `cancel` may be NULL. */
+   run the task, it chooses the fastest by measurements. First it looks in `archive` (may be NULL)
+   for those from the same environment, at this size or at the nearest one within a factor of two at
+   which all implementations were measured. Without these and with `race`, it compiles, checks,
+   times and archives the default configuration of each now. Otherwise it takes the first
+   implementation of the kernel's folder. `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 
@@ -676,7 +681,8 @@ typedef struct ak_tune_options {
     double seconds;        /* wall time; 0: no limit */
     double spent_seconds;  /* part of `seconds` that was spent before the call, by the race of
                               ak_task_choose */
-    double finish_seconds; /* time for which the finish measures each candidate; 0: 0.7 */
+    double finish_seconds; /* time for which the finish measures each candidate; 0: 0.7, and 0.5 at
+                              each size in ak_tune_sizes */
     double target_speedup; /* stop when a configuration beats the fastest library, or the default if
                               there is none, by this factor; 0: never. AK_INVALID on a recording,
                               which has no finish */
@@ -702,9 +708,10 @@ typedef struct ak_tune_options {
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
-       `cancel` replaces that of `llm`. If the model cannot be reached, the run reports it (the
-       event "warning") and continues with "portfolio". Options that can never work are refused,
-       such as one of these strategies without a model, or a budget for a model without a price. */
+       `cancel` counts instead of llm->cancel. If the model cannot be reached, the run reports it
+       (the event "warning") and continues with "portfolio". Options that can never work are
+       refused, such as one of these strategies without a model, or a budget for a model without a
+       price. */
     const struct ak_llm_options *llm;
     bool llm_must_ask; /* true: AK_INVALID if the strategy asks no model; false: a warning if `llm`
                           is set */
@@ -728,9 +735,9 @@ typedef struct ak_llm_use {
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
    measured, or it is the other one itself. TIE: the interval of the ratio reaches into the
    difference between two measurements of identical code, which is taken as 1 % at least. UNDECIDED
-   (shown as "not decided"): the interval, or the control's, is wider than a fifth, the ratio is
-   within the control's interval, or too few rounds were undisturbed (docs/protocol.md). A tie or
-   an undecided ratio is never shown as a win. */
+   (shown as "not decided"): the interval, or the control's, is wider than a fifth, the two overlap,
+   or too few rounds were undisturbed (docs/protocol.md). A tie or an undecided ratio is never
+   shown as a win. */
 #define AK_SPEED_MAP(X)                                                                            \
     X(NONE, "none")                                                                                \
     X(FASTER, "faster")                                                                            \
@@ -764,12 +771,12 @@ typedef enum ak_speed_doubt {
     AK_DOUBT_MAP(AK_DOUBT_ENUM)
 #undef AK_DOUBT_ENUM
 } ak_speed_doubt;
-/* Returns a word or two, and a sentence, in which the doubt is explained; "" for none. */
+/* Return a word or two that name the doubt, and a sentence that explains it; "" for NONE. */
 AK_API const char *ak_speed_doubt_text(ak_speed_doubt doubt);
 AK_API const char *ak_speed_doubt_sentence(ak_speed_doubt doubt);
 
-/* A speed relative to another: above 1 is faster. Times are paired by rounds; the interval is a 95
-   % one. */
+/* A speed relative to another: above 1 is faster. Times are paired by rounds; `low` and `high` are
+   a 95 % interval. */
 typedef struct ak_speed {
     double ratio, low, high; /* 0: not known */
     ak_speed_verdict verdict;
@@ -786,8 +793,8 @@ typedef struct ak_noise {
                           the driver's threads run it */
     bool extended;     /* the machine was busy, so more rounds were made than planned */
     size_t candidates; /* number of candidates, the control and libraries included */
-    size_t unseen;     /* so many of them took much longer on inputs that they had not seen than in
-                          batches, so all times are those of calls on such inputs; 0: of batches */
+    size_t unseen;     /* number of candidates that took much longer on unseen inputs than in
+                          batches; if not 0, all times are from calls on unseen inputs */
     double seconds;    /* measuring time that was planned for all of them */
 } ak_noise;
 
@@ -821,17 +828,17 @@ typedef struct ak_compared {
        of costs if the task has an objective other than the time. */
     double joules;
     double cost, cost_low, cost_high;
-    char *note; /* one line on what the time is, if that is not the time in a batch; else NULL */
+    char *note; /* says in one line what the time is if it is not that in a batch; else NULL */
 } ak_compared;
-/* Returns what candidates are compared by, as ak_trial_cost does. */
+/* Returns the figure by which candidates are compared, as ak_trial_cost does for trials. */
 AK_API double ak_compared_cost(const ak_compared *compared);
 /* Writes the indices of the configurations that were measured, the best first, and returns how many
    there are; `order` has room for AK_COMPARED_MAX. What the paired speeds have decided comes before
    the medians (docs/protocol.md, "Verdicts"). */
 #define AK_COMPARED_MAX 64
 AK_API size_t ak_compared_order(size_t *order, const ak_compared *list, size_t count);
-/* Returns the objective of a task: "time", "energy", "edp" or an expression; its unit ("J"; "" if
-   that has no name); and the value that a cost stands for. */
+/* Return the task's objective ("time", "energy", "edp" or an expression), the unit of its values
+   ("J"; "" if it has no name), and the value that a cost stands for. */
 AK_API const char *ak_task_objective(const ak_task *task);
 AK_API const char *ak_task_objective_unit(const ak_task *task);
 AK_API double ak_task_objective_value(const ak_task *task, double cost);
@@ -842,9 +849,10 @@ typedef struct ak_tune_result {
     size_t failed[AK_TRIAL_STATUS_COUNT]; /* by status */
     size_t resumed;
     double seconds;
-    /* "evaluations", "time", "target", "exhausted", "converged" or "cancelled"; with a language
-       model also "generations" (all its answers were tried) and "stalled" (two generations in a row
-       gained nothing) */
+    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" or "fault" (the
+       machine failed); with a language model also "generations" (all its answers were tried),
+       "stalled" (two generations in a row gained nothing) and "satisfied" (it expects nothing
+       better) */
     const char *stopped_by;
     bool found; /* a verified best exists */
     ak_trial best;
@@ -860,15 +868,15 @@ typedef struct ak_tune_result {
     size_t tuned;     /* index of the best; candidate_count if there was no finish */
     ak_noise noise;   /* noise of the finish */
     char *summary;    /* the finish in words, "1.04 times the speed of oneDNN (1.02 .. 1.06)" */
-    /* What makes the finish less sure than its intervals say, and why a language model contributed
-       nothing (more), one line each. */
+    /* One line for each reason why the finish is less certain than its intervals say, or why a
+       language model contributed nothing, or nothing more. */
     char **warnings;
     size_t warning_count;
     char *sanitizers; /* what sanitizers said of the finalists; NULL: they were not asked for */
     /* The configurations that the search measured again, side by side, with their latest times. */
     ak_compared *again;
     size_t again_count;
-    bool best_again; /* the best is one of them, and its time is from there */
+    bool best_again; /* the best is in `again`, from which its time comes */
     ak_llm_use llm;  /* the language model, if the strategy asked one */
 } ak_tune_result;
 
@@ -882,9 +890,9 @@ AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *resu
                                      const ak_task *task, ak_error *err);
 
 /* ak_tune_sizes tunes each of many sizes by itself. The best configurations of all sizes are then
-   measured at every size, interleaved, and the few are chosen that together lose least against
-   tuning each size (geometric mean of the ratios of times or, with another objective, of costs).
-   Their loss is measured once more, so that the figure does not profit from the choice. */
+   measured at every size, interleaved, and the few that together lose least are chosen, compared
+   with tuning each size (geometric mean of the ratios of times or, with another objective, of
+   costs). Their loss is measured once more, so that the figure does not profit from the choice. */
 #define AK_TUNE_SIZES_MAX 64
 
 /* The result for one size. Indices point into `configs` of the result. */
@@ -935,7 +943,7 @@ typedef struct ak_sizes_result {
     /* speeds[config * size_count + size] is relative to the winner of the size; ratio 0 as in ms */
     ak_speed *speeds;
     ak_sizes_loss *alone;   /* for each configuration, what it loses if all sizes use it */
-    char *objective, *unit; /* as those of a task: "time", "ms" */
+    char *objective, *unit; /* as ak_task_objective has them: "time", "ms" */
     size_t *table;          /* the chosen indices into `configs`; none if the run ended early */
     size_t table_count;
     bool exact;              /* the table is the best of all possible ones; false: found greedily */
@@ -976,9 +984,9 @@ AK_API void ak_sizes_result_clear(ak_sizes_result *result);
 AK_API ak_status ak_sizes_result_json(char **out_text, const ak_sizes_result *result,
                                       ak_error *err);
 
-/* Reads the configuration that a file has for a task: that of a best_config.json or, from a
-   dispatch.json, that of the nearest size that is valid at the task's own (docs/formats.md has the
-   rule). */
+/* Reads a task's configuration from a best_config.json or a dispatch.json. From the latter it takes
+   the entry for the nearest size whose configuration is valid at the task's own (docs/formats.md
+   has the rule). */
 AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path,
                                 ak_error *err);
 
@@ -991,14 +999,14 @@ typedef struct ak_comparison {
     size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
                          else the first */
     ak_noise noise;
-    char *summary;   /* the result of the last configuration in words; NULL: there is none */
+    char *summary;   /* how the last configuration did, in words; NULL: there is nothing to say */
     char **warnings; /* as in ak_tune_result */
     size_t warning_count;
 } ak_comparison;
 
 /* The candidates of a comparison, and its length. The caller owns everything. */
 typedef struct ak_compare_options {
-    const ak_config *configs; /* `count` of them, of the task's space */
+    const ak_config *configs; /* `count` of them; `tasks` says in which space each is */
     const char *const *names; /* one for each configuration */
     /* One for each configuration: the task whose space it is in, or NULL for the task itself. Such
        a task has another implementation, but the same problem, size, dtype, options and device.
@@ -1026,19 +1034,19 @@ AK_API void ak_comparison_clear(ak_comparison *comparison);
 AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison,
                                     const ak_task *task, ak_error *err);
 
-/* Writes the report of a run (NULL: the latest) in the format "text", "csv", "json", "md" or
-   "html", a page that needs no network. "text:80" is text for a screen of 80 columns ("text": 100);
+/* Gives the report of a run (NULL: the latest) in the format "text", "csv", "json", "md" or "html",
+   a page that needs no network. "text:80" is text for a screen of 80 columns ("text": 100);
    "text:0" does not fold lines. Free with ak_text_free. */
 AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
                            const char *format, ak_error *err);
-/* Writes a report of two runs side by side, in the same formats: what each found, where their
+/* Gives a report of two runs side by side, in the same formats: what each found, where their
    configurations and environments differ, and the configurations that both tried. Free with
    ak_text_free. */
 AK_API ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a,
                                   const char *b, const char *format, ak_error *err);
-/* Writes a report of the task of one run over the versions of its kernel, in the same formats: what
-   the runs of each version reached, how the run's best configuration did in each, and which lines
-   of the sources changed. Free with ak_text_free. */
+/* Gives a report on how one run's task fared over the versions of its kernel, in the same formats:
+   what the runs of each version reached, how the run's best configuration did in each, and which
+   source lines changed. Free with ak_text_free. */
 AK_API ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *run,
                                     const char *format, ak_error *err);
 /* Returns the importance of the parameters among the trials that match, as JSON: the member
@@ -1104,7 +1112,7 @@ typedef struct ak_llm_options {
        counts more tokens than were set aside for it. NULL: nobody is told. A run sends it as the
        event "warning" instead. */
     void (*warning)(void *context, const char *text);
-    void *notice_context; /* of both */
+    void *notice_context; /* passed to `notice` and `warning` */
 } ak_llm_options;
 
 /* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one
@@ -1128,9 +1136,9 @@ typedef enum ak_list_kind {
     AK_LIST_KERNELS,
     AK_LIST_BACKENDS,
     AK_LIST_STRATEGIES,
-    AK_LIST_FORMATS, /* formats of export and import */
-    AK_LIST_DEVICES, /* probes the machine in a child process */
-    AK_LIST_BASELINES,
+    AK_LIST_FORMATS,         /* formats of export and import */
+    AK_LIST_DEVICES,         /* probes the machine in a child process */
+    AK_LIST_BASELINES,       /* libraries; probes the machine, too */
     AK_LIST_HYPERPARAMETERS, /* hyper-parameters of strategies: "genetic:population", "20 (2 to
                                 1000): ..." */
     AK_LIST_PROVIDERS        /* providers of language models */
@@ -1148,7 +1156,7 @@ AK_API ak_status ak_doctor(char **out_json, ak_error *err);
    worker (docs/scale.md). Free with ak_text_free. */
 AK_API ak_status ak_fleet_status(char **out_json, const char *launcher, const char *workers,
                                  const char *device, const volatile int *cancel, ak_error *err);
-/* Returns how many workers a launcher has places for. */
+/* Gives the number of workers for which a launcher has places; *out is 0 on failure. */
 AK_API ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers,
                                const char *device, ak_error *err);
 
@@ -1161,22 +1169,21 @@ AK_API ak_status ak_kernel_new_cuda(const char *path, ak_error *err);
    not exist and whose name is NAME. */
 AK_API ak_status ak_kernel_new_triton(const char *path, ak_error *err);
 /* Writes a kernel folder for a kernel that exists: `file` is a T1 file (.json), a source (.cu, .cl,
-   .c), or a Python file with a Triton kernel and its settings beside it (kernel.py, or
-   kernel.py:function).
-   *out_note says, one line each, what the file does not say and where to write it; NULL if nothing
-   is missing. Free it with ak_text_free. */
+   .c, .cpp), or a Python file with a Triton kernel and its settings beside it (kernel.py, or
+   kernel.py:function). *out_note has a line for each thing that the file leaves open, and where to
+   write it; NULL if nothing is missing. Free it with ak_text_free. */
 AK_API ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file,
                                  ak_error *err);
 
-/* Runs `autokernel worker`, the child processes that compile, check and time. A program that embeds
-   the library either installs the autokernel executable (see the head of this file) or calls this
-   function from its main when argv[1] is "worker". */
+/* Serves as `autokernel worker`, a child process that compiles, checks or times, and returns its
+   exit code. A program that embeds the library either installs the autokernel executable (see the
+   head of this file) or calls this function from its main when argv[1] is "worker". */
 AK_API int ak_worker_main(int argc, char **argv);
 
 /* ---- 10. recordings: searching without a device ---------------------------------------------- */
 
-/* A space whose configurations were all measured once: the outcome of each, and what trying it
-   cost. A search on a recording needs no device, takes seconds and always gives the same result, so
+/* The outcomes of a space's configurations, each tried once, and what each trial cost. A search on
+   a recording needs no device, takes seconds and, with the same seed, gives the same result, so
    that strategies can be compared and tuned. */
 typedef struct ak_recording ak_recording;
 
@@ -1202,8 +1209,8 @@ typedef struct ak_recorded {
 /* Gives the outcome of the configuration with this index in the space. */
 AK_API void ak_recording_at(ak_recorded *out, const ak_recording *recording, uint64_t index);
 
-/* Facts about a recording. A text is "" if the file does not have it. The last five members belong
-   to the score, see ak_simulate. */
+/* Facts about a recording. A text is "" if the file does not have it. The members from
+   `seconds_each` to `last_seconds` belong to the score, see ak_simulate. */
 typedef struct ak_recording_facts {
     const char *kernel, *device, *size;
     const char *objective; /* "time" */
@@ -1222,7 +1229,8 @@ typedef struct ak_recording_facts {
 AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
 
 typedef struct ak_simulate_options {
-    const char *strategy; /* as in ak_tune_options; NULL: "portfolio" */
+    const char *strategy; /* as in ak_tune_options, but AK_INVALID if it asks a model; NULL:
+                             "portfolio" */
     size_t repeats;       /* 0: 25 */
     uint64_t seed;        /* the seeds of the repeats are derived from it, in order */
     size_t batch;         /* proposals asked for at once; 0: 1 */
@@ -1253,7 +1261,7 @@ typedef struct ak_simulated {
 typedef struct ak_simulation {
     ak_simulated *repeats;
     size_t count;
-    char *like;             /* what was used of options.like, in one line; NULL: nothing */
+    char *like;             /* says in one line which of options.like was used; NULL: none */
     double median_best;     /* median of best_value over the repeats that found something; 0: none
                                did */
     double ms_per_proposal; /* processor time for each proposal, over all repeats */
@@ -1308,7 +1316,7 @@ AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive 
 
 /* Keeps a result in the archive, so that the dashboard shows it. `kind` is "study" and `json` the
    result of one of the two calls above, or "simulate" and what `autokernel simulate --json` prints
-   of several strategies. A member "command" says how to repeat it. */
+   for several strategies. A member "command" says how to repeat it. */
 AK_API ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
                                       ak_error *err);
 /* Gives an HTML page that shows a result that ak_archive_add_study can keep. Free with
@@ -1333,7 +1341,7 @@ typedef struct ak_bundle_request {
        is NULL if `name` is the path. */
     ak_status (*before)(void *context, const char *folder, const char *name, const void *data,
                         size_t length, ak_error *err);
-    void *context; /* of both */
+    void *context; /* passed to `note` and `before` */
 } ak_bundle_request;
 
 /* Compiles the best configurations of the archive and writes them with all that is needed to run
@@ -1349,8 +1357,8 @@ AK_API ak_status ak_bundle_export(char **out_path, ak_archive *archive,
    ak_text_free. */
 AK_API ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err);
 
-/* Says in one line how the name of a whole bundle misleads: its kernel is called like a built-in
-   one, but its problem differs. *out is NULL if it does not; free it with ak_text_free. */
+/* Gives a one-line warning if a bundle's kernel has the name of a built-in one but another problem,
+   else NULL. Free with ak_text_free. */
 AK_API ak_status ak_bundle_warning(char **out, const char *path, ak_error *err);
 
 typedef struct ak_bundle_verify_options {

@@ -32,7 +32,7 @@ static void read_place(char out[PLACE_BYTES])
     }
 }
 
-/* Writes when a process began; "" if that cannot be read. Returns true if the process has ended but
+/* Writes a process's start time; "" if it cannot be read. Returns true if the process has ended but
    its parent has not waited for it yet (states Z and X). */
 static bool read_start(char out[NUMBER_BYTES], const char *pid)
 {

@@ -11,13 +11,14 @@
 #define AK_ALIVE_BYTES 160
 
 typedef enum ak_alive {
-    AK_ALIVE_UNKNOWN, /* the note is of another machine or namespace, or cannot be read */
+    AK_ALIVE_UNKNOWN, /* the note is from another machine, boot or namespace, or unreadable */
     AK_ALIVE_YES,
     AK_ALIVE_NO
 } ak_alive;
 
 /* Writes the note of the calling process; "" if /proc does not give it. */
 void ak_alive_note(char out[AK_ALIVE_BYTES]);
+/* Returns whether the process that wrote the note still runs. NULL is AK_ALIVE_UNKNOWN. */
 ak_alive ak_alive_check(const char *note);
 
 #endif

@@ -1,5 +1,5 @@
-/* alloc.c: checked allocation, an allocation counter that tests can make fail, and an arena of
-   growing blocks. */
+/* alloc.c: checked allocation, a count of allocations by which tests make them fail, and an arena
+   with growing blocks. */
 #include "base/alloc.h"
 
 #include <assert.h>

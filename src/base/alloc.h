@@ -1,5 +1,5 @@
-/* alloc.h: all memory of the library. Sizes are checked for overflow, new memory is zeroed
-   (except what ak_resize and ak_grow add), and a test can make the nth allocation fail. */
+/* alloc.h: all memory of the library. Sizes are checked for overflow (not in AK_ARENA_NEW), new
+   memory is zeroed (except what ak_resize and ak_grow add), and tests can make allocations fail. */
 #ifndef AK_BASE_ALLOC_H
 #define AK_BASE_ALLOC_H
 
@@ -14,10 +14,11 @@ void *ak_alloc(size_t count, size_t size);
        AK_DO(AK_NEW(model, 1, err)); */
 #define AK_NEW(pointer, count, err)                                                                \
     ((pointer) = ak_alloc(count, sizeof *(pointer)), ak_made(pointer, err))
-/* Resizes a block as realloc does: on failure it returns NULL and the old block stays valid. */
+/* Resizes a block as realloc does, but a count of 0 frees nothing: it gives a block of one byte. On
+   failure it returns NULL and the old block stays valid. */
 void *ak_resize(void *memory, size_t count, size_t size);
 /* Both return a copy that the caller frees with ak_free, or NULL on failure. ak_strdup returns NULL
-   for NULL. */
+   for NULL. ak_strndup copies exactly `length` bytes, even behind a 0, and appends a 0. */
 char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
 /* Copies a text to *out, as ak_strdup does. Returns AK_NO_MEMORY on failure. */
@@ -50,8 +51,8 @@ void ak_free_all(void *const *blocks, size_t count);
 /* Frees the memory that the pointer at this address points to. */
 void ak_free_at(void *pointer);
 
-/* Makes room for `need` elements in a growing array. The capacity doubles until it suffices; new
-   elements are not zeroed. */
+/* Makes room for `need` elements in a growing array. The capacity, in elements, starts at 8 and
+   doubles until it suffices; new elements are not zeroed. On failure the array is unchanged. */
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err);
 /* Calls ak_grow for the array that `pointer` points to, with the size of its elements:
 
@@ -70,11 +71,12 @@ ak_arena *ak_arena_new(void);
 /* Returns zeroed memory that is aligned for any type. */
 void *ak_arena_alloc(ak_arena *arena, size_t bytes);
 char *ak_arena_strndup(ak_arena *arena, const char *text, size_t length);
-/* Do what AK_NEW and ak_copy_text do, with memory of the arena. */
+/* Do what AK_NEW and ak_copy_text do, with memory from the arena. `text` is not NULL, and the size
+   of `count` elements must not overflow. */
 #define AK_ARENA_NEW(pointer, arena, count, err)                                                   \
     ((pointer) = ak_arena_alloc(arena, (count) * sizeof *(pointer)), ak_made(pointer, err))
 ak_status ak_arena_text(const char **out, ak_arena *arena, const char *text, ak_error *err);
-/* Frees everything that was allocated in the arena. The newest block is kept for reuse. */
+/* Makes everything that was allocated in the arena invalid. The newest block is kept for reuse. */
 void ak_arena_reset(ak_arena *arena);
 /* Frees the arena with all its memory. NULL is accepted. */
 void ak_arena_free(ak_arena *arena);

@@ -1,5 +1,5 @@
-/* asset.h: the files of the built-in kernels and the scripts of pages, which the build embeds in
-   the executable. */
+/* asset.h: files that the build embeds in the executable: the built-in kernels, the runtime for
+   bundles, documents, templates and the scripts of pages (AK_ASSETS in CMakeLists.txt). */
 #ifndef AK_BASE_ASSET_H
 #define AK_BASE_ASSET_H
 
@@ -17,8 +17,8 @@ extern const size_t ak_asset_count;
 
 /* Returns the asset with this path, or NULL. */
 const ak_asset *ak_asset_find(const char *path);
-/* Appends the text at *rest up to the next '@', where a template has something filled in, or up to
-   its end, and moves *rest behind that. */
+/* Appends the text at *rest up to the next '@', which marks a gap in a template, or up to its end.
+   Moves *rest past the '@', or to the end. */
 void ak_asset_part(ak_buf *out, const char **rest);
 
 #endif

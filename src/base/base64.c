@@ -19,7 +19,7 @@ void ak_base64_write(ak_buf *out, const void *bytes, size_t length)
     }
 }
 
-/* Writes the value of each character: 0 to 63, or 64 for a character that is no digit. */
+/* Writes the value of each character: 0 to 63, or 64 for one that base64 does not use. */
 static void make_values(unsigned char values[256])
 {
     memset(values, 64, 256);

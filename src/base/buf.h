@@ -34,7 +34,7 @@ void ak_buf_print(ak_buf *buf, const char *format, ...) __attribute__((format(pr
 void ak_buf_vprint(ak_buf *buf, const char *format, va_list args);
 /* Appends a finite number with the fewest digits that read back as the same number (number.h). */
 void ak_buf_real(ak_buf *buf, double value);
-/* Appends a ratio as people see it (ak_number_ratio). */
+/* Appends a ratio with the digits that people see (ak_number_ratio). */
 void ak_buf_ratio(ak_buf *buf, double ratio);
 /* Appends the items of the comma-separated list `list` that are not in the comma-separated list
    `base`. The buffer must be empty. */

@@ -1,4 +1,4 @@
-/* clock.h: all clocks that the library reads. */
+/* clock.h: the clocks of this machine and of the calling thread. */
 #ifndef AK_BASE_CLOCK_H
 #define AK_BASE_CLOCK_H
 
@@ -17,7 +17,7 @@ void ak_clock_sleep_ns(int64_t ns);
 int64_t ak_clock_utc_seconds(void);
 
 #define AK_CLOCK_UTC_BYTES 32
-/* Writes the time of day in UTC as "2026-11-21T10:54:22.123Z". */
+/* Writes the current date and time in UTC as "2026-11-21T10:54:22.123Z". */
 void ak_clock_utc(char out[AK_CLOCK_UTC_BYTES]);
 /* Writes the time `ns` nanoseconds ago in the same form. */
 void ak_clock_utc_before(char out[AK_CLOCK_UTC_BYTES], int64_t ns);

@@ -20,9 +20,9 @@ void ak_cores_place(char out[AK_CORES_PLACE_BYTES]);
 #define AK_CORES_HOST_BYTES 64
 void ak_cores_host(char out[AK_CORES_HOST_BYTES]);
 
-/* Returns the smaller of `cores` and the quota, rounded up; 1 or more. `quota` is "QUOTA PERIOD"
-   in microseconds, as in cpu.max. A text without two positive numbers ("max 100000", "-1
-   100000", "") limits nothing. */
+/* Returns the smaller of `cores` and the quota in processors, rounded up; 1 or more if `cores` is.
+   `quota` is "QUOTA PERIOD" in microseconds, as in cpu.max. A text without two positive numbers
+   ("max 100000", "-1 100000", "") limits nothing. */
 int ak_cores_within(int cores, const char *quota);
 
 #endif

@@ -12,10 +12,10 @@
 
 #include "base/buf.h"
 
-/* Appends a text as a cell, quoted where it needs to be. Control characters but line breaks and
-   tabs are replaced, because a terminal may show the table. */
+/* Appends a text as a cell, quoted if necessary. Control characters except line breaks and tabs are
+   replaced, because a terminal may show the table. */
 void ak_csv_text(ak_buf *out, const char *text);
-/* Returns the text of a cell, given without its quotes. The result points into `cell`. */
+/* Returns the text in a cell that is given without its quotes. The result points into `cell`. */
 const char *ak_csv_read(const char *cell);
 
 #endif

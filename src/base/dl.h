@@ -12,10 +12,10 @@ void *ak_dl_symbol(void *library, const char *name);
 /* Points the function pointer at `function` to a symbol, or makes it NULL; returns whether the
    library has it. */
 bool ak_dl_bind(void *function, void *library, const char *name);
-/* Writes the path of the file from which the library with this symbol was loaded; "" if unknown. */
+/* Writes the path of the loaded library that has this symbol's address; "" if unknown. */
 void ak_dl_path(char *out, size_t bytes, void *symbol);
-/* Returns why the last library could not be opened, without its path, which a temporary file has.
- */
+/* Returns why the last call to the loader failed, without a leading "PATH: ", because the path may
+   be that of a temporary file. Valid until the next call to the loader. */
 const char *ak_dl_error(const char *path);
 /* Closes a library. NULL is accepted. */
 void ak_dl_close(void *library);

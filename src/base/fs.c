@@ -314,14 +314,14 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Removes what is not a folder, or an empty one. */
+/* Removes a file or an empty folder. Returns whether it did. */
 static bool remove_entry(DIR *folder, const char *name)
 {
     return unlinkat(dirfd(folder), name, 0) == 0 ||
            unlinkat(dirfd(folder), name, AT_REMOVEDIR) == 0;
 }
 
-/* Moves a folder into `root` under a name that nothing has there. */
+/* Moves a folder into `root` under a name that is unused there. Returns whether it did. */
 static bool lift(DIR *root, DIR *folder, const char *name, size_t *number)
 {
     char fresh[40];
@@ -417,8 +417,8 @@ ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
 
 /* ---- folders with an owner ------------------------------------------------------------------- */
 
-/* Creates and locks the owner's file. It gets its final name only after it is locked: if another
-   process can lock the file under that name, the owner has ended. */
+/* Creates and locks the owner's file. It gets its final name only after it is locked, so that a
+   process which can lock the file under that name knows that the owner has ended. */
 static ak_status lock_folder(ak_fs_owned *folder, ak_error *err)
 {
     char first[AK_PATH_MAX], final[AK_PATH_MAX];
@@ -457,8 +457,8 @@ static bool remove_stale(const char *path)
     return stale;
 }
 
-/* Removes the folders of ended processes. A folder that cannot be read or removed is left: no
-   run depends on this. */
+/* Removes up to STALE_MAX folders whose owners have ended. A folder that cannot be read or removed
+   is left: no run depends on this. */
 static void remove_stale_folders(void)
 {
     DIR *root = opendir(temp_root());

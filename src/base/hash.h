@@ -21,7 +21,7 @@ void ak_hash_text(char out[AK_HASH_BYTES], const void *data, size_t length);
 uint64_t ak_hash64(const void *data, size_t length);
 #define AK_HASH_QUICK_BYTES 33
 void ak_hash_quick(char out[AK_HASH_QUICK_BYTES], const void *data, size_t length);
-/* Returns whether a hash is one of ak_hash_quick, by its length. */
+/* Returns whether a hash is from ak_hash_quick, judged by its length. */
 bool ak_hash_is_quick(const char *hash);
 
 /* Hashes several pieces into one. Each piece is preceded by its length, so that ("ab", "c") differs
@@ -29,7 +29,7 @@ bool ak_hash_is_quick(const char *hash);
    ak_hasher_end then writes "", which equals no hash. */
 typedef struct ak_hasher ak_hasher;
 ak_hasher *ak_hasher_new(void);
-/* Makes one that ends as ak_hash_quick does. */
+/* Returns a hasher whose result is a hash as from ak_hash_quick. */
 ak_hasher *ak_hasher_new_quick(void);
 void ak_hasher_add(ak_hasher *hasher, const void *data, size_t length);
 /* Adds a text without its 0. NULL counts as "". */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* How tightly an expression holds together; one that holds less than its place needs has
-   parentheses. */
+/* Precedences, the loosest first. An expression with a lower precedence than its place needs is
+   printed in parentheses. */
 enum { IF = 1, OR, AND, NOT, COMPARED, SUM, PRODUCT, NEGATIVE, ATOM };
 
 typedef struct operation {
@@ -29,7 +29,8 @@ static const operation *operation_of(const json_t *token)
     return i < AK_COUNT(operations) ? &operations[i] : NULL;
 }
 
-/* Returns the first token of the part of a program that ends before `end`; -1 if there is none. */
+/* Returns the index of the first token in the subexpression that ends before `end`; -1 if tokens
+   are missing. */
 static long begin_of(const json_t *program, long end)
 {
     long missing = 1;
@@ -90,7 +91,7 @@ static void print_two(ak_buf *out, const json_t *program, const operation *o, co
     }
 }
 
-/* Prints "yes if condition else no"; ends[0] is the condition's. */
+/* Prints "yes if condition else no". The three end before ends[1], ends[0] and ends[2]. */
 static void print_choice(ak_buf *out, const json_t *program, const long *ends, int needs)
 {
     ak_buf_puts(out, needs > IF ? "(" : "");
@@ -102,7 +103,8 @@ static void print_choice(ak_buf *out, const json_t *program, const long *ends, i
     ak_buf_puts(out, needs > IF ? ")" : "");
 }
 
-/* Prints the part that ends before `end`, in parentheses if it holds less than `needs`. */
+/* Prints the subexpression that ends before `end`, in parentheses if its precedence is lower than
+   `needs`. */
 static void print_part(ak_buf *out, const json_t *program, long end, int needs)
 {
     const json_t *token = json_array_get(program, (size_t)(end - 1));

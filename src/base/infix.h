@@ -7,16 +7,16 @@
 
 #include "base/json.h"
 
-/* No expression is longer. */
+/* Most bytes in the text of one expression. */
 #define AK_INFIX_MAX (1u << 20)
 
-/* Writes a program; "?" in place of something that is no program. */
+/* Writes a program as an expression, or "?" if the array is not a program. */
 void ak_infix_print(ak_buf *out, const json_t *program);
-/* Writes the shape of an argument of bundle.json, such as "[M, N]", and how far its rows are apart
-   if they do not adjoin: "[M, N], rows N + 8 elements apart". */
+/* Writes the shape of an argument in bundle.json, such as "[M, N]", and the distance between its
+   rows if there are gaps: "[M, N], rows N + 8 elements apart". */
 void ak_infix_print_shape(ak_buf *out, const json_t *argument);
-/* Writes a size that was measured, such as "M=64,N=32", with the names of the sizes in the
-   bundle.json `file`. */
+/* Writes a measured size, such as "M=64,N=32", with the names that the bundle.json `file` gives to
+   the numbers in `size`. */
 void ak_infix_print_size(ak_buf *out, const json_t *file, const json_t *size);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * instrumented.h: tells whether this build is for a sanitizer. Such a build needs many times the
- * time and memory for the same work, so neither its times nor its memory say anything about a
- * candidate. It reserves terabytes of address space and reports through system calls, so children
- * run without a limit on memory and without the filter of system calls.
- *
+ * instrumented.h: tells whether this build has AddressSanitizer, ThreadSanitizer or
+ * MemorySanitizer. Such a build needs many times the time and memory for the same work, so neither
+ * its times nor its memory say anything about a candidate. It reserves terabytes of address space
+ * and reports through system calls, so children that run its code have no limit on memory and no
+ * filter of system calls.
  */
 #ifndef AK_BASE_INSTRUMENTED_H
 #define AK_BASE_INSTRUMENTED_H

@@ -51,8 +51,8 @@ ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
              key##_on == NULL; key##_on = "")
 
 /* Each reads a member of an object. The plain form fails if the member is missing; the _or form
-   gives the fallback instead, but still fails on a wrong type. Strings are borrowed from the
-   object. */
+   gives the fallback instead. Both fail on a wrong type. Results that are pointers are borrowed
+   from the object. */
 ak_status ak_json_string(const char **out, const json_t *object, const char *key, const char *where,
                          ak_error *err);
 ak_status ak_json_string_or(const char **out, const json_t *object, const char *key,
@@ -75,13 +75,13 @@ ak_status ak_json_array_or_null(json_t **out, const json_t *object, const char *
                                 const char *where, ak_error *err);
 ak_status ak_json_object_or_null(json_t **out, const json_t *object, const char *key,
                                  const char *where, ak_error *err);
-/* Returns AK_INVALID if the object has a key that is not in the NULL-terminated list. The
-   message names the nearest key of the list. */
+/* Returns AK_INVALID if the object has a key that is not in the NULL-terminated list. The message
+   also names the key that was probably meant, if one is similar. */
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
                        ak_error *err);
 
-/* Returns AK_INVALID if a key looks like a mistyped one of the list. Other unknown keys are left
-   alone, because files of other tools have keys of their own. */
+/* Returns AK_INVALID if a key looks like a misspelling of one in the list. Other unknown keys are
+   accepted, because files from other tools have keys of their own. */
 ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const char *where,
                           ak_error *err);
 
@@ -96,7 +96,7 @@ bool ak_json_text_is(const json_t *object, const char *key, const char *text);
 
 /* Reads a number in the same way; a negative number counts as 0, too. */
 double ak_json_positive_at(const json_t *object, const char *key);
-/* Reads a number of a list in the same way, such as an end of the interval "ci_ms". */
+/* Reads element `index` of a list in the same way, such as an end of the interval "ci_ms". */
 double ak_json_number_in(const json_t *object, const char *key, size_t index);
 
 /* Write a value in one line or, if `indented`, with two spaces for each level. Keys stay in
@@ -106,16 +106,16 @@ double ak_json_number_in(const json_t *object, const char *key, size_t index);
    AK_NO_MEMORY. */
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err);
 void ak_json_print(ak_buf *out, const json_t *value, bool indented);
-/* Writes a text as a string in double quotes on one line. Characters that control a terminal are
-   escaped. */
+/* Writes `length` bytes, behind which there must be a 0, as a string in double quotes on one line.
+   Characters that control a terminal are escaped. */
 void ak_json_quote(ak_buf *out, const char *text, size_t length);
 /* Writes a text as it is, without quotes, and any other value in one line. */
 void ak_json_print_plain(ak_buf *out, const json_t *value);
 
-/* Make a number, or null if it is not finite, which JSON cannot express. ak_json_known makes null
-   also of a value that is not positive, which means "not measured". ak_json_interval makes null of
-   an interval without a width or without a positive end, and ak_json_count_or_null of a count that
-   is not `known`. All return NULL if there is no memory. */
+/* Make a number, or null if it is not finite, which JSON cannot express. ak_json_known also makes
+   null if the value is not positive, which means "not measured"; ak_json_interval, if the interval
+   has no width or no positive end; ak_json_count_or_null, if the count is not `known`. All return
+   NULL if there is no memory. */
 json_t *ak_json_real(double value);
 json_t *ak_json_known(double value);
 json_t *ak_json_interval(double low, double high);
@@ -143,7 +143,8 @@ bool ak_json_append(json_t *list, json_t *value);
 /* Appends a value in the same way to a list that is being made. If that fails, releases the list
    and makes it NULL, to which nothing can be added any more: so a list is whole or NULL. */
 void ak_json_add(json_t **list, json_t *value);
-/* Copies those members of `from` that a NULL-terminated list names and that it has. */
+/* Adds those members of `from` that a NULL-terminated list names and that exist. The values are
+   shared, not copied. Returns false if there is no memory. */
 bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys);
 
 /* Make a list of numbers (null where one is not finite) or of texts. NULL: no memory. */

@@ -253,7 +253,7 @@ typedef struct sizing {
     size_t least[AK_LAYOUT_COLUMNS_MAX];  /* columns of the longest piece that is not broken */
 } sizing;
 
-/* Returns true if the column is part of the row, not written below it. */
+/* Returns true if the column's cells stand in the row, not below it. */
 static bool beside(const ak_layout *table, size_t column)
 {
     return table->width == 0 || !table->below[column];
@@ -325,9 +325,9 @@ static bool narrow(size_t *widths, const size_t *least, const ak_layout *table, 
     return true;
 }
 
-/* Finds widths at which the table fits. Columns of texts become narrower first, then headers of
-   figures, then intervals are broken (*loose), then the words of texts. Returns false if it does
-   not fit even then. */
+/* Finds widths at which the table fits. Text columns become narrower first, then the headers above
+   figures, then intervals are broken (*loose), then words in texts. Returns false if it does not
+   fit even then. */
 static bool choose_widths(size_t *widths, bool *loose, const ak_layout *table)
 {
     sizing s;

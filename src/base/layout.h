@@ -13,9 +13,9 @@
 /* Returns how many columns a text takes. A byte that is not UTF-8 takes one. */
 size_t ak_layout_width(const char *text);
 
-/* Returns how many bytes of `text` go on a line of `width` columns: at least one character
-   unless the text is empty. A line ends after a blank, a comma or a semicolon if it can. A
-   figure stays with its unit ("12.3 %") and an interval in one piece ("9.9 .. 10.5"). */
+/* Returns how many bytes of `text` go on a line of `width` columns: at least one character unless
+   the text is empty. A line ends after a blank, a comma or a semicolon if it can. A number stays
+   with its percent sign ("12.3 %") and an interval in one piece ("9.9 .. 10.5"). */
 size_t ak_layout_fold(const char *text, size_t width);
 
 /* Returns how many bytes of `text` fit into `width` columns, even if that ends inside a word. */
@@ -30,8 +30,8 @@ void ak_layout_fill(ak_buf *out, const char *text, size_t width, size_t used, si
 void ak_layout_command(ak_buf *out, const char *text, size_t width, size_t used, size_t indent);
 
 /* Appends paragraphs, each folded. Line breaks inside a paragraph count as blanks, an empty line
-   separates paragraphs, and a line that begins with a blank is one. Every line ends in a line
-   break. */
+   separates paragraphs, and a line that begins with a blank is a paragraph of its own. Every line
+   ends in a line break. */
 void ak_layout_paragraphs(ak_buf *out, const char *text, size_t width);
 
 #define AK_LAYOUT_COLUMNS_MAX 16
@@ -49,9 +49,9 @@ typedef struct ak_layout {
     size_t indent; /* blanks before each line */
 } ak_layout;
 
-/* Appends the table. A column that is too wide is folded, texts before figures; if the table
-   still does not fit, each row becomes a list with one cell per line. No line ends in a blank.
-   Returns how many bytes the lines of the headers have. */
+/* Appends the table. A column that is too wide is folded, texts before figures; if the table still
+   does not fit, each row becomes a list with one cell per line. No line ends in a blank. Returns
+   the bytes in the header lines; 0 if there are none, as in a list. */
 size_t ak_layout_table(ak_buf *out, const ak_layout *table);
 
 #endif

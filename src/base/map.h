@@ -14,9 +14,9 @@ AK_END_AT(ak_map_free, ak_map)
 size_t ak_map_count(const ak_map *map);
 /* Gives the number of a key. Returns false if the key is not in the table. `out` may be NULL. */
 bool ak_map_get(size_t *out, const ak_map *map, const char *key);
-/* Sets the number of a key, in place of an earlier one. */
+/* Sets the number of a key, which may be in the table already. */
 ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err);
-/* Gives the number of a key; a new key gets the next number, from 0. */
+/* Gives the number of a key. A new key is added and gets the number of keys before it. */
 ak_status ak_map_number(size_t *out, ak_map *map, const char *key, ak_error *err);
 
 /* A set of 64-bit numbers. ak_set_new returns NULL if there is no memory. */

@@ -33,9 +33,10 @@ void ak_number_shortest(char out[AK_REAL_BYTES], double value);
 
 /* The one rule of how many digits people see, in every table, sentence and picture; tools.js
    repeats it for pages. What was measured (times, rates, bandwidths) has AK_DIGITS significant
-   digits, ends in zeros if they were measured, and is written out below 10^15. A ratio of speeds
-   has thousandths, and tenths from 10 on: the noise of a measurement is not finer. How long
-   something took has AK_DIGITS_DURATION digits, and a share has tenths of a percent. */
+   digits, ends in zeros if they were measured, and has no exponent from 10^-7 to 10^15. A ratio of
+   speeds has thousandths, and tenths from 10 on, because the noise of a measurement is not finer. A
+   duration has AK_DIGITS_DURATION digits, as has a ratio below 0.1 or from 10^6 on. A share has
+   tenths of a percent. */
 #define AK_DIGITS          4
 #define AK_DIGITS_DURATION 3
 /* The functions below return `out`. A value that is not finite is written as "?". */
@@ -44,9 +45,9 @@ const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
    12345. Sentences use it where %g would write 1e+02. */
 const char *ak_number_short(char out[AK_REAL_BYTES], double value, int digits);
 const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio);
-/* Writes that a time of so few samples has no 95 % interval: "3 samples: no interval". */
+/* Writes that so few samples give no 95 % interval: "3 samples: no interval". */
 const char *ak_number_few(char out[AK_REAL_BYTES], size_t samples);
-/* Writes a number of bytes in the largest unit that makes it 1 or more: "800 bytes", "1.5 MiB". */
+/* Writes a number of bytes in the largest unit, up to TiB, that makes it 1 or more: "1.5 MiB". */
 const char *ak_number_size(char out[AK_REAL_BYTES], size_t bytes);
 
 /* Enclose calls of another library that converts numbers: between them the thread is in the

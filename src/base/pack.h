@@ -27,22 +27,23 @@ typedef struct ak_pack {
 
 void ak_pack_clear(ak_pack *pack);
 /* Adds a copy of a file. Does nothing if the pack has a file with this name and the same bytes.
-   Returns AK_INVALID if the pack has a file with this name and other bytes, or if the name is
-   empty, longer than AK_PACK_NAME_MAX, absolute, or has a part "." or "..". */
+   Returns AK_INVALID if it has one with this name and other bytes, or if the name is longer than
+   AK_PACK_NAME_MAX, absolute, or has a part that is empty, "." or ".."; AK_LIMIT beyond
+   AK_PACK_FILES_MAX files. */
 ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t length,
                       ak_error *err);
 const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name); /* NULL: none */
-/* Returns whether a file can be shown: data files have 0 bytes, texts have none. */
+/* Returns whether a file can be shown as text, which is so if none of its bytes is 0. */
 bool ak_pack_is_text(const char *data, size_t length);
 void ak_pack_sort(ak_pack *pack); /* by name */
 
 ak_status ak_pack_tar(ak_buf *out, const ak_pack *pack, ak_error *err);
-/* Reads a tar file that ak_pack_tar wrote; returns AK_CORRUPT if it is damaged or incomplete.
-   `where` begins the message. */
+/* Reads a tar file that ak_pack_tar wrote; returns AK_CORRUPT if it is damaged or incomplete, and
+   refuses names as ak_pack_add does. `where` names the file in messages. */
 ak_status ak_pack_untar(ak_pack *out, const void *bytes, size_t length, const char *where,
                         ak_error *err);
 
-/* Writes each file below the folder, which is created if it does not exist. */
+/* Writes each file below the folder, which is created if necessary, with those above it. */
 ak_status ak_pack_write(const ak_pack *pack, const char *folder, ak_error *err);
 
 /* Write and read the tar file in compressed form (zlib, RFC 1950). ak_pack_unsqueeze returns

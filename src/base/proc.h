@@ -1,9 +1,8 @@
 /*
  * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
- * process group of its own, which is killed as a whole, and is killed when its parent ends
- * (PR_SET_PDEATHSIG). A child inherits neither ignored nor blocked signals, except an ignored
- * SIGHUP (nohup), and no open files of its parent but those that its spec passes on.
- *
+ * process group of its own, which is killed as a whole. Unless its spec says otherwise, a child is
+ * killed when the thread that started it ends (PR_SET_PDEATHSIG), and inherits no open files, nor
+ * ignored or blocked signals, except an ignored SIGHUP (nohup).
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H
@@ -29,8 +28,8 @@ typedef struct ak_proc_spec {
        name in messages. */
     int (*call)(void *context);
     void *context;
-    /* "NAME=value" texts to add to the environment, NULL-terminated, or NULL. Of our own
-       environment the child sees only the variables that proc_env.c lists. */
+    /* "NAME=value" texts to add to the environment, NULL-terminated, or NULL. From our own
+       environment the child gets only the variables that proc_env.c or `passes` names. */
     const char *const *setenv;
     const char *folder; /* working folder of the child; NULL: that of this process */
     int64_t timeout_ns; /* 0: none */
@@ -54,8 +53,8 @@ typedef struct ak_proc_spec {
        password on the terminal, and when this process ends it gets SIGTERM, so that it can end what
        it has started. */
     bool stdio;
-    /* More variables that the child sees: whole names, or beginnings that end in '_'; NULL: none.
-       A whole name is passed even if it sounds secret. {"*"}: all. */
+    /* More variables that the child gets: whole names, or prefixes that end in '_'; NULL: none. A
+       variable that sounds secret needs its whole name here. {"*"}: all. */
     const char *const *passes;
 } ak_proc_spec;
 
@@ -64,23 +63,23 @@ typedef struct ak_proc_result {
     int signal;    /* 0 if it exited */
     bool timed_out;
     bool cut;     /* there was more output than output_max */
-    char *output; /* stdout and stderr in the order of writing */
+    char *output; /* stdout and, unless `only_stdout`, stderr as they came; ends in a 0 */
     size_t output_length;
     int64_t wall_ns;
     int64_t cpu_ns; /* processor time of the child and of the children that it waited for */
 } ak_proc_result;
 
-/* Runs a child to its end, or kills it at the timeout. Fails only if the process cannot be
-   started or its exit status cannot be known. The caller frees the result with
+/* Runs a child to its end, or kills it at the timeout. Fails only if the process cannot be started,
+   its exit status cannot be known, or there is no memory. The caller frees the result with
    ak_proc_result_clear. */
 ak_status ak_proc_run(ak_proc_result *out, const ak_proc_spec *spec, ak_error *err);
 void ak_proc_result_clear(ak_proc_result *result);
 
-/* Prepares a program that consists of this library alone, at the start of its main: resets
-   inherited signals that are ignored or blocked, except those of a terminal and nohup, raises a
-   low limit on open files as far as allowed, and declares that nobody else waits for children. A
-   write into a pipe without a reader, or beyond the limit on a file's size, then fails with an
-   error and does not end the process by a signal. */
+/* Prepares a program that consists of this library alone, at the start of its main: unblocks
+   signals (SIGUSR2 only in ak_proc_end_with_parent), resets those that are ignored to their default
+   unless a terminal or nohup uses them, raises a low limit on open files as far as allowed, and
+   declares that nobody else waits for children. A write into a pipe without a reader, or beyond the
+   limit on a file's size, then fails with an error and does not end the process by a signal. */
 void ak_proc_own_program(void);
 /* Makes a child that was started with `any_thread` end with the process that started it,
    together with the child that it runs itself. */
@@ -99,13 +98,14 @@ int ak_proc_above_low(int fd);
 /* Closes all open descriptors from `first` to `last`. */
 void ak_proc_close_range(unsigned first, unsigned last);
 
-/* A long-lived child that receives requests on its descriptor 3 and sends replies on its
-   descriptor 4. Its stdin and stdout are /dev/null, its stderr is that of this process. */
+/* A long-lived child that receives requests on its descriptor 3 and sends replies on its descriptor
+   4. Its stdin and stdout are /dev/null, its stderr is that of this process. `stdio` in
+   ak_proc_spec changes all of this. */
 typedef struct ak_proc {
     pid_t pid;      /* 0 if it is not running */
     int to;         /* pipe to the child, for writing */
     int from;       /* pipe from the child, for reading; non-blocking */
-    int descriptor; /* pidfd of the child; 0: none */
+    int descriptor; /* with `any_thread`: pidfd of the child; 0: none */
     int errors;     /* with `stdio`: pipe from its stderr; non-blocking; 0: none */
 } ak_proc;
 #define AK_PROC_REQUEST_FD 3

@@ -38,7 +38,7 @@
 
 extern char **environ;
 
-/* this program consists of the library alone: nobody else waits for children */
+/* true: no code but this library's waits for children of this process */
 static bool ours;
 volatile pid_t ak_proc_running; /* see proc_child.h */
 /* the parent of a worker when it called ak_proc_end_with_parent */

@@ -37,7 +37,7 @@ bool ak_proc_passes(const char *variable, const char *const *more);
 /* Creates the process and returns its pid, or -1 with errno set. The caller has blocked all
    signals. */
 pid_t ak_proc_spawn(const ak_proc_launch *l);
-/* The child that ak_proc_run is running, which must not outlive a worker; 0: none. */
+/* Pid of the child that ak_proc_run is running, which must not outlive a worker; 0: none. */
 extern volatile pid_t ak_proc_running;
 
 /* ---- proc_launch (proc_launch.c) ------------------------------------------------------------- */

@@ -39,9 +39,9 @@ static const char *const passed[] = {"PATH",         "HOME",
                                      "MALLOC_",      "SOURCE_DATE_EPOCH",
                                      "FAKE_CUDA" /* tests/fakes */};
 
-/* Settings, made for another program, that make the libraries slower which candidates are compared
-   with, or every launch. They are passed only if ak_proc_spec.passes has their whole name or "*".
-   The runner takes away those of libraries for the CPU (host_runner.c). */
+/* Settings, meant for other programs, that slow down every launch or the libraries with which
+   candidates are compared. They are passed only if ak_proc_spec.passes has their whole name or "*".
+   The runner unsets those that affect libraries for the CPU (host_runner.c). */
 static const char *const slowing[] = {"NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING",
                                       "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_COMPILE_DISABLE"};
 
@@ -49,7 +49,7 @@ static const char *const slowing[] = {"NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCK
    has its whole name or "*". */
 static const char *const secret[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "JWT"};
 
-/* Compares a name with an entry of a list. */
+/* Returns whether an entry is the variable's whole name, or a prefix of it that ends in '_'. */
 static bool is_named(const char *variable, size_t length, const char *entry)
 {
     size_t n = strlen(entry);

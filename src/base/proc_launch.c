@@ -63,8 +63,8 @@ void ak_proc_close(int *fd)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Returns the child's environment: the variables of ours that it may see, with those of `added`
-   in place of variables with the same name. NULL: no memory. The texts are borrowed. */
+/* Returns the child's environment: `added`, and those of our own variables that the child may see
+   and `added` does not set. NULL: no memory. The caller frees the list; its texts are borrowed. */
 static char **environment_with(const char *const *added, const char *const *more)
 {
     size_t count = 0, extra = 0;

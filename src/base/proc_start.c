@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 
-/* These declarations are those of linux/pidfd.h of Linux 6.15, which is newer than the headers
-   of most systems. */
+/* These declarations follow linux/pidfd.h in Linux 6.15, which is newer than most systems'
+   headers. */
 #define PIDFD_EXIT_KNOWN (UINT64_C(1) << 3)
 typedef struct pidfd_info {
     uint64_t mask, cgroup;

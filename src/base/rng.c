@@ -57,8 +57,8 @@ double ak_rng_real(ak_rng *rng)
 
 double ak_rng_normal(ak_rng *rng)
 {
-    /* The method is that of Box and Muller (1958). Its second value is dropped, so that `state`
-       stays the only state of the generator. */
+    /* This is the method of Box and Muller (1958). Its second value is dropped, so that `state`
+       stays the generator's only state. */
     double u = 1.0 - ak_rng_real(rng);
     double v = ak_rng_real(rng);
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);

@@ -1,5 +1,5 @@
-/* rng.h: all randomness of the library: xoshiro256** (Blackman and Vigna 2018), seeded by
-   splitmix64. */
+/* rng.h: random numbers that a seed repeats: xoshiro256** (Blackman and Vigna 2018), seeded by
+   splitmix64. What a candidate must not foresee comes from getrandom instead. */
 #ifndef AK_BASE_RNG_H
 #define AK_BASE_RNG_H
 
@@ -15,9 +15,9 @@ void ak_rng_seed(ak_rng *rng, uint64_t seed);
 uint64_t ak_rng_next(ak_rng *rng);
 /* Returns a whole number from 0 to bound - 1, all equally likely. `bound` is 1 or more. */
 uint64_t ak_rng_below(ak_rng *rng, uint64_t bound);
-/* Returns a number of the uniform distribution over [0, 1). */
+/* Returns a number from the uniform distribution over [0, 1), a multiple of 2^-53. */
 double ak_rng_real(ak_rng *rng);
-/* Returns a number of the normal distribution with mean 0 and standard deviation 1. */
+/* Returns a number from the normal distribution with mean 0 and standard deviation 1. */
 double ak_rng_normal(ak_rng *rng);
 
 #endif

@@ -18,7 +18,8 @@ ak_status ak_fail(ak_error *err, ak_status status, const char *format, ...)
    because the folder may be removed before anybody can look into it. Returns `status`. */
 ak_status ak_fail_unpacked(ak_error *err, ak_status status, const char *folder, const char *what);
 
-/* Puts the formatted context and ": " before the message in err. Returns err's status. */
+/* Puts the formatted context and ": " before the message in err. Returns err's status, or
+   AK_INTERNAL if err is NULL. */
 ak_status ak_fail_within(ak_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -84,12 +85,13 @@ ak_status ak_fail_memory(ak_error *err);
  *     AK_DO(write_sizes(&text, object, err));
  *     return ak_fs_write(path, text.data, text.length, err);
  *
- * The declaration gives the variable a value (NULL, {0}); it applies to all names in the line. What
- * the caller is given has to leave the variable: `*out = object; object = NULL;`, or AK_GIVE.
+ * The declaration gives the variable a value (NULL, {0}); the attribute applies to all names in it.
+ * What is given to the caller must be taken from the variable: `*out = object; object = NULL;`, or
+ * AK_GIVE.
  */
 #define AK_AT_END(function) __attribute__((cleanup(function)))
 
-/* Gives the caller what a variable has: `*out = variable`, and the variable is {0}. */
+/* Moves a variable's contents to the caller: `*out = variable`, and the variable becomes {0}. */
 #define AK_GIVE(out, variable)                                                                     \
     do {                                                                                           \
         *(out) = (variable);                                                                       \
@@ -127,7 +129,7 @@ static inline ak_status ak_made(const void *pointer, ak_error *err)
     return pointer == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* The same for what stores something and says whether there was memory, such as ak_json_set:
+/* Does the same for calls that return whether there was memory, such as ak_json_set:
 
        AK_DO(ak_stored(ak_json_set_text(object, "name", name), err)); */
 static inline ak_status ak_stored(bool stored, ak_error *err)

@@ -113,7 +113,7 @@ static bool has(const char *const *group, const char *word)
     return false;
 }
 
-/* Returns the word without leading dashes: "evals" for "--evals". */
+/* Returns the word without a leading "--": "evals" for "--evals". */
 static const char *bare(const char *word)
 {
     return word + (strncmp(word, "--", 2) == 0 ? 2 : 0);

@@ -1,7 +1,6 @@
 /*
  * value_json.h: values and configurations as JSON and as text, the same wherever they are written.
- * It needs no header of the library but the public one and those of base/.
- *
+ * It needs only the public header and those of base/.
  */
 #ifndef AK_BASE_VALUE_JSON_H
 #define AK_BASE_VALUE_JSON_H

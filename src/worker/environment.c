@@ -27,14 +27,14 @@ static ak_status add_reference(json_t *facts, const ak_task *task, ak_error *err
     return ak_stored(ak_json_set_text(facts, "reference", text), err);
 }
 
-/* Adds the facts besides the backend's on which results of the task depend. */
+/* Adds the facts on which the task's results depend, other than the backend's. */
 static bool add_facts(json_t *facts, const ak_task *task)
 {
     bool good = ak_json_set_text(facts, "source", task->source_hash) &&
                 ak_json_set_text(facts, "autokernel", AK_VERSION) &&
                 ak_json_set(facts, "threads", json_integer(task->threads)) &&
                 ak_json_set(facts, "numerics", json_boolean(task->allow_numerics));
-    /* on a recording nothing runs, so the sandbox does not matter */
+    /* nothing runs on a recording, so the sandbox does not matter */
     return good && (task->recorded ||
                     ak_json_set(facts, "sandbox",
                                 json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,

@@ -5,11 +5,12 @@
 
 #include "problem/task.h"
 
-/* Computes the facts of the environment, which the caller owns: those of the backend, the versions
-   of autokernel and Triton, the hash of the sources, the threads, whether options that change
-   numerics are allowed, what confines candidates, and the reference configuration. */
+/* Computes the environment's facts, which the caller owns: the backend's, the version of
+   autokernel, the hash of the sources, the threads, whether options that change numerics are
+   allowed and, where results depend on them, Triton's version, what confines candidates, and the
+   configuration that is the reference. */
 ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err);
-/* Returns false if two environments are equal. Else it writes their first difference as
+/* Returns whether two environments differ. If so, writes their first difference, such as
    `compilers.gcc: "12.2" there, "13.1" here`. */
 bool ak_environment_differs(char *out, size_t bytes, const json_t *there, const json_t *here);
 

@@ -114,7 +114,7 @@ static void take(visit *v, look *l, const json_t *message)
     }
 }
 
-/* Reads what a worker has sent. */
+/* Reads what a worker has sent, and handles the complete messages in it. */
 static void listen_to(visit *v, look *l)
 {
     char chunk[65536];
@@ -195,8 +195,8 @@ static bool is_ready(const look *l, size_t i)
     return ak_json_text_is(l->visits[i].said, "state", "ready");
 }
 
-/* Adds to each ready worker how many compile workers a run would start for it: workers with the
-   same cores ("place") share them (pool_core.c). */
+/* Adds to each ready worker's entry how many compile workers a run would start for it: workers on
+   the same cores ("place") share them (pool_core.c). Then removes "place" from all entries. */
 static void count_compile_workers(look *l)
 {
     for (size_t i = 0; i < l->launcher.count; i++) {

@@ -1,7 +1,7 @@
 /*
- * pool.h: manages the processes of a run for the tuner: compile workers (one per core) and one
- * device worker per device. All are processes of their own, so that a crash or a hang of one does
- * not harm the tuner.
+ * pool.h: manages the processes of a run for the tuner: compile workers (by default one per core)
+ * and one device worker per device. All are processes of their own, so that a crash or a hang of
+ * one does not harm the tuner.
  *
  * A pool is used from one thread, which submits jobs and waits for results. A job is compiled, then
  * queued for a device; later jobs compile while earlier ones are measured. After the caller has
@@ -18,9 +18,10 @@
  *
  * With a launcher the device workers run on other machines. Trials begin when the number of workers
  * that `workers` demands is ready; others join later. If the connection to a worker breaks, its job
- * goes to another worker, because the break says nothing about the configuration. The machines of
- * the workers also compile, each with the cores that it has for its device; the tuner's machine
- * compiles while none of them is ready. The artifacts of a lost machine are compiled again.
+ * goes to another worker, twice at most, because the break says nothing about the configuration.
+ * The machines of the workers also compile, each with the cores that it has for its device; the
+ * tuner's machine compiles while none of them is ready. The artifacts of a lost machine are
+ * compiled again.
  *
  * A backend that recalls (backend.h) has no processes: its pool answers jobs one after the other
  * when they are waited for, and the pool's clock advances by the recorded cost of each trial.
@@ -38,8 +39,8 @@ typedef struct ak_pool ak_pool;
 
 typedef struct ak_pool_options {
     int compile_workers; /* 0: one per core */
-    /* Tasks of other implementations, whose configurations take part in comparisons or are trials;
-       they outlive the pool. Not for a pool with a launcher. */
+    /* Tasks for other implementations, whose configurations take part in comparisons or are tried.
+       They must outlive the pool. Not for a pool with a launcher. */
     const ak_task *const *others;
     size_t other_count;
     int64_t compile_timeout_ns; /* 0: 60 s */
@@ -47,10 +48,10 @@ typedef struct ak_pool_options {
     size_t memory_max;          /* bytes for one compiler process; 0: 4 GiB */
     bool no_device;             /* compile only */
     bool every_device;          /* use all of the task's devices, not only the first */
-    /* A compiled file and the entry `symbol` in it, which the pool uses for every configuration
-       instead of compiling. NULL: the pool compiles configurations. Both must outlive the pool. */
+    /* A compiled file and its entry `symbol`, which the pool uses for every configuration instead
+       of compiling; NULL: the pool compiles. Both must outlive the pool. */
     const char *artifact, *symbol;
-    /* The file `artifact` serves only the sizes of the task, so it is checked at no other. */
+    /* The file `artifact` serves only the task's own sizes, so it is checked at no others. */
     bool own_sizes;
     /* As in ak_task_spec; NULL: the workers are processes of this machine. Both must outlive the
        pool. */
@@ -78,8 +79,8 @@ typedef enum ak_job_kind {
     /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape, and
        measures. */
     AK_JOB_TRIAL,
-    /* Compiles and checks on the task's shape, every edge-case shape and hidden shapes; measures
-       nothing. */
+    /* Compiles and checks on the task's shape and, where the configuration is valid, on every
+       edge-case shape and on hidden shapes; measures nothing. */
     AK_JOB_CHECK,
     /* Measures candidates in turns. Each configuration is checked before and after. */
     AK_JOB_COMPARISON
@@ -95,7 +96,7 @@ typedef struct ak_job {
     ak_job_kind kind;
     uint64_t id; /* chosen by the caller; the result repeats it */
     ak_config config;
-    const ak_task *task; /* of `config`: one of `others` in ak_pool_options; NULL: the pool's */
+    const ak_task *task; /* whose space has `config`: one of `others`; NULL: the pool's task */
     ak_timer_plan timer; /* for AK_JOB_TRIAL */
     /* For trials and comparisons: if the implementation has an entry for the task's own sizes, only
        that entry is compiled and no edge-case shape is checked. A search uses this because it times
@@ -110,7 +111,7 @@ typedef struct ak_job {
 typedef struct ak_result {
     uint64_t id;
     ak_job_kind kind;
-    /* Index of the task's device that did the job; SIZE_MAX if no device did. */
+    /* Index of the pool's device that did the job; SIZE_MAX: none did. 0 if it was recalled. */
     size_t device;
     /* Holds status, reason, times, samples and errors; the texts of the task are not filled in. */
     ak_trial trial;
@@ -119,7 +120,7 @@ typedef struct ak_result {
     ak_comparison_entry *entries;
     size_t entry_count;
     ak_comparison_course course;
-    bool waited; /* of a trial: its time has waits for a processor (ak_evaluator_waited) */
+    bool waited; /* a trial's time has waits for a processor (ak_evaluator_waited) */
     /* The worker died during a comparison; which candidate caused it is not known. */
     bool died;
 } ak_result;
@@ -145,7 +146,7 @@ size_t ak_pool_pending(const ak_pool *pool); /* submitted, but without a result 
 size_t ak_pool_given_up(const ak_pool *pool);
 /* Returns why a device was lost or given up last; "" if none was. */
 const char *ak_pool_given_up_why(const ak_pool *pool);
-/* Return the number of devices, and the index of the one with this name; 0 if there is none. */
+/* Return the number of devices, and the index of the device with this name (0 if none has it). */
 size_t ak_pool_devices(const ak_pool *pool);
 size_t ak_pool_device_named(const ak_pool *pool, const char *name);
 /* Returns how many configurations can be compiled at the same time now: by the compile workers of
@@ -160,24 +161,26 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
    queue is empty. */
 bool ak_pool_take(ak_result *out, ak_pool *pool);
 
-/* Writes the path of a configuration's artifact. If there is a specialised one and one for all
+/* Writes the path of a configuration's artifact. If one is specialised and another is for all
    sizes, it is the latter. Returns false if the configuration was not compiled, if its artifact was
-   deleted, or if it lies only on the machine of a fleet that compiled it. Artifacts are deleted
-   after a failed trial and, to save disk space, those of slow configurations. */
+   deleted or lies only on another machine that compiled it, or if results are recalled. Artifacts
+   are deleted after failed trials and, for slow configurations, to save disk space. */
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config);
 /* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
-   {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.
-   The caller owns the object. */
+   {"judge": "device", "inputs_ns": ...}; NULL before the home is ready, without a device (as when
+   results are recalled) or without memory. The caller owns the object. */
 json_t *ak_pool_preparation(const ak_pool *pool);
 /* Returns what the workers of a pool with a launcher do, as docs/formats.md lists it; NULL: no
    memory. The caller owns the array. */
 json_t *ak_pool_workers(const ak_pool *pool);
-/* Ask the home's worker for its ceilings and its baselines, and block until it answers. */
+/* Ask the home's worker for its ceilings and its baselines, and block until it answers. If results
+   are recalled, they give zeros and an empty list at once. The caller frees the baselines with
+   ak_baseline_info_free. */
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err);
 ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err);
-/* Returns devices, versions and so on for `autokernel doctor`, as JSON. A child process collects
-   them, because libraries are loaded only in children. The ceilings, which take the most time, are
-   measured only if wanted. */
+/* Gives devices, versions and so on for `autokernel doctor`, as JSON that the caller owns. A child
+   process collects them, because libraries are loaded only in children. The ceilings, which take
+   the most time, are measured only if `ceilings`. */
 ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* pool_ask.c: asks a device worker questions. The worker belongs to a pool, or is started for the
+/* pool_ask.c: asks questions of a device worker that belongs to a pool or is started for the
    question. */
 #include "worker/pool_state.h"
 

@@ -24,8 +24,8 @@
 /* The deadlines of the compile workers are checked this often. */
 #define WATCH_NS (AK_SECOND_NS / 2)
 
-/* Returns how many compile workers may work for this device: its part of the cores of its machine,
-   which other devices of this run, and other tuners with seats on the same host, may share. */
+/* Returns how many compile workers may work for this device: its part of the machine's cores, which
+   other devices in this run, and other tuners with seats on the same host, may share. */
 static size_t share_of(const ak_pool *pool, const ak_pool_device *d)
 {
     size_t sharing = 0, known = pool->launcher.seats[d - pool->devices].sharing;
@@ -58,7 +58,7 @@ size_t ak_pool_compile_workers(const ak_pool *pool)
 
 ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hello, ak_error *err)
 {
-    assert(d->cores == NULL); /* ak_pool_cores_lost has freed those of an earlier connection */
+    assert(d->cores == NULL); /* ak_pool_cores_lost has freed an earlier connection's */
     (void)snprintf(d->place, sizeof d->place, "%.127s", ak_json_text_at(hello, "place"));
     d->core_count = ak_relay_compile_workers(ak_json_number_at(hello, "cores"), 1);
     d->cores = d->core_count == 0 ? NULL : ak_alloc(d->core_count, sizeof *d->cores);

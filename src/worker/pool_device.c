@@ -17,7 +17,7 @@
 #define LATE_TIMES  4
 #define LOAD_NS     (20 * AK_SECOND_NS)
 #define JUDGE_TIMES 20
-/* Upper bound of each part of the preparation, in case a worker reports nonsense. */
+/* Upper bound for each part of the preparation time, in case a worker reports nonsense. */
 #define PREPARED_NS_MAX (3600 * AK_SECOND_NS)
 /* Extra time for each candidate of a comparison: a library may compile and choose an algorithm when
    it first runs. */
@@ -81,8 +81,8 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
     return ak_json_whole(request, good);
 }
 
-/* Limits the disk space of artifacts: deletes the artifact of a failed trial at once and, if there
-   are too many artifacts, the one of the slowest configuration that no job needs. */
+/* Limits the disk space for artifacts: deletes the artifact of a failed trial, unless other jobs
+   need it, or else, if there are too many, that of the slowest configuration that no job needs. */
 static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
 {
     ak_pool_unit *gone = failed ? latest : NULL;
@@ -352,9 +352,9 @@ static bool enough_ready(const ak_pool *pool)
     return opened >= pool->least;
 }
 
-/* Picks the device for a job. Trials: the device beside the artifact if that lies on another
-   machine, else the free device with the fewest trials so far. Checks and comparisons: always the
-   home, whose figures are reported. Returns AK_POOL_NONE if the job must wait. */
+/* Picks the device for a job. Trials: the free device with the fewest trials so far, but if the
+   artifact lies on another machine, for PATIENCE_NS only the device there. Checks and comparisons:
+   always the home, whose figures are reported. Returns AK_POOL_NONE if the job must wait. */
 static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
 {
     size_t best = AK_POOL_NONE;

@@ -74,8 +74,8 @@ ak_status ak_pool_job_end(ak_pool *pool, ak_pool_job *j, ak_result *result, ak_s
     return status;
 }
 
-/* Gives a unit a copy of the file in `options.artifact`, for a pool that compiles nothing. The pool
-   deletes the copy. */
+/* If the pool has an `options.artifact`, and so compiles nothing, gives a unit a copy of that file.
+   The pool deletes the copy. */
 static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
 {
     AK_FREED char *code = NULL;
@@ -91,9 +91,9 @@ static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
     return AK_OK;
 }
 
-/* Writes the key of a unit: 'o' for code that is specialised for the task's own sizes or 'e' for
-   code that runs at every size, the implementation and, where *text points, the configuration.
-   Returns false if the configuration is too long. */
+/* Writes a unit's key: 'o' for code that is specialised for the task's own sizes or 'e' for code
+   that runs at every size, the implementation, and the configuration, to which *text points.
+   Returns false if the key would be too long. */
 static bool unit_key(char out[KEY_MAX], const char **text, const ak_task *task,
                      const ak_config *config, bool specialised)
 {

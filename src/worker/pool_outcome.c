@@ -43,7 +43,7 @@ static bool add_shape(ak_hasher *hasher, const ak_pool_unit *u, const ak_shape *
     return good;
 }
 
-/* Adds at which edge-case shapes a configuration runs, and how. */
+/* Adds at which edge-case shapes a configuration runs, and how. Returns false as add_shape does. */
 static bool add_edge_cases(ak_hasher *hasher, const ak_pool_unit *u)
 {
     const ak_problem *problem = u->task->problem;

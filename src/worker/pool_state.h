@@ -54,7 +54,7 @@ typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILE
    (`place`). */
 typedef struct ak_pool_unit {
     ak_unit_state state;
-    const ak_task *task; /* to whose space the configuration belongs */
+    const ak_task *task; /* whose space has the configuration */
     ak_config config;
     bool specialised; /* compile only the entry for the task's sizes */
     char *text;       /* the configuration in canonical form */
@@ -131,7 +131,7 @@ typedef enum ak_device_state {
     AK_DEVICE_GIVEN_UP /* it died too often, or could not be opened */
 } ak_device_state;
 
-/* What is known of code that was checked and run. */
+/* What is known about code that was checked and run. */
 typedef struct ak_pool_outcome {
     ak_trial trial;
     bool waited; /* as in ak_result */
@@ -212,7 +212,7 @@ struct ak_pool {
 
 /* pool_job.c */
 
-/* Queues a result for ak_pool_wait. Takes the contents of *result, also on failure. */
+/* Queues a result for ak_pool_wait. Leaves *result empty, also on failure. */
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err);
 /* Queues the result of a job or, after a failure, clears it; then removes the job. Returns
    `status`, or why the result could not be queued. */
@@ -239,13 +239,13 @@ ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial
 void ak_pool_worker_stop(ak_pool_worker *w);
 /* Starts a worker with this command line. */
 ak_status ak_pool_worker_start(ak_pool_worker *w, const ak_proc_spec *spec, ak_error *err);
-/* Sends {"op": op, "id": ...} with the fields of `request`, which it frees. The worker counts as
-   busy even if sending fails; its end is then noticed. */
+/* Sends {"op": op, "id": ...} with the members of `request`, which it frees. The worker counts as
+   busy even if sending fails: reading then notices that it has ended. */
 ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, json_t *request,
                              int64_t limit_ns, ak_error *err);
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err);
 ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
-/* Tells a device worker what to open. */
+/* Has a device worker open the pool's task. */
 ak_status ak_pool_device_open(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* Notes a fault after which the run cannot go on. Only the first such fault is kept. */
 void ak_pool_fault(ak_pool *pool, const ak_error *err);
@@ -267,8 +267,8 @@ void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *rea
 bool ak_pool_unit_compiled(ak_pool *pool, size_t at, int worker, const json_t *reply);
 /* Lets a unit be compiled again, because its artifact or its compile worker is lost. */
 void ak_pool_unit_lost(ak_pool *pool, size_t at);
-/* Gives waiting units to free compile workers: those of the fleet, or, as long as none of them can
-   compile, those of this machine. */
+/* Gives waiting units to free compile workers: the fleet's or, as long as none of these may be
+   used, this machine's. */
 void ak_pool_compile(ak_pool *pool);
 /* Returns whether something is being compiled at a priority that disturbs timings. */
 bool ak_pool_is_loud(const ak_pool *pool);
@@ -290,10 +290,10 @@ ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, con
 
 /* pool_outcome.c */
 
-/* Returns the outcome of an earlier trial of the same code that was checked and run in the same
-   way; NULL if there is none. The pointer is valid until the next outcome is kept. */
+/* Returns the outcome of an earlier trial whose code was the same and was checked and run in the
+   same way; NULL if there is none. The pointer is valid until the next outcome is kept. */
 const ak_pool_outcome *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u);
-/* Keeps a copy of the outcome of a unit's trial, unless one is kept already or must not be. */
+/* Keeps a copy of a trial's outcome, unless one is kept already or it must not be shared. */
 ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_result *result,
                                ak_error *err);
 
@@ -312,17 +312,17 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err);
 
 /* Gives the pool a device for each seat of the launcher. */
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err);
-/* Starts the device worker of a seat. */
+/* Starts the device worker of a seat, over the existing connection if there is one. */
 ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
-/* Restarts the workers on other machines whose pause is over. */
+/* Starts the workers on other machines that do not run and whose pause, if any, is over. */
 void ak_pool_seats_again(ak_pool *pool);
 /* Handles the end of a worker on another machine: it is started again after a pause or given up.
    `opening`: it was not ready yet. */
 void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool opening);
-/* Whose message a relay has passed on, and whether it has been handled. */
+/* Who sent a message that came from a relay, and whether it has been handled. */
 typedef enum ak_link_message {
-    AK_LINK_WORKERS, /* of the device worker: the caller has to handle it */
-    AK_LINK_HANDLED, /* of the relay or a compile worker: it has been handled */
+    AK_LINK_WORKERS, /* the device worker: the caller has to handle it */
+    AK_LINK_HANDLED, /* the relay or a compile worker: it has been handled */
     AK_LINK_DIED,    /* the device worker has died, the connection stays */
     AK_LINK_OVER     /* the connection ends */
 } ak_link_message;
@@ -333,7 +333,7 @@ ak_status ak_pool_link_said(ak_link_message *out, ak_pool *pool, ak_pool_device 
 /* If the home cannot work now and another device can, makes the other device the home. Returns
    false if the home was given up and there is no other. */
 bool ak_pool_promote(ak_pool *pool);
-/* Ends the run if no worker works when the run's time is over. */
+/* With a launcher: ends the run if no worker is ready at the deadline or later. */
 void ak_pool_mind_deadline(ak_pool *pool);
 /* Gives a device up. Ends the run if too few are left. */
 void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
@@ -350,7 +350,8 @@ void ak_pool_cores_recount(ak_pool *pool);
 /* Returns whether a unit is being compiled on a machine of the fleet at the usual priority, because
    an earlier attempt failed. */
 bool ak_pool_cores_are_loud(const ak_pool *pool);
-/* Gives waiting units to free compile workers of the fleet. Returns false if it has none. */
+/* Gives waiting units to free compile workers of the fleet. Returns false if the fleet has no
+   compile worker that may be used. */
 bool ak_pool_cores_compile(ak_pool *pool);
 /* Handles what a compile worker says. */
 ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *message, ak_error *err);
@@ -383,7 +384,7 @@ bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_
 void ak_pool_travel_fetch(ak_pool *pool, size_t at);
 /* Notes that a machine has the artifact of a unit. */
 ak_status ak_pool_travel_has(ak_pool *pool, ak_pool_device *d, size_t at, ak_error *err);
-/* Handles a piece of a file that was asked for, or the line after its last piece. */
+/* Handles a piece of a fetched file, or the line after its last piece. */
 ak_status ak_pool_travel_said(ak_pool *pool, ak_pool_device *d, const json_t *message,
                               ak_error *err);
 /* Removes an artifact here and wherever it was sent to. */

@@ -80,7 +80,7 @@ void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const c
     }
 }
 
-/* Makes room to note which artifacts the worker has. */
+/* Makes room to note for `count` units whether the worker has their artifacts. */
 static ak_status grow(ak_pool_device *d, size_t count, ak_error *err)
 {
     const size_t before = d->has_capacity;

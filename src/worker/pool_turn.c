@@ -8,8 +8,8 @@
  *     results    wait for the caller
  *
  * A worker that ends, or has not answered by its deadline, loses its current job and is started
- * again. Workers and compilers are killed as trees, because a compiler is in a process group of its
- * own and may have children.
+ * again, unless that has happened too often. Workers and compilers are killed as trees, because a
+ * compiler is in a process group of its own and may have children.
  */
 #include "worker/pool_state.h"
 
@@ -63,8 +63,9 @@ static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_
     ak_plain_copy(out, DEVICE_TEXT, text);
 }
 
-/* Restarts a device worker, unless it has died too often without finishing anything. The current
-   job has its result already; ak_pool_wait gives out that result before it reports the fault. */
+/* Restarts a device worker, or gives the device up if the worker has died too often without
+   finishing anything. The current job has its result already; ak_pool_wait gives out that result
+   before it reports the fault. */
 static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
@@ -151,7 +152,7 @@ static ak_status collect(bool *over, ak_pool_worker *w, ak_error *err)
     }
 }
 
-/* Describes how a worker ended; waits up to a second for a process that has closed its pipe. */
+/* Describes how a worker that closed its pipe ended; waits up to a second for its end. */
 static void autopsy(char *how, size_t bytes, ak_pool_worker *w)
 {
     if (!ak_proc_wait(how, bytes, &w->proc, AK_SECOND_NS)) {
@@ -159,8 +160,8 @@ static void autopsy(char *how, size_t bytes, ak_pool_worker *w)
     }
 }
 
-/* Returns the device of worker i, or NULL if that is a compile worker. Compile workers are numbered
-   first, device workers after them. */
+/* Returns the device of worker i, or NULL if that is a compile worker. Device workers are numbered
+   after the compile workers. */
 static ak_pool_device *device_at(ak_pool *pool, size_t i)
 {
     return i < pool->compiler_count ? NULL : &pool->devices[i - pool->compiler_count];
@@ -184,7 +185,7 @@ static void stop_at_once(ak_pool_worker *w)
     }
 }
 
-/* What a message of a worker means for reading its next message. */
+/* What handling a worker's message means for reading its next one. */
 typedef enum heed_next {
     HEED_NEXT,   /* there may be another message */
     HEED_OVER,   /* the relay has said why it ends */

@@ -66,8 +66,8 @@ ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, j
     return status;
 }
 
-/* Adds the language of a task's implementation, or the name of its backend if the implementation
-   names no language, and the compilers that its space names. */
+/* Adds the implementation's language, or the backend's name if the implementation names no
+   language, and the compilers among the values of the task's space. */
 static void add_compilers(json_t *list, const ak_task *task)
 {
     const char *language = task->implementation->language;

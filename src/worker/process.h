@@ -4,15 +4,15 @@
 
 #include "base/proc.h"
 
-/* Kills a child, its children and theirs, whatever groups they are in, and reaps the child. */
+/* Kills a child and its descendants, whatever groups they are in, and reaps the child. */
 void ak_process_kill_tree(ak_proc *proc);
-/* Kills the descendants of a process, except its child `spare`. */
+/* Kills the descendants of a process, except its child `spare` (0: none). */
 void ak_process_kill_below(pid_t pid, pid_t spare);
 /* Returns whether somebody has stopped a child (SIGSTOP). */
 bool ak_process_is_stopped(const ak_proc *proc);
 /* Kills and reaps every child of this process, and every process that these children have left
-   behind, but leaves `spare` and its children alone; 0: none. Call it only in a process that is a
-   subreaper and needs no other child any more. */
+   behind, except `spare` (0: none) and its children. Gives up after about a second. Call it only in
+   a process that is a subreaper and needs no other child any more. */
 void ak_process_end_descendants(pid_t spare);
 
 #endif

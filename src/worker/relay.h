@@ -51,9 +51,10 @@
 #define AK_RELAY_MISSED 4
 /* A worker must say hello within this many beats, unless its launcher queues. */
 #define AK_RELAY_HELLO 12
-/* How a device worker ends on a machine without its device: with AK_WORKER_EXIT_USAGE. */
+/* What ak_proc_wait says of a device worker that does not find its device
+   (AK_WORKER_EXIT_USAGE). */
 #define AK_RELAY_NO_DEVICE "exit code 2"
-/* Milliseconds between two beats, unless AUTOKERNEL_BEAT_MS says something else. */
+/* Milliseconds between two beats, unless AUTOKERNEL_BEAT_MS has a number from 5 to 60000. */
 #define AK_RELAY_BEAT_MS 5000
 
 /* One side of a relay: where its lines come from and where lines for it go. */
@@ -84,11 +85,11 @@ size_t ak_relay_waiting(const ak_relay_end *end);
    first has. */
 #define AK_RELAY_ENDS_MAX (2 + AK_CORES_MAX)
 void ak_relay_turn(ak_relay_end *const *ends, size_t count, int extra, int64_t wait_ns);
-/* Writes what is pending, for at most wait_ns. */
+/* Writes what is pending, but stops after about wait_ns. */
 void ak_relay_flush(ak_relay_end *end, int64_t wait_ns);
 
 /* Returns how many compile workers a device gets on a machine that reports this number of cores, if
-   `sharing` devices share them: at least one, or none if the machine reports no core. */
+   `sharing` devices share them: 1 to AK_CORES_MAX, or 0 if the machine reports no core. */
 size_t ak_relay_compile_workers(double cores, size_t sharing);
 /* Runs a command of a launcher in the environment of this process. Ignores its failure. */
 void ak_relay_run(const char *const *argv, int64_t timeout_ns);

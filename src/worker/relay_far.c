@@ -81,8 +81,8 @@ static void child_stop(child *c)
     }
 }
 
-/* Returns whether a worker is gone, and how. *lost is true if somebody has stopped it (SIGSTOP), so
-   that it would never answer. */
+/* Returns whether a worker is gone; if so, `how` says how. *lost is true if somebody has stopped it
+   (SIGSTOP), so that it would never answer. */
 static bool child_is_gone(char *how, size_t bytes, bool *lost, child *c)
 {
     *lost = false;
@@ -133,7 +133,7 @@ static void core_hear(far *f, int64_t number, const char *rest)
     ak_relay_say(&c->end, rest, strlen(rest));
 }
 
-/* Passes on the lines of a compile worker, with its number. Returns false if one is no object. */
+/* Passes on a compile worker's lines, with its number. Returns false if one is not an object. */
 static bool core_speak(far *f, child *c, int64_t number, ak_buf *line)
 {
     char head[40];
@@ -312,7 +312,7 @@ static void end(far *f)
     ak_travel_close(&f->file);
 }
 
-/* Ends the job of the launcher (Slurm) in which this relay runs, if it belongs to this run. */
+/* Ends the launcher's job (Slurm) in which this relay runs, if that job belongs to this run. */
 static void leave_job(const char *folder)
 {
     AK_AT_END(ak_words_free) ak_words words = {.count = 0};

@@ -56,7 +56,7 @@ static void fail(near *n, bool final, const char *format, ...)
     n->final = final;
 }
 
-/* Keeps the end of what the launcher writes to its stderr. */
+/* Reads what the launcher has written to its stderr, and keeps the last SAID_BYTES - 1 bytes. */
 static void listen_to_errors(near *n)
 {
     char chunk[1024];

@@ -17,10 +17,11 @@
 
 #include "base/json.h"
 
-/* Largest file, and bytes of it in one line, which must stay below AK_LINE_MAX in base64. */
+/* Largest file in bytes, and most of its bytes in one line; in base64 these must stay below
+   AK_LINE_MAX. */
 #define AK_TRAVEL_FILE_MAX  (256u << 20)
 #define AK_TRAVEL_PIECE_MAX (1u << 20)
-/* Longest name. */
+/* Most bytes in a name, without the final 0. */
 #define AK_TRAVEL_NAME_MAX 200
 
 /* Makes the line that removes a file; NULL if there is no memory. */

@@ -1,7 +1,7 @@
 /*
  * worker.c: the child processes of a run. One executable has two roles for every backend:
  *
- *   worker --compile BACKEND     compiles what it is told to, at the lowest priority
+ *   worker --compile BACKEND     compiles what it is told to, at a low priority
  *   worker --device DEVICE       owns a device: checks and times candidates and libraries
  *
  * Both read requests on descriptor 3 and write replies on descriptor 4 until the other side closes.
@@ -146,7 +146,8 @@ static ak_status bind_task(ak_task **out, const worker *w, const ak_task_spec *s
     return ak_task_bind(out, spec, &device, err);
 }
 
-/* Finds the task of another implementation, with the same problem, sizes, dtype and options. */
+/* Finds, or opens, the worker's task with another implementation and without `fix`. The worker owns
+   it. */
 static ak_status other_task(const ak_task **out, worker *w, const char *name, ak_error *err)
 {
     ak_task_spec spec;
@@ -162,7 +163,7 @@ static ak_status other_task(const ak_task **out, worker *w, const char *name, ak
     AK_DO(ak_task_spec_to_json(&json, w->task, err));
     AK_DO(ak_task_spec_from_json(&spec, json, err));
     spec.implementation = name;
-    spec.fix = NULL; /* the parameters that it fixes are those of the task's own implementation */
+    spec.fix = NULL; /* it names parameters of the task's own implementation */
     AK_DO(bind_task(&w->others[w->other_count], w, &spec, err));
     *out = w->others[w->other_count++];
     return AK_OK;
@@ -342,14 +343,14 @@ static ak_status probe(json_t **out, worker *w, const json_t *request, ak_error 
     return ak_probe(out, ceilings, err);
 }
 
-/* Does nothing, so that the time until the answer is that of one round trip. */
+/* Does nothing, so that the time until the answer is the round-trip time. */
 static ak_status ping(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     (void)out, (void)w, (void)request, (void)err;
     return AK_OK;
 }
 
-/* Says which device this is and in which environment. */
+/* Reports this worker's device and environment. */
 static ak_status who(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     json_t *facts = NULL;
@@ -478,7 +479,7 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* Returns the role that a backend adds under this option, or NULL. */
+/* Returns the role that some backend adds under this option, or NULL. */
 static const ak_backend_role *find_role(const char *option)
 {
     for (size_t i = 0; ak_backends[i] != NULL; i++) {
