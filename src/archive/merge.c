@@ -376,7 +376,10 @@ static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
         AK_DO(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
     }
     return ak_store_change(
-        m->archive, AK_STORE_SET_RESULT "WHERE id = ?1 AND (ended IS NULL OR result IS NULL)",
+        m->archive,
+        "UPDATE runs SET ended = coalesce(ended, ?2), result = coalesce(?3, result), "
+        "result_checksum = CASE WHEN ?3 IS NULL THEN result_checksum ELSE " AK_STORE_CHECKSUM(
+            "?3") " END WHERE id = ?1 AND (ended IS NULL OR result IS NULL)",
         (const char *const[]){one->id, run.ended, text}, 3, err);
 }
 

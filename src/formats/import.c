@@ -54,27 +54,37 @@ static ak_status check_interval(const char *name, double value, double low, doub
                    where, name, value, low, high);
 }
 
+/* Returns whether the time of a trial lies in the range of its samples; *least and *most are the
+   ends of the range, or the time if there are no samples. */
+static bool fits_samples(double *least, double *most, const ak_trial *t)
+{
+    *least = *most = t->median_ms;
+    for (size_t i = 0; i < t->sample_count; i++) {
+        const double one = t->samples_ms[i];
+        *least = i == 0 || one < *least ? one : *least;
+        *most = i == 0 || one > *most ? one : *most;
+    }
+    return t->median_ms >= *least * (1 - ROUNDING) && t->median_ms <= *most * (1 + ROUNDING);
+}
+
 /* Refuses a successful trial whose time, energy or cost is not in its interval, or whose time,
    without an interval, is outside the range of its samples. With an interval, the time may be that
-   of a finish, for which `best --json` gives the samples of the search. */
-static ak_status check_consistent(const ak_trial *t, const char *where, ak_error *err)
+   of a finish, for which `best --json` gives the samples of the search. If these are so few that
+   exports would leave out the interval (ak_trial_few_samples), they are forgotten. */
+static ak_status check_consistent(ak_trial *t, const char *where, ak_error *err)
 {
+    double least, most;
     if (t->status != AK_TRIAL_OK) {
         return AK_OK;
     }
     AK_DO(check_interval("ms", t->median_ms, t->ci_low_ms, t->ci_high_ms, where, err));
     AK_DO(check_interval("joules", t->joules, t->joules_low, t->joules_high, where, err));
     AK_DO(check_interval("cost", t->cost, t->cost_low, t->cost_high, where, err));
-    double least = t->median_ms, most = t->median_ms;
-    for (size_t i = 0; i < t->sample_count && t->ci_high_ms <= 0; i++) {
-        const double one = t->samples_ms[i];
-        least = i == 0 || one < least ? one : least;
-        most = i == 0 || one > most ? one : most;
-    }
-    AK_FAIL_IF(t->median_ms < least * (1 - ROUNDING) || t->median_ms > most * (1 + ROUNDING), err,
-               AK_INVALID,
+    const bool fits = fits_samples(&least, &most, t);
+    AK_FAIL_IF(!fits && t->ci_high_ms <= 0, err, AK_INVALID,
                "%s contradicts itself: \"ms\" is %.6g, and its samples are %.6g to %.6g", where,
                t->median_ms, least, most);
+    t->sample_count = !fits && ak_trial_few_samples(t) > 0 ? 0 : t->sample_count;
     return AK_OK;
 }
 

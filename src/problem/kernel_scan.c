@@ -507,7 +507,7 @@ ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
     AK_DO(ak_made(s, err));
     *s = (ak_scan){.backend = implementation->backend,
                    .file = where,
-                   .cpp = !ak_text_same(implementation->language, "C"),
+                   .cpp = !ak_text_same(implementation->language, "c"),
                    .err = err,
                    .names = AK_BUF(8192),
                    .plain = ak_source_plain(implementation->source)};

@@ -40,12 +40,11 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
 {
     json_t *sizes = json_array(), *arguments = json_array(), *tolerance = json_object();
     const char *dtype = NULL;
-    char bytes[1024] = "";
+    AK_AT_END(ak_buf_free) ak_buf bytes = AK_BUF(AK_EXPR_TEXT_MAX);
     const json_int_t usual = count_sizes(s) > 1 ? 256 : 1048576;
     bool good = true;
     for (size_t i = 0; i < s->argument_count; i++) {
         const ak_scan_argument *a = &s->arguments[i];
-        size_t used = strlen(bytes);
         if (ak_scan_is_size(a)) {
             good =
                 ak_json_append(sizes, json_pack("{s:s, s:I}", "name", a->name, "default", usual)) &&
@@ -66,19 +65,20 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
                                 json_pack("{s:s, s:s}", "relative", "100*eps", "rms", "100*eps")) &&
                     good;
             }
-            (void)snprintf(bytes + used, sizeof bytes - used, "%s%s%s*%zu", used == 0 ? "" : " + ",
-                           a->reads ? "2*" : "", shape, ak_dtype_bytes(a->dtype));
+            ak_buf_print(&bytes, "%s%s%s*%zu", bytes.length == 0 ? "" : " + ", a->reads ? "2*" : "",
+                         shape, ak_dtype_bytes(a->dtype));
         }
     }
     if (json_array_size(sizes) == 0) {
         good =
             ak_json_append(sizes, json_pack("{s:s, s:I}", "name", "n", "default", usual)) && good;
     }
-    out->problem = json_pack("{s:i, s:s, s:s, s:o, s:[s], s:o, s:s, s:s, s:s, s:o, s:[]}", "schema",
-                             1, "name", name, "description", s->name, "sizes", sizes, "dtypes",
-                             dtype, "arguments", arguments, "flops", "0", "bytes", bytes,
-                             "reference", "default", "tolerance", tolerance, "awkward");
-    return good && out->problem != NULL;
+    out->problem =
+        json_pack("{s:i, s:s, s:s, s:o, s:[s], s:o, s:s, s:s, s:s, s:o, s:[]}", "schema", 1, "name",
+                  name, "description", s->name, "sizes", sizes, "dtypes", dtype, "arguments",
+                  arguments, "flops", "0", "bytes", ak_or_empty(bytes.data), "reference", "default",
+                  "tolerance", tolerance, "awkward");
+    return good && ak_buf_status(&bytes, NULL) == AK_OK && out->problem != NULL;
 }
 
 static bool add_values(json_t *list, const char *name, int64_t value, bool truth)

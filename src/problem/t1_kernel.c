@@ -25,9 +25,9 @@ typedef struct converter {
     const json_t *tuned;  /* "TuningParameters" */
     const char *backend;  /* "host" */
     json_t *sizes, *arguments, *passed, *constants;
-    size_t axes;            /* extents of ProblemSize */
-    char bytes[TEXT_BYTES]; /* compulsory traffic, an expression */
-    const char *dtype;      /* dtype of the first output */
+    size_t axes;       /* extents of ProblemSize */
+    ak_buf bytes;      /* compulsory traffic, an expression */
+    const char *dtype; /* dtype of the first output */
     char where[AK_PATH_MAX + 64];
     ak_error *err;
 } converter;
@@ -204,10 +204,9 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     AK_DO(ak_stored(good, c->err));
     c->dtype =
         c->dtype == NULL && strcmp(access, "in") != 0 ? ak_dtype_text(type->dtype) : c->dtype;
-    size_t used = strlen(c->bytes);
-    (void)snprintf(c->bytes + used, sizeof c->bytes - used, "%s(%s)*%zu", used == 0 ? "" : " + ",
-                   shape, (strcmp(access, "inout") == 0 ? 2 : 1) * ak_dtype_bytes(type->dtype));
-    return AK_OK;
+    ak_buf_print(&c->bytes, "%s(%s)*%zu", c->bytes.length == 0 ? "" : " + ", shape,
+                 (strcmp(access, "inout") == 0 ? 2 : 1) * ak_dtype_bytes(type->dtype));
+    return ak_buf_status(&c->bytes, c->err);
 }
 
 static ak_status add_argument(const json_t *argument, converter *c)
@@ -436,8 +435,8 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
     *out = json_pack("{s:i, s:s, s:s, s:O, s:[s], s:[], s:O, s:s, s:s, s:o, s:{s:{s:s, s:s}}}",
                      "schema", 1, "name", name, "description", description, "sizes", c->sizes,
                      "dtypes", c->dtype, "choices", "arguments", c->arguments, "flops", "0",
-                     "bytes", c->bytes, "reference", given, "tolerance", c->dtype, "relative",
-                     "100*eps", "rms", "100*eps");
+                     "bytes", ak_or_empty(c->bytes.data), "reference", given, "tolerance", c->dtype,
+                     "relative", "100*eps", "rms", "100*eps");
     return ak_made(*out, c->err);
 }
 
@@ -447,6 +446,7 @@ static void converter_clear(converter *c)
     json_decref(c->arguments);
     json_decref(c->passed);
     json_decref(c->constants);
+    ak_buf_free(&c->bytes);
 }
 
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
@@ -471,6 +471,7 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
                    .arguments = json_array(),
                    .passed = json_array(),
                    .constants = json_array(),
+                   .bytes = AK_BUF(AK_EXPR_TEXT_MAX),
                    .err = err};
     (void)snprintf(c.where, sizeof c.where, "%s", where);
     AK_DO(ak_made(c.constants, err));

@@ -158,7 +158,7 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
     const ak_problem *problem = task->problem;
     const bool own = AK_HAS(problem->choices, problem->choice_count, name, AK_OBJECTIVE_CHOICE);
     if (!own && strcmp(name, AK_OBJECTIVE_CHOICE) == 0) {
-        ak_objective_free(task->objective);
+        AK_FAIL_IF(task->objective != NULL, err, AK_INVALID, "option %s is given twice", name);
         return ak_objective_parse(&task->objective, value, err);
     }
     for (size_t i = 0; i < problem->choice_count; i++) {

@@ -308,3 +308,17 @@ autokernel list ./named | grep -c '^named '
 autokernel new kernel counts --from reads.cu >/dev/null
 sed -i 's/int n/long long n/' counts/reads.cu
 run autokernel list ./counts --device cuda:H200
+echo "-- a sum of bytes with many terms is whole, and no objective counts twice"
+{
+    echo 'void many(int number_of_rows_of_a_matrix_of_single_precision, int number_of_columns_of_a_matrix_of_single_precision'
+    i=0
+    while [ $i -lt 13 ]; do
+        echo ", const float *source_of_numbers_$i"
+        i=$((i + 1))
+    done
+    echo ', float *sums) { for (long i = 0; i < (long)number_of_rows_of_a_matrix_of_single_precision * number_of_columns_of_a_matrix_of_single_precision; i++) sums[i] = source_of_numbers_0[i]; }'
+} >many.c
+autokernel new kernel many --from many.c >/dev/null
+grep -o '"bytes": .*' many/problem.json | grep -o '\*4' | wc -l
+autokernel list many --set objective=energy,objective=edp
+echo "exit $?"

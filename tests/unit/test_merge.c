@@ -150,6 +150,32 @@ static void test_everything_comes(void **state)
     ak_archive_close(w.other);
 }
 
+/* A run that has ended here without a result stays ended, if the other archive has only what was
+   kept of it while it ran. */
+static void test_an_end_stays(void **state)
+{
+    world w;
+    open_other(&w, state, "other.db");
+    ak_archive *const archives[] = {w.f->archive, w.other};
+    for (size_t i = 0; i < 2; i++) {
+        put_run(archives[i], "aaaaaaaaaaaaaaaa", "2026-11-22T10:00:00.000Z", "N=1");
+        put_trial(archives[i], "aaaaaaaaaaaaaaaa", "A=1", 2.0, 0);
+        assert_ok(ak_archive_end_run(archives[i], "aaaaaaaaaaaaaaaa", "2026-11-22T10:01:00.000Z",
+                                     "{\"warnings\": []}", err));
+    }
+    assert_int_equal(ask(w.f->archive, "UPDATE runs SET result = NULL, result_checksum = NULL "
+                                       "RETURNING 1"),
+                     1);
+    assert_int_equal(ask(w.other, "UPDATE runs SET ended = NULL RETURNING 1"), 1);
+    expect_merge(&w, 0, 1);
+    assert_int_equal(
+        ask(w.f->archive, COUNT("runs WHERE ended IS NOT NULL AND result IS NOT NULL")), 1);
+    ak_run run = {0};
+    assert_ok(ak_archive_get_run(&run, w.f->archive, "aaaaaaaaaaaaaaaa", err));
+    ak_run_clear(&run);
+    ak_archive_close(w.other);
+}
+
 /* A run that was merged while it ran is completed by the next merge. */
 static void test_went_on(void **state)
 {
@@ -375,17 +401,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open_archive, fixture_close)
     const struct CMUnitTest tests[] = {
-        TEST(test_everything_comes),
-        TEST(test_went_on),
-        TEST(test_conflict),
-        TEST(test_same_start),
-        TEST(test_many),
-        TEST(test_refused),
-        TEST(test_environments_are_their_hashes),
-        TEST(test_refused),
-        TEST(test_own_sources_replace_others),
-        TEST(test_refused),
-        TEST(test_no_checksum_comes),
+        TEST(test_everything_comes), TEST(test_an_end_stays),
+        TEST(test_went_on),          TEST(test_conflict),
+        TEST(test_same_start),       TEST(test_many),
+        TEST(test_refused),          TEST(test_environments_are_their_hashes),
+        TEST(test_refused),          TEST(test_own_sources_replace_others),
+        TEST(test_refused),          TEST(test_no_checksum_comes),
         TEST(test_no_time_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
