@@ -12,12 +12,11 @@ static ak_status check_whole(const double *values, const ak_npy_array *array, co
 {
     ak_dtype_range holds;
     for (size_t i = 0; ak_dtype_holds(&holds, array->dtype) && i < array->count; i++) {
-        if (!(values[i] >= holds.low && values[i] <= holds.high) || rint(values[i]) != values[i]) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: element %zu is %.17g; an argument of %s gets whole numbers from "
-                           "%.0f to %.0f",
-                           path, i, values[i], ak_dtype_text(array->dtype), holds.low, holds.high);
-        }
+        AK_FAIL_IF(
+            !(values[i] >= holds.low && values[i] <= holds.high) || rint(values[i]) != values[i],
+            err, AK_INVALID,
+            "%s: element %zu is %.17g; an argument of %s gets whole numbers from %.0f to %.0f",
+            path, i, values[i], ak_dtype_text(array->dtype), holds.low, holds.high);
     }
     return AK_OK;
 }

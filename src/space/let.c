@@ -27,20 +27,17 @@ ak_status ak_let_read(json_t **out, const json_t *object, const char *where, ak_
 {
     static const char *const keys[] = {"Name", "Value", NULL};
     AK_DO(ak_json_array_or_null(out, object, "Let", where, err));
-    if (json_array_size(*out) > AK_LET_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: Let has more than %d entries", where, AK_LET_MAX);
-    }
-    for (size_t i = 0; i < json_array_size(*out); i++) {
-        const json_t *entry = json_array_get(*out, i);
+    AK_FAIL_IF(json_array_size(*out) > AK_LET_MAX, err, AK_LIMIT,
+               "%s: Let has more than %d entries", where, AK_LET_MAX);
+    AK_EACH(entry, *out) {
         const char *name;
         char place[320];
-        (void)snprintf(place, sizeof place, "%.280s: Let: value %zu", where, i + 1);
-        AK_DO(json_is_object(entry) ? ak_json_only(entry, keys, place, err)
-                                    : ak_fail(err, AK_INVALID, "%s must be an object", place));
+        (void)snprintf(place, sizeof place, "%.280s: Let: value %zu", where, entry_at + 1);
+        AK_FAIL_IF(!json_is_object(entry), err, AK_INVALID, "%s must be an object", place);
+        AK_DO(ak_json_only(entry, keys, place, err));
         AK_DO(ak_json_string(&name, entry, "Name", place, err));
-        if (!ak_expr_is_name(name) || strlen(name) > NAME_MAX_BYTES) {
-            return ak_fail(err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", where, name);
-        }
+        AK_FAIL_IF(!ak_expr_is_name(name) || strlen(name) > NAME_MAX_BYTES, err, AK_INVALID,
+                   "%s: Let: \"%.60s\" is not a valid name", where, name);
     }
     return AK_OK;
 }

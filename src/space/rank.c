@@ -45,10 +45,8 @@ static ak_status parse_parts(ak_expr **out, const json_t *object, const char *pl
         const json_t *from = i < count ? json_array_get(let, i) : object;
         const char *text = ak_written_text(written[i], json_object_get(from, "Value"));
         const char *name = i < count ? ak_json_text_at(from, "Name") : "Value";
-        if (text == NULL) {
-            return ak_fail(err, AK_INVALID, "%s: %.63s must be an expression or a number", place,
-                           name);
-        }
+        AK_FAIL_IF(text == NULL, err, AK_INVALID, "%s: %.63s must be an expression or a number",
+                   place, name);
         if (i == count) {
             return ak_expr_parse_parts(out, parts, count, text, place, err);
         }
@@ -62,11 +60,9 @@ static ak_status parse(ak_expr **out, const char *text, const char *place, ak_er
     if (text[0] != '{') { /* no expression begins so */
         return ak_expr_parse(out, text, place, err);
     }
-    json_t *object;
+    json_auto_t *object = NULL;
     AK_DO(ak_json_parse_text(&object, text, place, err));
-    ak_status status = parse_parts(out, object, place, err);
-    json_decref(object);
-    return status;
+    return parse_parts(out, object, place, err);
 }
 
 ak_status ak_rank_text(char **out, const json_t *object, const char *key, const char *where,
@@ -81,10 +77,8 @@ ak_status ak_rank_text(char **out, const json_t *object, const char *key, const 
         return AK_OK;
     }
     (void)snprintf(place, sizeof place, "%.300s: \"%.10s\"", where, key);
-    if (!json_is_string(value) && !json_is_object(value)) {
-        return ak_fail(err, AK_INVALID,
-                       "%s must be an expression, or an object with \"Let\" and \"Value\"", place);
-    }
+    AK_FAIL_IF(!json_is_string(value) && !json_is_object(value), err, AK_INVALID,
+               "%s must be an expression, or an object with \"Let\" and \"Value\"", place);
     AK_DO(json_is_string(value) ? ak_copy_text(&text, json_string_value(value), err)
                                 : ak_json_text(&text, value, err));
     AK_DO(parse(&expr, text, place, err));
@@ -102,11 +96,9 @@ static ak_status bind_names(ak_rank *rank, const ak_scope *constants, const char
     for (size_t i = 0; i < rank->expr->part_count; i++) {
         const char *name = rank->expr->part[i].name;
         const bool is_parameter = ak_space_parameter_find(&parameter, rank->space, name);
-        if (is_parameter || (constants != NULL && ak_scope_get(&value, constants, name))) {
-            return ak_fail(err, AK_INVALID,
-                           "%s: the part \"%.63s\" has the name of a %s; give it another", place,
-                           name, is_parameter ? "parameter" : "size or device fact");
-        }
+        AK_FAIL_IF(is_parameter || (constants != NULL && ak_scope_get(&value, constants, name)),
+                   err, AK_INVALID, "%s: the part \"%.63s\" has the name of a %s; give it another",
+                   place, name, is_parameter ? "parameter" : "size or device fact");
     }
     for (size_t i = 0; i < count; i++) {
         if (ak_space_parameter_find(&parameter, rank->space, names[i])) {

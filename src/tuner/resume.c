@@ -49,9 +49,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     ak_config first;
     ak_space_default(&first, r->task->space);
     if (memcmp(&first, &config, sizeof first) == 0) {
-        r->default_ended = true;
-        r->default_ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0;
-        r->default_cost = trial->status == AK_TRIAL_OK ? ak_trial_cost(trial) : 0;
+        ak_tuning_note_default(r, trial);
     }
     return ak_tuning_remember(r, &config, trial, err);
 }

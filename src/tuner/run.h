@@ -173,6 +173,8 @@ ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 
 /* ---- announce.c ------------------------------------------------------------------------------ */
 
+/* Notes the trial of the default configuration, of this run or of one that it resumes. */
+void ak_tuning_note_default(ak_tuning *r, const ak_trial *trial);
 /* Sends the events "start", "prepared" and, if there are results to learn from, "like"; then
    measures how busy the machine is, and warns about it and about the options. */
 void ak_tuning_announce(ak_tuning *r);

@@ -237,6 +237,14 @@ static ak_status complete(ak_trial *trial, const ak_tuning *r, const ak_flight *
     return status;
 }
 
+void ak_tuning_note_default(ak_tuning *r, const ak_trial *trial)
+{
+    const bool ok = trial->status == AK_TRIAL_OK;
+    r->default_ended = true;
+    r->default_ms = ok ? trial->median_ms : 0;
+    r->default_cost = ok ? ak_trial_cost(trial) : 0;
+}
+
 static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default)
 {
     bool ok = trial->status == AK_TRIAL_OK;
@@ -244,10 +252,8 @@ static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default)
     if (!ok) {
         r->result->failed[trial->status]++;
     }
-    r->default_ended = r->default_ended || is_default;
-    if (ok && is_default) {
-        r->default_ms = trial->median_ms;
-        r->default_cost = ak_trial_cost(trial);
+    if (is_default) {
+        ak_tuning_note_default(r, trial);
     }
     if (ok && !trial->same_code) {
         double compile = (double)trial->compile_ns / 1e9;

@@ -5,13 +5,17 @@ watch() {
     (tail --pid="$1" -f /dev/null; : >events) >/dev/null 2>&1 &
     watcher=$!
 }
-for signal in INT TERM HUP; do
+# Runs autokernel in the background, with a pipe for its events. A shell lets background jobs ignore SIGINT; env
+# undoes that.
+start() {
     rm -f events
     mkfifo events
-    # A shell lets background jobs ignore SIGINT; env undoes that.
-    env --default-signal=INT autokernel tune reduce --size 32 --evals 100000 --events events --quiet >out 2>err &
+    env --default-signal=INT autokernel "$@" >out 2>err &
     program=$!
     watch $program
+}
+for signal in INT TERM HUP; do
+    start tune reduce --size 32 --evals 100000 --events events --quiet
     sent=no
     while IFS= read -r event; do
         case $event in
@@ -45,11 +49,7 @@ kill $watcher 2>/dev/null # it may have ended
 cat err
 # When the search is over and its finalists are checked, too; which moment of that the signal meets is
 # no matter.
-rm -f events
-mkfifo events
-env --default-signal=INT autokernel tune reduce --size 1024 --evals 2 --libraries none --events events --json >out 2>err &
-program=$!
-watch $program
+start tune reduce --size 1024 --evals 2 --libraries none --events events --json
 trials=0
 while IFS= read -r event; do
     case $event in
@@ -61,11 +61,7 @@ echo "after the search: exit $?, best $(grep -c '"best":{' out)"
 kill $watcher 2>/dev/null # it may have ended
 cat err
 # With --json nothing but JSON goes to standard output, not even a suggestion.
-rm -f events
-mkfifo events
-env --default-signal=INT autokernel tune reduce --sizes '32;64' --evals 2000 --libraries none --events events --json --quiet >out 2>err &
-program=$!
-watch $program
+start tune reduce --sizes '32;64' --evals 2000 --libraries none --events events --json --quiet
 sent=no
 while IFS= read -r event; do
     case $event in
