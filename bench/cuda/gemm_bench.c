@@ -34,6 +34,11 @@ typedef struct {
     X(cuTensorMapEncodeTiled,                                                                      \
       (tensor_map *, int, unsigned, devptr, const uint64_t *, const uint64_t *, const unsigned *,  \
        const unsigned *, int, int, int, int))                                                      \
+    X(cuGraphGetNodes, (void *, void **, size_t *))                                                \
+    X(cuGraphKernelNodeGetParams_v2, (void *, void *))                                             \
+    X(cuGraphKernelNodeGetAttribute, (void *, int, void *))                                        \
+    X(cuFuncGetName, (const char **, void *))                                                      \
+    X(cuKernelGetName, (const char **, void *))                                                    \
     X(cuProfilerStart, (void))                                                                     \
     X(cuProfilerStop, (void))
 #include "bench.h"
@@ -42,7 +47,7 @@ enum {
     VARIANTS_MAX = 2000,
     SETS_MAX = 128,
     LT_MAX = 200,
-    FINAL_OURS = 6,
+    FINAL_OURS = 8,
     FINAL_LT = 5,
     FINAL_STATIC = 12
 };
@@ -432,6 +437,7 @@ typedef struct {
     int reps;
     /* edges of the recorded graph, and how many let the next kernel start early */
     int edges, early;
+    char kernel[160]; /* the first of a library's kernels, its grid and its cluster */
     double time[ROUNDS_MAX];
     double median;
     char name[264];
@@ -621,6 +627,33 @@ static int run_once(contender *c, int set)
     return launch_lt(c->algo, c->epilogue, set);
 }
 
+/* Writes the name of the kernel that the first node of a recorded graph launches. */
+static void name_kernel(void *graph, char *text, size_t size)
+{
+    struct {
+        void *function;
+        unsigned grid[3], block[3], shared;
+        void **params, **extra;
+        void *kernel, *context;
+    } node = {0};
+    static void *nodes[4096];
+    size_t count = 4096;
+    const char *name = NULL;
+    unsigned cluster[16] = {0};
+    if (cuGraphGetNodes(graph, nodes, &count) != 0 || count == 0 ||
+        cuGraphKernelNodeGetParams_v2(nodes[0], &node) != 0) {
+        return;
+    }
+    if (node.function != NULL) {
+        cuFuncGetName(&name, node.function);
+    } else {
+        cuKernelGetName(&name, node.kernel);
+    }
+    cuGraphKernelNodeGetAttribute(nodes[0], 4 /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */, cluster);
+    snprintf(text, size, "%s grid %ux%ux%u cluster %ux%ux%u", name == NULL ? "?" : name,
+             node.grid[0], node.grid[1], node.grid[2], cluster[0], cluster[1], cluster[2]);
+}
+
 static bool record(contender *c, int reps)
 {
     void *graph;
@@ -631,6 +664,9 @@ static bool record(contender *c, int reps)
         code = run_once(c, turn++ % sets);
     }
     OK(cuStreamEndCapture(stream, &graph));
+    if (code == 0 && c->algo != NULL && c->kernel[0] == 0) {
+        name_kernel(graph, c->kernel, sizeof c->kernel);
+    }
     if (code == 0 && c->algo != NULL && cuGraphGetEdges_v2 != NULL) {
         /* Finds out whether the library lets its kernels start early, as `pdl` does. */
         static void *from[4096], *to[4096];
@@ -942,9 +978,9 @@ static void run_shape(int m, int n, int k)
                     2.0 * m * n * k / ours[i].quick * 1e-12, ours[i].name);
         }
         for (int i = 0; i < libs_count && i < 8; i++) {
-            fprintf(details, "quick %dx%dx%d %.2f us %.1f TF  %s (%d of %d edges programmatic)\n",
+            fprintf(details, "quick %dx%dx%d %.2f us %.1f TF  %s (%d of %d edges programmatic) %s\n",
                     m, n, k, libs[i].quick * 1e6, 2.0 * m * n * k / libs[i].quick * 1e-12,
-                    libs[i].name, libs[i].early, libs[i].edges);
+                    libs[i].name, libs[i].early, libs[i].edges, libs[i].kernel);
         }
     }
     /* A short run may not reach the power limit that a long one does. So the best of both sides are
