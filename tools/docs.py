@@ -7,7 +7,7 @@
   column. Strings of the source and code quotes of documents may: keys of files keep their names.
 * Documents besides the changelog explain every option of the command line. docs/formats.md has every member of the JSON
   that commands and runs write, docs/mended.md and docs/trust.md name tests that exist, trust.md counts them, links lead
-  somewhere.
+  somewhere. Functions that they name exist.
 * Lines of documents end at column 120, but for tables, code and links. --wrap fills paragraphs anew."""
 import glob, os, re, sys, textwrap
 
@@ -130,6 +130,21 @@ def check_names(tree, complain):
         for member in sorted(set(re.findall(MEMBER, read(os.path.relpath(path, tree)))) - members):
             complain("docs/formats.md: nothing says what \"%s\" is (%s)" % (member, os.path.relpath(path, tree)))
 
+def check_functions(tree, complain):
+    """Names of functions in the documents exist, but for those that exports of a kernel define, and for names of the past."""
+    source = "\n".join(open(path, encoding="utf-8", errors="replace").read()
+                       for folder in ("src", "include", "runtime", "python", "kernels", "tests", "bench", "examples")
+                       for path in glob.glob(os.path.join(tree, folder, "**/*.*"), recursive=True)
+                       if re.search(r"\.(c|h|cu|cl|py|def|json|in|sh)$", path) and "/results/" not in path)
+    known = set(re.findall(r"\bakr?_[a-z0-9_]+", source))
+    kernels = tuple("ak_%s_" % os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(tree, "kernels/*/problem.json")))
+    for path in documents(tree):
+        if os.path.basename(path) in ("mended.md", "kernel-log.md", "CHANGELOG.md"):
+            continue
+        for name in re.findall(r"\bakr?_[a-z0-9_]*[a-z0-9]\b(?![*<])", open(path, encoding="utf-8").read()):
+            if name not in known and not name.startswith(kernels):
+                complain("%s: there is no %s" % (os.path.relpath(path, tree), name))
+
 def check_tests(tree, complain):
     tests = {p: open(p, encoding="utf-8", errors="replace").read()
              for kind in ("CMakeLists.txt", "adversarial/*.c", "cli/*.sh", "fuzz/*.c", "python/*.py", "unit/*.c")
@@ -215,7 +230,7 @@ def main():
         wrap(tree)
         return
     bad = []
-    for check in (check_walk, check_folders, check_names, check_tests, check_links, check_words, check_width):
+    for check in (check_walk, check_folders, check_names, check_functions, check_tests, check_links, check_words, check_width):
         check(tree, bad.append)
     print("\n".join("docs: " + line for line in bad) if bad else "docs: clean")
     sys.exit(1 if bad else 0)

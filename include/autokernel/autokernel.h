@@ -556,6 +556,13 @@ AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archi
    well, and runs whose ids are taken get new ones. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
+/* What a format of export holds, and so which function writes it. */
+typedef enum ak_format_content {
+    AK_FORMAT_TRIALS, /* ak_archive_export, ak_archive_export_text */
+    AK_FORMAT_TASK,   /* ak_task_export */
+    AK_FORMAT_BUNDLE  /* ak_bundle_export */
+} ak_format_content;
+AK_API ak_status ak_format_holds(ak_format_content *out, const char *format, ak_error *err);
 /* Gives what ak_archive_export would write. Free with ak_text_free. */
 AK_API ak_status ak_archive_export_text(char **out, ak_archive *archive,
                                         const ak_archive_filter *filter, const char *format,

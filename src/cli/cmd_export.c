@@ -275,13 +275,15 @@ static int run(const ak_args *args)
                : strcmp(format, "dispatch") == 0 ? "dispatch.json"
                                                  : "-";
     }
-    if (strcmp(format, "bundle") == 0 || strcmp(format, "c") == 0) {
+    ak_format_content holds;
+    AK_OR_COMPLAIN(ak_format_holds(&holds, format, &err));
+    if (holds == AK_FORMAT_BUNDLE) {
         return export_bundle(format, args);
     }
     AK_OR_COMPLAIN(
         ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)", &err));
-    return strcmp(format, "t1") == 0 ? export_task(format, path, args)
-                                     : export_trials(format, path, args);
+    return holds == AK_FORMAT_TASK ? export_task(format, path, args)
+                                   : export_trials(format, path, args);
 }
 
 const ak_command ak_cmd_export = {

@@ -215,7 +215,9 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
     ak_args args;
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     AK_AT_END(ak_trials_clear) ak_trials best = {0};
-    if (strcmp(format, "t1") == 0) {
+    ak_format_content holds;
+    AK_DO(ak_format_holds(&holds, format, err));
+    if (holds == AK_FORMAT_TASK) {
         ak_task_spec spec = {.look = true};
         AK_DO(ak_mcp_args(&args, call, err));
         ak_args_spec(&spec, &args);

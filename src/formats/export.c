@@ -46,6 +46,16 @@ ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *
                    names.data);
 }
 
+ak_status ak_format_holds(ak_format_content *out, const char *format, ak_error *err)
+{
+    const ak_format_ops *ops;
+    AK_DO(ak_format_find(&ops, format, err));
+    *out = ops->build != NULL        ? AK_FORMAT_BUNDLE
+           : ops->write_task != NULL ? AK_FORMAT_TASK
+                                     : AK_FORMAT_TRIALS;
+    return AK_OK;
+}
+
 ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err)
 {
     return ak_fs_write_all(STDOUT_FILENO, text, length)
