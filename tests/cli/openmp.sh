@@ -5,7 +5,7 @@ autokernel new kernel mine >/dev/null
 sed -i 's/"Threads": "THREADS"/"Threads": "openmp"/; s/"Language": "C",/"Language": "C", "Launch": { "Arguments": [{ "Buffer": "Z" }, { "Buffer": "X" }, { "Buffer": "Y" }, { "Int64": "n" }] },/; s/"KernelName": "ak_kernel"/"KernelName": "axpy"/' mine/host.json
 check() { autokernel check ./mine --config "UNROLL=4,THREADS=${2:-2},COMPILER=${3:-gcc},OPT_LEVEL=2" --size n=5000 --threads 2 --quiet 2>&1 | grep -E '^(ok|1 of|autokernel|compile_error|rejected|invalid|wrong_result|crashed)' | sed 's/error .* of what/error E of what/; s/ of [0-9]* elements/ of N elements/'; }
 write() { printf '#include <omp.h>\nvoid axpy(float *z, const float *x, const float *y, int64_t n)\n{\n%s\n}\n' "$1" >mine/host.c; }
-for schedule in static 'static, 7' dynamic 'dynamic, 16' guided runtime 'nonmonotonic: dynamic, 3' 'monotonic: guided, 5'; do
+for schedule in static 'static, 7' dynamic 'dynamic, 16' guided runtime 'nonmonotonic: runtime' 'nonmonotonic: dynamic, 3' 'monotonic: guided, 5'; do
     echo "-- schedule($schedule)"
     write "#pragma omp parallel for schedule($schedule) num_threads(THREADS)
     for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i];"

@@ -258,8 +258,18 @@ EXPORT void GOMP_loop_end(void)
     GOMP_barrier();
 }
 
-/* The functions of a schedule. `runtime` is dynamic here; gcc compiles `static` and `auto` without
-   calls of libgomp. */
+/* The schedules for which gcc calls libgomp; `static` and `auto` need no calls. X(kind, guided):
+   those with a chunk. X(kind): those without one, which are dynamic here. */
+#define CHUNKED(X)                                                                                 \
+    X(dynamic, false)                                                                              \
+    X(guided, true)                                                                                \
+    X(nonmonotonic_dynamic, false)                                                                 \
+    X(nonmonotonic_guided, true)
+#define WITHOUT_CHUNK(X)                                                                           \
+    X(runtime)                                                                                     \
+    X(nonmonotonic_runtime)                                                                        \
+    X(maybe_nonmonotonic_runtime)
+
 #define LOOP(kind, guided)                                                                         \
     EXPORT bool GOMP_loop_##kind##_start(long begin, long end, long step, long chunk, long *from,  \
                                          long *to)                                                 \
@@ -271,10 +281,7 @@ EXPORT void GOMP_loop_end(void)
     {                                                                                              \
         return take(current(), from, to);                                                          \
     }
-LOOP(dynamic, false)
-LOOP(guided, true)
-LOOP(nonmonotonic_dynamic, false)
-LOOP(nonmonotonic_guided, true)
+CHUNKED(LOOP)
 
 #define LOOP_WITHOUT_CHUNK(kind)                                                                   \
     EXPORT bool GOMP_loop_##kind##_start(long begin, long end, long step, long *from, long *to)    \
@@ -286,8 +293,7 @@ LOOP(nonmonotonic_guided, true)
     {                                                                                              \
         return take(current(), from, to);                                                          \
     }
-LOOP_WITHOUT_CHUNK(runtime)
-LOOP_WITHOUT_CHUNK(maybe_nonmonotonic_runtime)
+WITHOUT_CHUNK(LOOP_WITHOUT_CHUNK)
 
 /* A parallel region whose only content is a loop or sections. gcc leaves out the call of `start`,
    so enter_combined opens the share in each thread before the body runs. */
@@ -321,10 +327,7 @@ static void parallel_share(void (*body)(void *), void *data, unsigned threads, c
         const share asked = loop_of(begin, end, step, chunk, is_guided);                           \
         parallel_share(body, data, threads, &asked, flags);                                        \
     }
-PARALLEL_LOOP(dynamic, false)
-PARALLEL_LOOP(guided, true)
-PARALLEL_LOOP(nonmonotonic_dynamic, false)
-PARALLEL_LOOP(nonmonotonic_guided, true)
+CHUNKED(PARALLEL_LOOP)
 
 #define PARALLEL_LOOP_WITHOUT_CHUNK(kind)                                                          \
     EXPORT void GOMP_parallel_loop_##kind(void (*body)(void *), void *data, unsigned threads,      \
@@ -333,8 +336,7 @@ PARALLEL_LOOP(nonmonotonic_guided, true)
         const share asked = loop_of(begin, end, step, 1, false);                                   \
         parallel_share(body, data, threads, &asked, flags);                                        \
     }
-PARALLEL_LOOP_WITHOUT_CHUNK(runtime)
-PARALLEL_LOOP_WITHOUT_CHUNK(maybe_nonmonotonic_runtime)
+WITHOUT_CHUNK(PARALLEL_LOOP_WITHOUT_CHUNK)
 
 EXPORT unsigned GOMP_sections_next(void)
 {
@@ -377,8 +379,10 @@ EXPORT bool GOMP_single_start(void)
 
 /* ---- what the runner has --------------------------------------------------------------------- */
 
+#define NAMES(kind, ...)                                                                           \
+    "GOMP_loop_" #kind "_start", "GOMP_loop_" #kind "_next", "GOMP_parallel_loop_" #kind,
 static const char *const names[] = {
-    "GOMP_parallel",
+    CHUNKED(NAMES) WITHOUT_CHUNK(NAMES) "GOMP_parallel",
     "GOMP_barrier",
     "GOMP_critical_start",
     "GOMP_critical_end",
@@ -386,24 +390,6 @@ static const char *const names[] = {
     "GOMP_atomic_end",
     "GOMP_loop_end",
     "GOMP_loop_end_nowait",
-    "GOMP_loop_dynamic_start",
-    "GOMP_loop_dynamic_next",
-    "GOMP_loop_guided_start",
-    "GOMP_loop_guided_next",
-    "GOMP_loop_nonmonotonic_dynamic_start",
-    "GOMP_loop_nonmonotonic_dynamic_next",
-    "GOMP_loop_nonmonotonic_guided_start",
-    "GOMP_loop_nonmonotonic_guided_next",
-    "GOMP_loop_runtime_start",
-    "GOMP_loop_runtime_next",
-    "GOMP_loop_maybe_nonmonotonic_runtime_start",
-    "GOMP_loop_maybe_nonmonotonic_runtime_next",
-    "GOMP_parallel_loop_dynamic",
-    "GOMP_parallel_loop_guided",
-    "GOMP_parallel_loop_nonmonotonic_dynamic",
-    "GOMP_parallel_loop_nonmonotonic_guided",
-    "GOMP_parallel_loop_runtime",
-    "GOMP_parallel_loop_maybe_nonmonotonic_runtime",
     "GOMP_parallel_sections",
     "GOMP_sections_start",
     "GOMP_sections_next",
