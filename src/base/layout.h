@@ -21,8 +21,9 @@ size_t ak_layout_fold(const char *text, size_t width);
 /* Returns how many bytes of `text` fit into `width` columns, even if that ends inside a word. */
 size_t ak_layout_cut(const char *text, size_t width);
 
-/* Appends `text`, folded. Lines after the first begin with `indent` blanks; `used` columns of
-   the first line are taken already. The last line gets no line break. */
+/* Appends `text`, folded. Lines after the first begin with `indent` blanks, of which there are at
+   most half of `width`; `used` columns of the first line are taken already. With a width of 0 the
+   text is not folded. The last line gets no line break. */
 void ak_layout_fill(ak_buf *out, const char *text, size_t width, size_t used, size_t indent);
 
 /* Appends a shell command, folded between its words so that it can still be copied: every line

@@ -50,8 +50,8 @@ typedef struct ak_proc_spec {
     /* For ak_proc_start only: the program is a launcher (ssh, srun), which starts a worker on
        another machine. Its standard input and output take the place of descriptors 3 and 4, its
        stderr becomes a third pipe. It has a session of its own, so that it cannot ask for a
-       password on the terminal, and when this process ends it gets SIGTERM, so that it can end what
-       it has started. */
+       password on the terminal. When the thread that started the launcher ends, the launcher gets
+       SIGTERM, so that it can end what it has started. */
     bool stdio;
     /* More variables that the child gets: whole names, or prefixes that end in '_'; NULL: none. A
        variable that sounds secret needs its whole name here. {"*"}: all. */
@@ -117,7 +117,8 @@ ak_status ak_proc_start(ak_proc *out, const ak_proc_spec *spec, ak_error *err);
 void ak_proc_hang_up(ak_proc *proc);
 /* Sends a signal to the child's group. */
 void ak_proc_signal(const ak_proc *proc, int number);
-/* Kills the child's group, reaps the child and closes the pipes. Does nothing if it has ended. */
+/* Kills the child's group, reaps the child and closes the pipes. Does nothing if the child is not
+   running or was reaped already. */
 void ak_proc_kill(ak_proc *proc);
 /* Returns true if the child has ended, without waiting for it. `how` then says how ("exit code 3",
    "signal 11 (Segmentation fault)", or that this is unknown), the rest of its group is killed, and

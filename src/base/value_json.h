@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-/* Both return NULL if there is no memory. A configuration is an object such as
+/* Both return a new value, or NULL if there is no memory. A configuration becomes an object such as
    {"MR": 6, "COMPILER": "gcc"}. */
 json_t *ak_value_json(const ak_value *value);
 json_t *ak_config_json(const ak_space *space, const ak_config *config);
