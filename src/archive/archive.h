@@ -94,7 +94,7 @@ ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *e
    what is known so far. */
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
-/* Reads a run, which the caller clears with ak_run_clear, by its id. If `id` is NULL, reads the
+/* Reads the run with this id. The caller clears *out with ak_run_clear. If `id` is NULL, reads the
    latest run that was not added by an import of trials or, if there is none, the latest imported
    run. The clock of a recording begins in 1970, so a run on a recording counts as made when it was
    added. Returns AK_NOT_FOUND if there is no such run. */
@@ -213,8 +213,8 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* Gives the object for which an environment's hash stands, which the caller frees with json_decref;
-   NULL if the archive has only the hash, or not even that. */
+/* Gives the object for which an environment's hash stands, or NULL if the archive has only the
+   hash, or not even that. The caller frees the object with json_decref. */
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 

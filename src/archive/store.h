@@ -16,7 +16,7 @@ struct ak_archive {
     sqlite3 *db;
     char *path;
     sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
-    char *environment;          /* the last hash that was found in or added to its table */
+    char *environment;          /* the last hash found in, or added to, the table of environments */
     const char *left_out;       /* see ak_archive_left_out */
     size_t results_added;       /* see ak_archive_results_added */
     size_t unplaced;            /* see ak_archive_unplaced */

@@ -1,5 +1,6 @@
 /*
- * hash.h: two kinds of hashes, written as hexadecimal digits.
+ * hash.h: computes two kinds of hashes. All but those of ak_hash64 are written as hexadecimal
+ * digits.
  *
  * ak_hash_text and ak_hasher are SHA-256 (64 digits): nobody can make other contents that have the
  * same hash. These hashes identify sources, environments and code, whose authors might want such

@@ -23,9 +23,9 @@ typedef enum ak_proc_priority {
 typedef struct ak_proc_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
     /* For ak_proc_run only, instead of a program: runs `call` in a copy of this process and ends
-       with its result, which saves starting a program and loading its libraries. This process
-       must have a single thread. Descriptors above stderr are closed in the copy. argv[0] is its
-       name in messages. */
+       with its result, which saves starting a program and loading its libraries. This process must
+       have a single thread. Unless `keep_files`, descriptors above stderr are closed in the copy.
+       argv[0] is its name in messages. */
     int (*call)(void *context);
     void *context;
     /* "NAME=value" texts to add to the environment, NULL-terminated, or NULL. From our own

@@ -31,7 +31,7 @@ typedef struct ak_proc_launch {
     void *confine_context;
 } ak_proc_launch;
 
-/* Returns true if a child may see this "NAME=value" of our environment; `more` is as in
+/* Returns true if a child may see this "NAME=value" of our environment; `more` is `passes` of
    ak_proc_spec. */
 bool ak_proc_passes(const char *variable, const char *const *more);
 /* Creates the process and returns its pid, or -1 with errno set. The caller has blocked all

@@ -9,9 +9,9 @@
  * never passes. A whole number may be right and equal to the poison; the poison then differs in the
  * next round.
  *
- * Whole numbers are compared as doubles too. This is exact up to 2^53, beyond which
- * ak_compare_representable refuses the reference: a larger result is then never taken for a right
- * one.
+ * Whole numbers are compared as doubles too. This is exact below 2^53; from there on,
+ * ak_compare_representable refuses the reference, so that a result of that size is never taken for
+ * a right one.
  */
 #ifndef AK_CHECK_COMPARE_H
 #define AK_CHECK_COMPARE_H

@@ -4,12 +4,12 @@
  * The times of a comparison come in rounds, with a batch of each candidate, and rounds come in
  * groups. Disturbances of a machine last longer than a round, and two processes with the same code
  * can differ by some per cent all their lives, depending on where their pages lie; so rounds are
- * not independent of each other. Groups nearly are: each begins with new processes where that is
- * possible. So the ratio of two candidates is computed by batch means (Law and Kelton, Simulation
- * Modeling and Analysis, section 9.5.3): the logarithm of the ratio in each round, the median over
- * the rounds of each group, and the trimmed mean over the groups, which one bad group cannot spoil.
- * The interval is that of Tukey and McLaughlin (Sankhya A 25, 1963; Student's t, Winsorised
- * variance).
+ * not independent of each other. Groups are nearly independent: each begins with new processes
+ * where that is possible. So the ratio of two candidates is computed by batch means (Law and
+ * Kelton, Simulation Modeling and Analysis, section 9.5.3): the logarithm of the ratio in each
+ * round, the median over the rounds of each group, and the trimmed mean over the groups, which one
+ * bad group cannot spoil. The interval is that of Tukey and McLaughlin (Sankhya A 25, 1963;
+ * Student's t, Winsorised variance).
  *
  * The comparison also measures its own error: one candidate takes part twice, as a control, and the
  * ratio of its two times shows by how much identical code differs in this comparison.

@@ -45,7 +45,9 @@ struct ak_recording {
     /* What the file says of the environment that it was recorded in: an object such as {"name":
        "NVIDIA H200", "driver": "580.159.04", "nvrtc": "13.0"}; NULL: nothing. */
     json_t *environment;
-    ak_scope *constants; /* device facts and sizes, as far as the recording states them */
+    ak_scope *constants; /* device facts and sizes that the recording states, and the options of the
+                            space file's problem; or the constants with which the recording was
+                            opened */
     ak_config *configs;  /* sorted; the position is the index in the space */
     ak_record *records;  /* records[i] belongs to configs[i] */
     size_t count;
