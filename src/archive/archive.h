@@ -167,9 +167,9 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
 /* A run must not end because another program, perhaps a backup, keeps the archive locked for a
    while, or because the disk is full. Between `defer` and `settle`, runs, trials and calls that
    cannot be written for such a reason wait in memory, in order; other failures are returned at
-   once. They are tried again whenever something is added and by `retry`, after pauses that grow
-   from 1 to 30 s. A trial that waits has a negative id; ak_archive_trial_id returns its real id
-   once it is written and 0 before. `settle` tries for at most a minute and then writes what
+   once. What waits is tried again whenever something is added and by `retry`, after pauses that
+   grow from 1 to 30 s. A trial that waits has a negative id; ak_archive_trial_id returns its real
+   id once it is written and 0 before. `settle` tries for at most a minute and then writes what
    remains, except calls, to a file that `autokernel import` reads: beside the archive or, if that
    fails, in the folder for temporary files or the current one. Pairs of `defer` and `settle` may be
    nested: the outermost pair counts. The function `tell` gets lines for the user about all this; it

@@ -1,5 +1,5 @@
 /*
- * schema.c: the tables of the archive.
+ * schema.c: declares the tables of the archive, except those of fleets.c and whereabouts.c.
  *
  * They are meant to be read with the sqlite3 shell: statuses are words, durations have their unit
  * in the name, and texts are as the command line shows them. STRICT tables accept only values of

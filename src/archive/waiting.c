@@ -172,7 +172,7 @@ static void say_why(char out[LINE_BYTES], const ak_archive *archive, const ak_er
     }
 }
 
-/* Queues an item. Takes the contents of `one` only if it succeeds. */
+/* Queues an item. Takes the contents of `one` only if the item is queued. */
 static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_error *err)
 {
     waiting *w = archive->waiting;

@@ -1,5 +1,6 @@
-/* alloc.h: all memory of the library. Sizes are checked for overflow (not in AK_ARENA_NEW), new
-   memory is zeroed (except what ak_resize and ak_grow add), and tests can make allocations fail. */
+/* alloc.h: allocates the memory of the library's own code. Sizes are checked for overflow (not in
+   AK_ARENA_NEW), new memory is zeroed (except what ak_resize and ak_grow add), and tests can make
+   allocations fail. */
 #ifndef AK_BASE_ALLOC_H
 #define AK_BASE_ALLOC_H
 

@@ -1,4 +1,5 @@
-/* base64.h: bytes as text (RFC 4648, with padding and without line breaks). */
+/* base64.h: writes bytes as text and reads them back (RFC 4648, with padding and without line
+   breaks). */
 #ifndef AK_BASE_BASE64_H
 #define AK_BASE_BASE64_H
 

@@ -1,6 +1,7 @@
 /*
- * cores.h: how many processors this process may use. A container or taskset may allow fewer than
- * the machine has, and more threads than allowed processors only slow each other down.
+ * cores.h: finds out how many processors this process may use, and which. A container or taskset
+ * may allow fewer than the machine has, and more threads than allowed processors only slow each
+ * other down.
  */
 #ifndef AK_BASE_CORES_H
 #define AK_BASE_CORES_H

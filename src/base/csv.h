@@ -1,5 +1,5 @@
 /*
- * csv.h: texts in cells of CSV (RFC 4180).
+ * csv.h: writes texts as cells of CSV (RFC 4180), and reads them back.
  *
  * A spreadsheet takes a cell that begins with =, +, - or @ for a formula and runs it, and the names
  * and messages in our tables may come from strangers. A text that begins so, also after apostrophes

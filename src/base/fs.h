@@ -1,5 +1,5 @@
-/* fs.h: files, folders and the places where the product keeps its data. Paths are texts of fewer
-   than AK_PATH_MAX bytes. */
+/* fs.h: reads, writes and removes files and folders, and names the places where the product keeps
+   its data. Paths are texts of fewer than AK_PATH_MAX bytes. */
 #ifndef AK_BASE_FS_H
 #define AK_BASE_FS_H
 

@@ -1,5 +1,5 @@
 /*
- * json.h: reading and writing of JSON with Jansson, within limits.
+ * json.h: reads and writes JSON with Jansson, within limits.
  *
  * Reading refuses a text that is larger than AK_JSON_BYTES_MAX, is nested deeper than
  * AK_JSON_DEPTH_MAX, has duplicate keys, NaN or infinities, or has bytes after the value. Messages

@@ -1,5 +1,5 @@
 /*
- * layout.h: texts and tables on a screen of a given width.
+ * layout.h: lays out texts and tables for a screen of a given width.
  *
  * Widths are columns of a terminal: an East Asian wide character takes two, a combining mark and an
  * escape sequence that sets a style take none. A width of 0 means no limit (a pipe or a file): each

@@ -25,7 +25,7 @@ typedef struct ak_proc_spec {
     /* For ak_proc_run only, instead of a program: runs `call` in a copy of this process and ends
        with its result, which saves starting a program and loading its libraries. This process must
        have a single thread. Unless `keep_files`, descriptors above stderr are closed in the copy.
-       argv[0] is its name in messages. */
+       argv[0] names the copy in messages. */
     int (*call)(void *context);
     void *context;
     /* "NAME=value" texts to add to the environment, NULL-terminated, or NULL. From our own
@@ -38,8 +38,9 @@ typedef struct ak_proc_spec {
     size_t memory_max;   /* RLIMIT_AS in bytes; 0: none */
     int cpu_seconds_max; /* RLIMIT_CPU; 0: none */
     ak_proc_priority priority;
-    /* If not NULL, called in the child right before the program starts. The child still shares
-       the memory of this process, so it may make system calls and nothing else. */
+    /* If not NULL, called in the child right before the program starts. A child that starts a
+       program still shares the memory of this process, so `confine` may make system calls and
+       nothing else. */
     void (*confine)(void *context);
     void *confine_context;
     bool keep_files;  /* the child inherits descriptors without close-on-exec */

@@ -92,7 +92,7 @@ void ak_proc_own_program(void)
 }
 
 /* Handles PARENT_SIGNAL. If the parent process has ended, kills this process's group and the child
-   that it runs. If only a thread of the parent has ended, it returns. */
+   that it runs. If only a thread of the parent has ended, does nothing. */
 static void parent_ended(int number)
 {
     (void)number;

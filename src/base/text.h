@@ -1,4 +1,4 @@
-/* text.h: guesses at mistyped words, comparison, and reading of numbers and durations. */
+/* text.h: guesses what a mistyped word means, compares texts, and reads numbers and durations. */
 #ifndef AK_BASE_TEXT_H
 #define AK_BASE_TEXT_H
 

@@ -1,5 +1,5 @@
 /*
- * compare.c: compares every element of an output with its reference, for every candidate.
+ * compare.c: compares every element of an output with its reference on the host.
  *
  * For speed the output is widened to double in blocks that stay in the level 1 cache, and a block
  * is tested by a loop without branches. Only if an element fails are the block's elements tested

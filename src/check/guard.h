@@ -1,6 +1,6 @@
 /*
- * guard.h: buffers that show what a kernel did wrong. Each array lies between two red zones with
- * unpredictable bytes; before every launch outputs are filled with poison (in floats a NaN
+ * guard.h: makes buffers that show what a kernel did wrong. Each array lies between two red zones
+ * with unpredictable bytes; before every launch outputs are filled with poison (in floats a NaN
  * pattern), with numbers, or with results that are not right; inputs are hashed.
  *
  *     | zone 0 | array 0 | zone 1 | array 1 | ... | zone `count` |

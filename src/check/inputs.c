@@ -1,5 +1,5 @@
 /*
- * inputs.c: seeded arrays, and the conversions between double and the dtypes.
+ * inputs.c: fills arrays from a seed, and converts between double and the dtypes.
  *
  * The number at an index depends on the fill, the dtype, the seed and the stream only, not on the
  * range that a call fills, so that threads may fill any ranges of whole blocks and get the same

@@ -1,7 +1,7 @@
 /*
- * inputs.h: the inputs of a kernel: seeded random arrays that are rounded to the dtype under test
- * and kept as double beside it, so that the reference sees exactly the numbers that the candidate
- * sees.
+ * inputs.h: makes the inputs of a kernel: arrays, most of them of seeded random numbers, that are
+ * rounded to the dtype under test and kept as double beside it, so that the reference sees exactly
+ * the numbers that the candidate sees.
  */
 #ifndef AK_CHECK_INPUTS_H
 #define AK_CHECK_INPUTS_H

@@ -1,6 +1,7 @@
 /*
- * placement.h: the place of a task on the roofline of a device. The end of a run, reports, JSON and
- * the prompts of language models show the same figures (ak_placement in the public header).
+ * placement.h: computes the place of a task on the roofline of a device. The end of a run, reports,
+ * JSON and the prompts of language models show the same figures (ak_placement in the public
+ * header).
  */
 #ifndef AK_MEASURE_PLACEMENT_H
 #define AK_MEASURE_PLACEMENT_H

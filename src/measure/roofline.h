@@ -1,9 +1,9 @@
 /*
- * roofline.h: how fast a task could be on a device, by the roofline model (Williams, Waterman,
- * Patterson 2009): attainable = min(peak, intensity * bandwidth). Units: flop, byte, TFLOP/s = 1e12
- * flop/s, GB/s = 1e9 byte/s. For example, a matrix product of 4096^3 in fp16 has an intensity of
- * 1365.33 flop/byte. At an A100's 1.939 TB/s the memory limit is then 2647 TFLOP/s, above the
- * A100's peak of 312 TFLOP/s, so the product is bound by compute.
+ * roofline.h: computes how fast a task could be on a device, by the roofline model (Williams,
+ * Waterman, Patterson 2009): attainable = min(peak, intensity * bandwidth). Units: flop, byte,
+ * TFLOP/s = 1e12 flop/s, GB/s = 1e9 byte/s. For example, a matrix product of 4096^3 in fp16 has an
+ * intensity of 1365.33 flop/byte. At an A100's 1.939 TB/s the memory limit is then 2647 TFLOP/s,
+ * above the A100's peak of 312 TFLOP/s, so the product is bound by compute.
  */
 #ifndef AK_MEASURE_ROOFLINE_H
 #define AK_MEASURE_ROOFLINE_H
