@@ -1,5 +1,5 @@
 /*
- * config_text.h: converts configurations between text and JSON, without their space:
+ * config_text.h: converts configurations between text and JSON without knowing their space:
  * "MR=6,fast=True,cc=gcc" is {"MR": 6, "fast": true, "cc": "gcc"}. Other tools keep configurations
  * as objects; the archive keeps them as texts.
  */

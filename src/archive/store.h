@@ -10,7 +10,8 @@
 #define AK_STORE_VALUE_MAX (16 << 20)
 
 struct ak_archive {
-    bool empty;  /* there is no file to read: the database is empty and in memory */
+    bool empty;  /* there is no file to read, or an empty one: the database is empty and in
+                    memory */
     bool copied; /* `db` is a copy in memory, by ak_archive_open_copy or because the file, or one
                     that SQLite needs beside it, cannot be written */
     sqlite3 *db;

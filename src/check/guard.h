@@ -52,9 +52,9 @@ typedef struct ak_guard_arrays {
     size_t total;
 } ak_guard_arrays;
 
-/* Lays arrays out in one block of memory, from `count`, `bytes` and `dtype`. Returns false if
-   they exceed size_t. Offsets differ modulo a page, so that arrays whose sizes are powers of two
-   do not compete for the same cache sets. */
+/* Lays arrays out in one block of memory, from `count`, `bytes` and `dtype`. Returns false if the
+   block would exceed size_t. Offsets differ modulo a page, so that arrays whose sizes are powers of
+   two do not compete for the same cache sets. */
 bool ak_guard_layout(ak_guard_arrays *arrays);
 /* Gives the bytes [*begin, *end) of a zone in the block. `zone` is at most arrays->count. */
 void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, size_t zone);

@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 
-/* X(NAME, word, rest before a batch, runs that warm up before a batch, work before the first
-   batch that counts, shortest batch, longest batch, what it is for). All times are in ms. */
+/* X(NAME, word, rest before a batch, runs that warm up before a batch, work before the first batch
+   that counts, shortest batch, longest batch, description). All times are in ms. */
 #define AK_PROTOCOLS(X)                                                                            \
     X(INTERLEAVED, "interleaved", 0, 0, 0, 5, 20,                                                  \
       "batches of 5 to 20 ms in turns, without a rest")                                            \
