@@ -3,8 +3,9 @@
  *
  * The archive is one SQLite file with tables of trials, runs, environments, calls, sources and
  * studies (schema.c; docs/formats.md describes them). archive_open.c opens it, runs.c and rows.c
- * add and read runs and trials, waiting.c keeps what cannot be added yet, and trial.c is the trial
- * itself and its JSON. Exchange formats are in formats/.
+ * add and read runs and trials, waiting.c keeps what cannot be added yet, and trial.c copies and
+ * validates trials and converts them to JSON and back. fleets.c and whereabouts.c keep tables of
+ * their own in the same file. Exchange formats are in formats/.
  */
 #ifndef AK_ARCHIVE_ARCHIVE_H
 #define AK_ARCHIVE_ARCHIVE_H
@@ -20,7 +21,7 @@
 bool ak_trial_not_judged(const ak_trial *trial);
 
 /* Returns true if the failure of this trial excludes its configuration from being the best, even if
-   another trial of it passed. */
+   another trial of that configuration passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
 /* Returns `filter`, restricted to a trial's task: kernel, implementation, device, size, dtype and
@@ -36,30 +37,31 @@ ak_archive_filter ak_trial_filter(const ak_trial *trial);
 ak_status ak_archive_refuse_refuted(ak_archive *archive, const ak_archive_filter *config,
                                     ak_error *err);
 
-/* Returns true if the failure may be the machine's fault, so that a run that resumes may try the
-   configuration again. */
+/* Returns true if the failure of this trial may be the machine's fault, so that a run that resumes
+   may try the configuration again. */
 bool ak_trial_may_be_tried_again(const ak_trial *trial);
 
 /* Returns the winner that a run over many sizes names at `size`, as a new reference to an object in
    the form of a result for that size alone; NULL if the run names none or there is no memory. The
-   winner is the best of the elites from all sizes, which were measured side by side at `size`. The
-   member "beside" names the run over that size alone, whose winner was one of these elites.
-   "contestants" has the winner and the fastest library, if one is recorded; "baseline", "reference"
-   and "warnings" are there only if `result` has them. */
+   winner is the best at `size` of the elites from all sizes. The member "beside" names the run over
+   that size alone, if one is recorded; the winner of that run was one of the elites. "contestants"
+   has the winner and the fastest library. Without a library for this size, it has the winner only,
+   and "baseline" and "reference" are left out. "warnings" is there only if `result` has it. */
 json_t *ak_result_at_size(const json_t *result, const char *size);
 
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
    them. */
 typedef struct ak_run {
-    char *id;              /* 16 hex digits */
-    char *started, *ended; /* UTC; ended is NULL before the run ends or if it was killed */
+    char *id;              /* 16 hex digits; in imported trials, any text */
+    char *started, *ended; /* UTC; ended is NULL before the run ends, and if the run was killed or
+                              is imported */
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
-    char *environment_json; /* the JSON text that was hashed */
+    char *environment_json; /* the JSON text that was hashed; NULL: not known */
     char *options_json;     /* JSON: budgets, seed, command line */
-    /* The object that tune --json prints. Before the run ends: NULL, or an object with its member
-       "warnings" alone. */
+    /* The object that tune --json prints. NULL if there is none; before the run ends, an object
+       that has only the member "warnings". */
     char *result_json;
     bool imported; /* set by reading: the run was added by an import of trials */
 } ak_run;
@@ -74,16 +76,17 @@ ak_archive_filter ak_run_filter(const ak_run *run);
 ak_status ak_archive_refuted(char **out, ak_archive *archive, const ak_run *run,
                              const json_t *result, ak_error *err);
 /* Adds the sentence of ak_archive_refuted, if there is one, to the warnings in `result`. For a run
-   over many sizes, adds one for each size at which a trial refutes the winner. */
+   over many sizes, adds such a sentence for each size at which a trial refutes the winner of that
+   size. */
 ak_status ak_archive_warn_refuted(json_t *result, ak_archive *archive, const ak_run *run,
                                   ak_error *err);
 
 /* Returns whether the file at `path` begins with the signature of SQLite files, as every archive
-   does. */
+   does unless the file is still empty. */
 bool ak_archive_is_at(const char *path);
-/* Opens a copy of an archive in memory, or an empty archive if there is no file, so that the file
-   never changes. (ak_archive_open_existing migrates a file that can be written to the current
-   schema.) */
+/* Opens a copy of an archive in memory, or an empty archive if there is no file or an empty one, so
+   that the file never changes. (ak_archive_open_existing, however, brings a writable file up to the
+   current schema.) */
 ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);
 
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
@@ -91,7 +94,7 @@ ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *e
    what is known so far. */
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
-/* Reads a run, which the caller clears with ak_run_clear, by its id. If `id` is NULL, reads the
+/* Reads the run with this id. The caller clears *out with ak_run_clear. If `id` is NULL, reads the
    latest run that was not added by an import of trials or, if there is none, the latest imported
    run. The clock of a recording begins in 1970, so a run on a recording counts as made when it was
    added. Returns AK_NOT_FOUND if there is no such run. */
@@ -123,7 +126,7 @@ ak_status ak_archive_take(ak_archive *archive, const ak_archive_filter *filter, 
 
 /* Computes efficiency and bound again for the successful trials of one task and environment that
    have both rates, with these ceilings; 0 means that a ceiling is not known. Does nothing if
-   neither is known. The filter needs all its texts except run and config. */
+   neither is known. The filter must name the task and the environment. */
 ak_status ak_archive_place(ak_archive *archive, const ak_archive_filter *task, double peak_tflops,
                            double bandwidth_gbs, ak_error *err);
 
@@ -154,20 +157,23 @@ bool ak_call_was_asked(const ak_call *call);
    stay 0 if an attempt was lost, because nobody knows whether the model worked on it. */
 bool ak_call_tokens_known(const ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
-/* Visits the calls of a run, oldest first. For a run over many sizes, visits the calls of the runs
-   of all its sizes; if `run` is NULL, the calls of all runs. */
+/* Visits the calls of a run in the order in which they were added, until the visitor returns false.
+   For a run over many sizes, visits the calls of the runs of all its sizes; if `run` is NULL, the
+   calls of all runs. */
 typedef bool (*ak_call_visitor)(void *context, const ak_call *call);
 ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_visitor visit,
                                void *context, ak_error *err);
 
 /* A run must not end because another program, perhaps a backup, keeps the archive locked for a
    while, or because the disk is full. Between `defer` and `settle`, runs, trials and calls that
-   cannot be written wait in memory, in order. They are tried again whenever something is added and
-   by `retry`, after pauses that grow from 1 to 30 s. A trial that waits has a negative id;
-   ak_archive_trial_id returns its real id once it is written and 0 before. `settle` waits at most a
-   minute and then writes what remains, except calls, to a file beside the archive, which
-   `autokernel import` reads. Pairs of `defer` and `settle` may be nested: the outermost pair
-   counts. `tell` gets lines for the user about all this; it may be NULL. */
+   cannot be written for such a reason wait in memory, in order; other failures are returned at
+   once. What waits is tried again whenever something is added and by `retry`, after pauses that
+   grow from 1 to 30 s. A trial that waits has a negative id; ak_archive_trial_id returns its real
+   id once it is written and 0 before. `settle` tries for at most a minute and then writes what
+   remains, except calls, to a file that `autokernel import` reads: beside the archive or, if that
+   fails, in the folder for temporary files or the current one. Pairs of `defer` and `settle` may be
+   nested: the outermost pair counts. The function `tell` gets lines for the user about all this; it
+   may be NULL. */
 typedef struct ak_archive_patience {
     void (*tell)(void *context, const char *line);
     void *context;
@@ -179,7 +185,7 @@ size_t ak_archive_waiting(const ak_archive *archive);
 int64_t ak_archive_trial_id(const ak_archive *archive, int64_t id);
 ak_status ak_archive_settle(ak_archive *archive, ak_error *err);
 /* Ends the deferring as `settle` does, but writes nothing: the items that wait stay in memory until
-   `retry` writes them or the archive is closed. */
+   `retry` or the closing of the archive writes them. */
 void ak_archive_undefer(ak_archive *archive);
 
 /* Adds trials as ak_archive_add_trial does, in one transaction if possible, so that they share one
@@ -188,8 +194,9 @@ void ak_archive_undefer(ak_archive *archive);
 ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count,
                                 ak_error *err);
 
-/* Adds everything in the archive at `path`, whose file does not change; see merge.c. *added counts
-   the new trials, and *known those that were here already. */
+/* Adds what the archive at `path` has, except the tables that are true only on one machine; the
+   file at `path` does not change. See merge.c. *added counts the new trials, and *known those that
+   were here already. */
 ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
                            ak_error *err);
 
@@ -206,29 +213,31 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* Gives the object for which an environment's hash stands, which the caller frees with json_decref;
-   NULL if the archive has only the hash, or not even that. */
+/* Gives the object for which an environment's hash stands, or NULL if the archive has only the
+   hash, or not even that. The caller frees the object with json_decref. */
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
 /* If the archive has an environment under the hash `former`, notes that this version gives the same
    environment the hash `hash` and the words `words`: older versions hashed environments in another
    way. The trials and runs of the environment do not change. A query for either hash gets the
-   trials and runs of both. Sets *out to whether the archive has the former hash without such a
-   note. */
+   trials and runs of both. Sets *out to whether the archive had the former hash without such a note
+   before the call. */
 ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,
                                         const char *hash, const char *words, ak_error *err);
-/* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value
-   that was not measured is null; max_error is null if it is not finite. */
+/* Converts a trial to the JSON object of `history --json` and of the exports. A value that was not
+   measured is null; max_error is null if it is not finite. ak_trial_from_json below converts the
+   object back, and takes a max_error that is null for infinity. */
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);
 /* Returns the interval of a trial's time as an array of its two ends in ms, or JSON null if there
    is none or the samples are too few (ak_trial_few_samples). Returns NULL without memory. */
 json_t *ak_trial_interval(const ak_trial *trial);
 /* Sets the interval of a successful trial that was read without one to the range of its samples if
-   these are too few for an interval (ak_trial_few_samples), because exports leave it out then. */
+   these are too few for an interval (ak_trial_few_samples), because exports then leave the interval
+   out. */
 void ak_trial_set_range(ak_trial *trial);
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err);
-/* Reads the samples of a trial that has none yet from a list; `name` and `where` are for
+/* Reads from a list the samples of a trial that has no samples yet. `name` and `where` are for
    messages. */
 ak_status ak_trial_samples(ak_trial *trial, const json_t *list, const char *name, const char *where,
                            ak_error *err);

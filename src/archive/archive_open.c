@@ -1,11 +1,11 @@
 /*
  * archive_open.c: opens and closes the archive.
  *
- * Nothing is written before the file is known to be an archive, to have a known schema and to be
- * undamaged. Until then, closing the connection does not fold an existing write-ahead log into the
- * file either. The file is accessed only through SQLite, because POSIX advisory locks belong to the
- * process: opening and closing the file in any other way would drop the locks of an open
- * connection.
+ * Nothing is written to an existing file before it is known to be empty or an archive with a known
+ * schema and, up to CHECK_BYTES_MAX, without damage. Until then, closing the connection does not
+ * fold an existing write-ahead log into the file either. The functions here read and write an
+ * archive only through SQLite, because POSIX advisory locks belong to the process: opening and
+ * closing the file in any other way would drop the locks of an open connection.
  *
  * Tables are created in rollback mode and the file is switched to WAL afterwards, so that schema
  * version and application id are in the file itself, not in a log beside it.
@@ -48,8 +48,8 @@ static ak_status resolve(char out[AK_PATH_MAX], bool *usual, const char *path, a
     return path[0] == '/' ? ak_fs_join(out, "/", path + 1, err) : ak_fs_join(out, ".", path, err);
 }
 
-/* Creates the folder of the archive at its default place. Any other folder must exist, because a
-   path that names none is most likely mistyped. */
+/* Creates the folder of the archive at its default place. Any other folder must exist already: if
+   it does not, the path is most likely mistyped. */
 static ak_status make_folder(const char *path, bool usual, ak_error *err)
 {
     char folder[AK_PATH_MAX];
@@ -194,8 +194,8 @@ static ak_status use_wal(ak_archive *archive, ak_error *err)
     }
 }
 
-/* Sets the options of every connection. Nothing that a crafted file might hold (triggers, views,
-   functions in expressions) is run. */
+/* Sets the options of every connection. No code that a crafted file might hold is run: triggers,
+   views, and unsafe functions in expressions. */
 static ak_status configure(ak_archive *archive, ak_error *err)
 {
     sqlite3 *db = archive->db;
@@ -217,8 +217,8 @@ static ak_status configure(ak_archive *archive, ak_error *err)
                             err);
 }
 
-/* Returns whether there is a write-ahead log, not empty, beside the file. Closing must not fold the
-   log into the file before the file is known to be an archive. */
+/* Returns whether a write-ahead log that is not empty lies beside the file. Closing must not fold
+   the log into the file before the file is known to be an archive. */
 static bool has_log(const char *path)
 {
     char log[AK_PATH_MAX];
@@ -368,8 +368,8 @@ static ak_status open_at(ak_archive *archive, bool usual, ak_error *err)
     return AK_OK;
 }
 
-/* Returns whether there is no file, or an empty one without a log. Opening it for reading gives an
-   empty archive in memory and makes no file. */
+/* Returns whether there is no file, or an empty one without a log. Opening such a path for reading
+   gives an empty archive in memory and makes no file. */
 static bool has_nothing(const char *path)
 {
     struct stat info;
@@ -395,7 +395,8 @@ static ak_status open_archive(ak_archive **out, const char *path, purpose why, a
     ak_status status = archive == NULL || archive->path == NULL ? ak_fail_memory(&first)
                                                                 : open_at(archive, usual, &first);
     if (status == AK_IO && why == TO_READ && !archive->empty && !archive->copied) {
-        /* On a full disk SQLite cannot make the files beside it, but a copy needs none. */
+        /* On a full disk SQLite cannot make its files beside the archive, but a copy in memory
+           needs none. */
         (void)sqlite3_close(archive->db);
         archive->db = NULL;
         archive->copied = true;

@@ -3,14 +3,16 @@
  *
  * The lowest of many noisy medians is partly luck, and the time is too low. A run therefore ends
  * with a finish, which measures the best candidates again beside the default and the libraries. The
- * winner of that comparison counts more than any single trial. Trials compete only within one task
- * and one environment; after that the best of each implementation compete if their environments
- * differ only in the source. A configuration with a failed check never competes, even if an earlier
- * trial passed: the finish checks more sizes than the search.
+ * winner of that comparison counts more than any single trial. The trials of an implementation
+ * compete only within its latest environment, unless that is not known; after that the best of each
+ * implementation compete if their environments differ only in the source. A configuration that a
+ * failed trial refutes (ak_trial_refutes) never competes, even if an earlier trial passed: the
+ * finish checks more sizes than the search.
  *
- * The lowest of the times that several finishes measured would be luck again. So a configuration
- * counts as the latest finish measured it, and not at all if it lost there; and the winners that
- * are left are ordered as the candidates of one finish are (measure/contest.h).
+ * The lowest of the times that several finishes measured would be luck again. So what counts for a
+ * configuration is the latest finish that measured it: if the configuration lost there, none of its
+ * finishes counts, unless the caller asked for this configuration. The winners that are left are
+ * ordered as the candidates of one finish are (measure/contest.h).
  */
 #include "archive/archive.h"
 
@@ -56,7 +58,8 @@ static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filt
     return suggest_tune(archive, filter, err);
 }
 
-/* Refuses trials of several tasks, because their times are not comparable. */
+/* Refuses trials whose tasks differ in more than the implementation, because their times are not
+   comparable. */
 static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *filter, ak_error *err)
 {
     static const char *const names[] = {"kernel", "device", "size", "dtype", "choices"};
@@ -158,8 +161,8 @@ static double cost_of(const winner *won)
 }
 
 /* Reads the winner of a run's finish; returns false if there is none. A run that was cancelled has
-   no finish: its result names a best configuration, too, but this was measured only once, like
-   every other trial. */
+   no finish: its result names a best configuration, too, but that configuration was not measured
+   again after its trial. */
 static bool read_winner(winner *out, const json_t *result)
 {
     if (json_array_size(json_object_get(result, "contestants")) == 0) {
@@ -256,9 +259,9 @@ static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner
     return take_conditions(best, won->entry, err);
 }
 
-/* Finds the fastest trial of a configuration that won a run: one of that run or else, because a run
-   may take trials over (--resume), one of any run. Returns AK_NOT_FOUND, without a message, if
-   there is none or a later check has refuted the configuration. */
+/* Finds the fastest trial of a configuration that won a run: a trial of that run or else, because a
+   run may take trials over (--resume), one of any run. Returns AK_NOT_FOUND, without a message, if
+   there is none or another trial refutes the configuration. */
 static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *config,
                                  const char *run, ak_error *err)
 {
@@ -298,8 +301,8 @@ static ak_status note_measured(finishes *f, const json_t *result, ak_error *err)
     return won == NULL ? AK_OK : ak_map_put(f->measured, won, i, err);
 }
 
-/* Notes that a run over many sizes has measured the winner of the run `beside` again, whose finish
-   no longer counts. */
+/* Notes that a run over many sizes has measured the winner of the run `beside` again, so that the
+   finish of `beside` no longer counts. */
 static void judge(finishes *f, const char *beside)
 {
     ak_buf_print(&f->judged, " %.*s ", RUN_MAX, beside);
@@ -311,7 +314,8 @@ static void judge(finishes *f, const char *beside)
 }
 
 /* Adds the finish of a run unless a later finish has measured its winner. If a check has refuted
-   the winner, the finish is ignored: a candidate that lost to it may have won an earlier finish. */
+   the winner, the finish is ignored: a candidate that lost to that winner may have won an earlier
+   finish. */
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;
@@ -459,7 +463,7 @@ bool ak_trial_may_be_tried_again(const ak_trial *trial)
 
 /* Gives the best trial of one implementation in its latest environment. Implementations do not
    share environments, because an environment includes the source. Returns AK_NOT_FOUND, without a
-   message, if every configuration has a failed check. */
+   message, if every configuration is refuted. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {

@@ -1,11 +1,12 @@
 /*
- * field.h: the table of a trial's fields. The archive's columns and rows, the JSON objects, the CSV
- * columns, copies, checksums and the replies of workers are all made from this table. To add a
- * field to ak_trial, add it at the end here, because checksums depend on the order, and in
- * autokernel.h, and add a step to schema.c that gives older archives its column.
+ * field.h: the table of a trial's archived fields. The archive's columns and rows, the JSON
+ * objects, the CSV columns, copies, checksums and the replies of workers are all made from this
+ * table. To archive another field, add it to ak_trial in autokernel.h and at the end of this table,
+ * because checksums depend on the order, and add a step to schema.c that gives older archives its
+ * column.
  *
- * X(name, kind, member of ak_trial, who sets it); the archive, CSV and, except for the interval
- * (ci_ms), JSON use this name.
+ * X(name, kind, member of ak_trial, who sets it). `name` is the name in the archive, in CSV and in
+ * JSON; but JSON has one member, ci_ms, for both ends of the interval.
  */
 #ifndef AK_ARCHIVE_FIELD_H
 #define AK_ARCHIVE_FIELD_H
@@ -108,7 +109,7 @@ extern const ak_field ak_fields[AK_FIELD_COUNT];
 #define AK_TRIAL_SAMPLES_MAX    65536 /* 256 times as many as the timer takes */
 
 bool ak_field_is_text(ak_field_kind kind);
-/* Returns whether a field is an end of the time's interval (ak_trial_few_samples). */
+/* Returns whether a field is one of the two ends of the time's interval. */
 bool ak_field_is_interval(const ak_field *field);
 char **ak_field_text(const ak_trial *trial, const ak_field *field);
 int *ak_field_int(const ak_trial *trial, const ak_field *field);
@@ -118,7 +119,8 @@ double *ak_field_real(const ak_trial *trial, const ak_field *field);
    for a link to no trial, and for a number that is not finite or, if it is measured, not positive.
    Returns NULL without memory. */
 json_t *ak_field_json(const ak_trial *trial, const ak_field *field);
-/* Returns the text field of a trial that has this name in the archive. The name must exist. */
+/* Returns the address of the text of a trial that the archive calls `name`. The name must exist and
+   be that of a text. */
 char **ak_trial_text(const ak_trial *trial, const char *name);
 /* The names of the texts that identify a trial's task, "kernel" first, NULL-terminated. */
 extern const char *const ak_task_texts[];
@@ -131,8 +133,9 @@ ak_status ak_fail_tasks(ak_error *err, const char *before, const char *name, con
                         const char *b);
 
 /* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones) and within their
-   limits, the kernel must have a name, reals other than max_error must be finite, measurements,
-   durations and ids must not be negative, and a trial that is ok must have a time or a cost. */
+   limits, the kernel must have a name, reals other than max_error must be finite, samples,
+   measurements, durations and the id of the parent must not be negative, and a trial that is ok
+   must have a time or a cost. */
 ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err);
 /* Returns the checksum that the archive keeps beside a trial. It covers all fields except
    efficiency and bound, which are computed again when higher ceilings are measured, and except
@@ -140,9 +143,9 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
 int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy of `text`, which may be NULL. */
 ak_status ak_trial_set_text(char **member, const char *text, ak_error *err);
-/* Replace the fields of `out` that someone in `by`, a set of ak_field_by, sets by those in `from`.
-   ak_trial_copy_fields copies texts and samples. ak_trial_move_fields takes them out of `from`, and
-   keeps a text of `out` if `from` has none. */
+/* Replace some fields of `out` by the same fields of `from`: those that someone in `by`, a set of
+   ak_field_by, sets. ak_trial_copy_fields copies texts and samples. ak_trial_move_fields takes them
+   out of `from`, and keeps a text of `out` if `from` has none. */
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err);
 void ak_trial_move_fields(ak_trial *out, ak_trial *from, unsigned by);
 

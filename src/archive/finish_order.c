@@ -82,7 +82,7 @@ const json_t *ak_finish_winner(const json_t *result)
     return found;
 }
 
-/* Inserts the libraries that ran after the configurations, the fastest first. */
+/* Appends the libraries that ran to the configurations, the fastest first. */
 static void add_libraries(ak_finish_order *out, const json_t *candidates, size_t size)
 {
     for (size_t i = 0; i < size; i++) {

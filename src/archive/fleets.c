@@ -1,7 +1,7 @@
 /* fleets.c: keeps the state of remote workers, one row for each running tuner that has workers on
    other machines. The table is not part of the schema, because nothing in it lasts: the first such
-   tuner makes it, and each removes its row when it ends. A row that is not renewed belongs to a
-   tuner that was killed. */
+   tuner makes it, and each removes its row when it ends. A row that has not been renewed for long
+   belongs to a tuner that was killed. */
 #include "archive/overview.h"
 
 #include "archive/store.h"
@@ -41,7 +41,7 @@ void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
                                texts, 5, NULL));
     }
 out:
-    (void)status; /* a failure does not matter: the next change is written again */
+    (void)status; /* a failure does not matter: the next report writes the row again */
     ak_store_busy(archive, busy_ms);
 }
 

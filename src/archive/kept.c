@@ -1,6 +1,6 @@
 /* kept.c: stores the sources of kernels in the archive under their hash, so that a measured kernel
-   can still be shown, compiled and shipped after its files have changed or are gone; and the hash
-   of the code that was judged, where only the check of the finish knows it. */
+   can still be shown, compiled and shipped after its files have changed or are gone. It also stores
+   the hash of a trial's code if only the check of the finish has found that hash. */
 #include "archive/archive.h"
 
 #include "archive/field.h"

@@ -1,11 +1,12 @@
 /*
- * merge.c: adds everything that another archive has: environments, sources, studies, runs, trials
- * and calls, in one transaction. Merging it again adds nothing.
+ * merge.c: adds what another archive has: environments, sources, studies, runs, trials and calls,
+ * in one transaction. It leaves out the tables of fleets.c and whereabouts.c, which are true only
+ * on one machine. Merging the same archive again adds nothing.
  *
  * A run keeps its id. If the id belongs to another run here, the run gets a hash of its fields as
  * id, so that it gets the same id when it is merged again. Trials get new ids; parents and the ids
  * in results are translated. A run that is here already gets the trials and calls that it lacks,
- * and its end.
+ * and its end and result if one of them is missing.
  */
 #include "archive/archive.h"
 
@@ -121,9 +122,9 @@ static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Returns whether two rows are the same run. If one of them was made from imported trials, starts
-   and ends are not compared, because such a row starts with the first of these trials. Runs on a
-   recording with the same options have the same id and start, but if a language model took part,
-   not the same end. */
+   and ends are not compared, because such a row starts with the first of these trials. Otherwise
+   ends are compared if both are known: two runs on a recording with the same options have the same
+   id and start, but different ends if a language model took part. */
 static bool is_same_run(const ak_run *a, const ak_run *b)
 {
     return ak_text_same(a->kernel, b->kernel) &&
@@ -360,8 +361,8 @@ static bool translate(json_t *value, const merge *m, int depth)
     return good;
 }
 
-/* Sets the end and the result of a run here if one of them is missing and the other archive has
-   one. */
+/* If a run here lacks its end or its result, sets the end that is missing, and the result to that
+   of the other archive if there is one. */
 static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
 {
     AK_AT_END(ak_run_clear) ak_run run = {0};

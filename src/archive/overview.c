@@ -3,7 +3,7 @@
 #include "archive/store.h"
 
 /* A result or an options text that is not valid JSON counts as an empty object. Sums use total(),
-   which does not fail, as sum() does, on the huge numbers that an import may bring. */
+   because sum() fails on the huge numbers that an import may bring. */
 #define SELECT_OVERVIEW SELECT_FROM("runs")
 #define SELECT_FROM(runs)                                                                          \
     "SELECT id, started, ended, kernel, implementation, device, size, dtype, choices, "            \

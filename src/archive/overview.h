@@ -60,7 +60,7 @@ typedef bool (*ak_overview_device_visitor)(void *context, const ak_overview_devi
 ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
                                  ak_overview_device_visitor visit, void *context, ak_error *err);
 
-/* The result of a study or of simulations. */
+/* The result of a study or of simulations; its kind is one of these words. */
 #define AK_STUDY      "study"
 #define AK_SIMULATION "simulate"
 typedef struct ak_overview_study {
@@ -83,8 +83,9 @@ typedef struct ak_overview_fleet {
 typedef bool (*ak_overview_fleet_visitor)(void *context, const ak_overview_fleet *fleet);
 ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit, void *context,
                             ak_error *err);
-/* Replaces the tuner's report; if `workers_json` is NULL, removes it. A failure is not reported to
-   the caller: the next report replaces this one, and no result depends on it. */
+/* Replaces the tuner's report or, if `workers_json` is NULL, removes it and the reports of tuners
+   that were killed long ago. A failure is not reported to the caller: the next report replaces this
+   one, and no result depends on reports. */
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
 
 /* Notes that this process (base/alive.h) makes a run, and which files the options name: `paths`

@@ -1,5 +1,6 @@
-/* refute.c: notes in the archive that a configuration which has results there failed a later check,
-   so that no result of it is taken for the best (best.c) or exported. */
+/* refute.c: adds a failed check of a configuration to the archive if the archive has results of
+   that configuration, so that these are neither taken for the best (best.c) nor exported; and tells
+   which results are refuted. */
 #include "archive/archive.h"
 
 #include <string.h>

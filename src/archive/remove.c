@@ -1,11 +1,11 @@
 /*
- * remove.c: removes a run, with its trials and conversations, or one trial, and what nobody needs
- * any more: environments and sources that only they had. All of it is one transaction, which is
- * undone if the caller only asks what would be removed.
+ * remove.c: removes a run, with its trials and conversations, or one trial. It also removes the
+ * environments and sources that nothing in the archive refers to any more. All of it is one
+ * transaction, which is undone if the caller only asks what would be removed.
  *
  * What remains is adjusted: a trial loses a parent that is removed, and a result no longer names a
- * trial that is removed (a winner that --resume took over), because its id may be used again. A run
- * over many sizes is removed together with the runs of its sizes, except those that another run
+ * removed trial as its best (a winner that --resume took over), because the id may be used again. A
+ * run over many sizes is removed together with the runs of its sizes, except those that another run
  * over many sizes names.
  */
 #include "archive/archive.h"
@@ -121,8 +121,9 @@ static const char drop_environments[] =
     "NOT NULL) SELECT hash FROM used UNION SELECT same_as FROM used JOIN environments USING (hash) "
     "WHERE same_as IS NOT NULL)";
 
-/* Counts the remaining runs to which --resume gave trials that are removed. Runs are ordered by
-   number, because those on recordings begin in 1970. */
+/* Counts the remaining runs to which --resume may have given trials that are removed. Runs are
+   ordered by number, because those on recordings begin in 1970; a trial without a run, by its time
+   stamp. */
 static ak_status count_resumed(size_t *count, ak_archive *archive, ak_error *err)
 {
     static const char sql[] =

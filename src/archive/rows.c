@@ -2,9 +2,9 @@
  * rows.c: writes trials to the archive and reads them.
  *
  * SQL texts are composed of constants and the ids of trials; every text is bound. Unless the caller
- * has begun a transaction, adding a trial is one INSERT in a transaction of its own: with
- * synchronous = FULL it is on the disk when the call returns, at the cost of one flush of the
- * write-ahead log.
+ * has begun a transaction, adding a trial is one INSERT in a transaction of its own, after another
+ * one if the trial brings a new environment. With synchronous = FULL the trial is on the disk when
+ * the call returns, at the cost of one flush of the write-ahead log.
  */
 #include "archive/archive.h"
 
@@ -235,7 +235,8 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
         return AK_OK;
     case AK_FIELD_REAL:
     case AK_FIELD_MEASURED: {
-        /* Another program wrote such a value, because no check of ours lets it in. */
+        /* Another program wrote a number that is not finite, or a measurement that is negative: our
+           checks refuse both. */
         const double value = sqlite3_column_double(row, column);
         const bool negative = field->kind == AK_FIELD_MEASURED && value < 0;
         *ak_field_real(trial, field) = value;
@@ -303,8 +304,8 @@ static const struct {
     {" AND environment IN " AK_STORE_ENVIRONMENTS("?"), offsetof(ak_archive_filter, environment)},
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
-/* Replaces the last of these conditions if filter->winner is set: it also selects the trials that
-   the results of these runs name as their best. */
+/* Replaces the last of these conditions if filter->winner is set: this one also selects the trials
+   that the results of the runs name as their best. */
 static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUNS(
     "?") " SELECT id FROM trials WHERE run IN of "
          "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "

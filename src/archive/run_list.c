@@ -1,4 +1,4 @@
-/* run_list.c: lists the runs of an archive as JSON, newest first. */
+/* run_list.c: lists the runs of an archive that a filter matches, as JSON, newest first. */
 #include <string.h>
 
 #include "archive/config_text.h"
@@ -55,8 +55,8 @@ static bool note_trials(void *context, const ak_overview_trials *trials)
 }
 
 /* Sets "refuted" to the sentence about the trial that refutes a run's best configuration, or to
-   null. If the result names no best, "best_ms" becomes that of the fastest trial that nothing
-   refutes. */
+   null. If the result names no best, "best_ms" becomes the time of the best trial that nothing
+   refutes, or null. */
 static ak_status add_refuted(json_t *run, ak_archive *archive, ak_error *err)
 {
     AK_AT_END(ak_run_clear) ak_run whole = {0};

@@ -14,8 +14,8 @@
 /* Limit in bytes for options, results and environments, which take a few KiB each. */
 #define DOCUMENT_BYTES_MAX (4u << 20)
 
-/* X(column, member of ak_run, what is stored if the member is NULL): every statement on runs has
-   the columns in this order. `now` is the time of the insertion. */
+/* X(column, member of ak_run, what is stored if the member is NULL): the statements that insert or
+   read whole runs have the columns in this order. `now` is the time of the insertion. */
 #define RUN_MAP(X)                                                                                 \
     X(id, id, NULL)                                                                                \
     X(started, started, now)                                                                       \
@@ -189,9 +189,9 @@ ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_er
     return ak_store_has(out, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err);
 }
 
-/* Counts the result of a run if it was just added. Otherwise the archive has it already or, because
-   the file belongs to another archive, has at most imported trials of the run: then says that the
-   result is left out. */
+/* Counts the result of a run if it was just added. Otherwise the archive either has the result
+   already, or has at most imported trials of the run, because the file belongs to another archive;
+   in the second case this function says that the result is left out. */
 static ak_status note_result(ak_archive *archive, const char *id, ak_error *err)
 {
     bool known;

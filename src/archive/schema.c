@@ -1,9 +1,9 @@
 /*
- * schema.c: the tables of the archive.
+ * schema.c: declares the tables of the archive, except those of fleets.c and whereabouts.c.
  *
- * They are meant to be read with the sqlite3 shell: statuses are words, times have their unit in
- * the name, and texts are as the command line shows them. STRICT tables accept only values of the
- * declared types. Ids of trials that were removed (remove.c) may be used again.
+ * They are meant to be read with the sqlite3 shell: statuses are words, durations have their unit
+ * in the name, and texts are as the command line shows them. STRICT tables accept only values of
+ * the declared types. Ids of trials that were removed (remove.c) may be used again.
  */
 #include "archive/store.h"
 
@@ -38,7 +38,7 @@
     "CREATE INDEX calls_by_run ON calls (run);\n"
 
 /* Version 3 adds to each trial which of several devices measured it, and the clocks, power,
-   temperature and throttling of that device. */
+   temperature, throttling and utilisation of that device. */
 #define ADD(column) "ALTER TABLE trials ADD COLUMN " column ";\n"
 #define CONDITIONS                                                                                 \
     ADD("measured_on TEXT")                                                                        \
@@ -50,7 +50,7 @@
     ADD("throttle TEXT")                                                                           \
     ADD("utilisation REAL")
 
-/* Version 4 adds a checksum of each trial; NULL: the trial is older. */
+/* Version 4 adds a checksum of each trial; NULL: the trial is older or another program wrote it. */
 #define CHECKSUMS ADD("checksum INTEGER")
 
 /* Version 5 adds the sources of kernels. */
@@ -92,8 +92,8 @@
    NULL: its own. */
 #define IDENTITY "ALTER TABLE environments ADD COLUMN same_as TEXT;\n"
 
-/* Version 10 marks the trials that were not measured, because an earlier trial with the same code
-   gave their outcome. */
+/* Version 10 marks the trials that were not measured because an earlier trial of the run with the
+   same code gave their outcome. */
 #define SAME ADD("same_code INTEGER NOT NULL DEFAULT 0")
 
 /* Version 11 adds a checksum of each run's result; NULL: there is no result, or it is older. */

@@ -1,5 +1,5 @@
-/* store.c: turns errors of SQLite into messages, and has the small SQLite helpers that all files of
-   this folder use. */
+/* store.c: turns errors of SQLite into messages, and has the small SQLite helpers that the files of
+   this folder share. */
 #include "archive/store.h"
 
 #include <assert.h>

@@ -10,13 +10,14 @@
 #define AK_STORE_VALUE_MAX (16 << 20)
 
 struct ak_archive {
-    bool empty;  /* there is no file to read: the database is empty and in memory */
-    bool copied; /* `db` is a copy in memory, by ak_archive_open_copy or because the file cannot be
-                    written */
+    bool empty;  /* there is no file to read, or an empty one: the database is empty and in
+                    memory */
+    bool copied; /* `db` is a copy in memory, by ak_archive_open_copy or because the file, or one
+                    that SQLite needs beside it, cannot be written */
     sqlite3 *db;
     char *path;
     sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
-    char *environment;          /* the last hash that was found in or added to its table */
+    char *environment;          /* the last hash found in, or added to, the table of environments */
     const char *left_out;       /* see ak_archive_left_out */
     size_t results_added;       /* see ak_archive_results_added */
     size_t unplaced;            /* see ak_archive_unplaced */
@@ -30,9 +31,9 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
                            const char *result_json, ak_error *err);
 ak_status ak_store_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
-/* ak_run_to_json converts the beginning or the end of a run that waits to an object; the end has
-   only id, ended and result. ak_store_import_run adds what such an object holds, unless the archive
-   has it already. */
+/* ak_run_to_json makes an object of the beginning or the end of a run that waits; the end has only
+   id, ended and result. ak_store_import_run adds what such an object holds, unless the archive has
+   it already or lacks the run to which an end belongs. */
 ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err);
 ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err);
 ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err);
@@ -42,7 +43,7 @@ void ak_waiting_free(ak_archive *archive);
 
 /* Fails with AK_CORRUPT: the file is damaged, as `detail` says. */
 ak_status ak_store_damaged(const ak_archive *archive, const char *detail, ak_error *err);
-/* Reports the error that SQLite has just returned as one line, and returns the matching status.
+/* Reports in one line the error that SQLite has just returned, and returns the matching status.
    `what` completes "PATH: ...". */
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err);
 /* Runs a statement that returns no row, and finalizes it. If `bound` is false, fails instead: there
@@ -70,8 +71,8 @@ ak_status ak_store_change(ak_archive *archive, const char *sql, const char *cons
 ak_status ak_store_has(bool *out, ak_archive *archive, const char *sql, const char *const *texts,
                        int count, ak_error *err);
 ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, ak_error *err);
-/* Takes the next row of a statement. Returns false after the last one, if *status is an error
-   already, and if the row cannot be read, which *status then says. */
+/* Takes the next row of a statement. Returns false after the last row, if *status is an error
+   already, or if the row cannot be read; *status then says so. */
 bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err);
 /* Takes the next row in the same way, and copies of its first `count` columns, which are texts. The
    copies of the previous row are freed; all `texts` must be NULL before the first call. */
@@ -140,9 +141,10 @@ ak_status ak_store_unchanged(sqlite3_stmt *row, int changed, const char *run, ak
    made in this archive, because older ones may be imported later. Trials on recordings have '', so
    that their ids decide: the clock of a recording begins in 1970 with each run. */
 #define AK_STORE_MADE "iif(" AK_STORE_SIMULATED ", '', timestamp)"
-/* The runs, each with its end, or its start if it has none, as `made`. A run on a recording has the
-   latest `made` of the runs on devices that were added before it. A run over many sizes ends after
-   the runs of its sizes. */
+/* The runs, each with the time of its end, or of its start if the end is not known, as `made`. (The
+   end is used because a run over many sizes ends after the runs of its sizes.) A run on a recording
+   has the latest `made` among the runs on devices that had been added before it; '' if there is
+   none. */
 #define AK_STORE_RUNS_MADE                                                                         \
     "(SELECT *, CASE WHEN " AK_STORE_SIMULATED " THEN coalesce(max(iif(" AK_STORE_SIMULATED        \
     ", NULL, coalesce(ended, started))) OVER (ORDER BY number), '') ELSE coalesce(ended, "         \
@@ -161,8 +163,9 @@ extern const char ak_store_columns[]; /* `what` for a whole trial */
    without a message, if there is none. */
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                          const char *tail, ak_error *err);
-/* A tail for ak_store_first that chooses the trial with the lowest cost among the configurations
-   that no trial in the same task and environment refutes (ak_trial_refutes). */
+/* A tail for ak_store_first that chooses the trial with the lowest cost, or the lowest time if the
+   objective is the time, among the trials whose configuration no trial in the same task and
+   environment refutes (ak_trial_refutes). */
 #define AK_STORE_FASTEST_RIGHT                                                                     \
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
@@ -192,7 +195,7 @@ ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *
 
 /* ---- schema (schema.c) ----------------------------------------------------------------------- */
 
-/* The tables of the archive, as SQL. docs/formats.md explains each column. */
+/* This part declares the tables of the archive, as SQL. docs/formats.md explains each column. */
 
 /* "AKAR", which tells an archive from any other SQLite file (PRAGMA application_id). */
 #define AK_SCHEMA_APPLICATION 0x414b4152

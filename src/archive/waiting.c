@@ -1,7 +1,7 @@
 /*
  * waiting.c: keeps what cannot be written to the archive yet; see archive.h. The first write that
- * meets a lock waits a second, because two runs that share an archive hold it for milliseconds.
- * Later ones wait only RETRY_BUSY_MS, so that the run goes on.
+ * meets a lock waits up to a second, because two runs that share an archive lock it for
+ * milliseconds only. Later writes wait only RETRY_BUSY_MS, so that the run goes on.
  */
 #include <string.h>
 
@@ -172,7 +172,7 @@ static void say_why(char out[LINE_BYTES], const ak_archive *archive, const ak_er
     }
 }
 
-/* Queues an item. Takes the contents of `one` only if it succeeds. */
+/* Queues an item. Takes the contents of `one` only if the item is queued. */
 static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_error *err)
 {
     waiting *w = archive->waiting;
@@ -463,8 +463,8 @@ void ak_archive_undefer(ak_archive *archive)
     }
 }
 
-/* Frees the waiting items. If the archive is closed without `settle`, they are written now, to the
-   archive or at least to the file beside it. */
+/* Frees the waiting items. If the archive is closed without `settle`, the items are written now, to
+   the archive or else to a file (write_beside). */
 void ak_waiting_free(ak_archive *archive)
 {
     waiting *w = archive->waiting;

@@ -1,7 +1,7 @@
-/* whereabouts.c: keeps, for each run that began on this machine, its process and the paths of its
-   files. Like the table of fleets.c, this one is not part of the schema: it is true only on this
-   machine, and is neither merged nor exported. It shows whether a run was killed, and which command
-   repeats the run. */
+/* whereabouts.c: keeps the process and the paths of the files of runs that began on this machine.
+   Like the table of fleets.c, this one is not part of the schema: it is true only on this machine,
+   and is neither merged nor exported. It shows whether a run was killed, and which command repeats
+   the run. */
 #include "archive/overview.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * The note holds the boot id of the machine, the namespace of process ids (a container has its
  * own), the process id and its start time, so that neither a process of another machine nor a later
- * process with the same id is mistaken for it. All come from /proc of Linux.
+ * process with the same id is mistaken for it. All but the process id come from /proc of Linux.
  */
 #ifndef AK_BASE_ALIVE_H
 #define AK_BASE_ALIVE_H
@@ -11,7 +11,8 @@
 #define AK_ALIVE_BYTES 160
 
 typedef enum ak_alive {
-    AK_ALIVE_UNKNOWN, /* the note is from another machine, boot or namespace, or unreadable */
+    AK_ALIVE_UNKNOWN, /* the note is from another machine, boot or namespace, or unreadable, or
+                         /proc hides the process */
     AK_ALIVE_YES,
     AK_ALIVE_NO
 } ak_alive;

@@ -1,5 +1,6 @@
-/* alloc.h: all memory of the library. Sizes are checked for overflow (not in AK_ARENA_NEW), new
-   memory is zeroed (except what ak_resize and ak_grow add), and tests can make allocations fail. */
+/* alloc.h: allocates the memory of the library's own code. Sizes are checked for overflow (not in
+   AK_ARENA_NEW), new memory is zeroed (except what ak_resize and ak_grow add), and tests can make
+   allocations fail. */
 #ifndef AK_BASE_ALLOC_H
 #define AK_BASE_ALLOC_H
 
@@ -23,7 +24,7 @@ char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
 /* Copies a text to *out, as ak_strdup does. Returns AK_NO_MEMORY on failure. */
 ak_status ak_copy_text(char **out, const char *text, ak_error *err);
-/* Frees memory from any of the functions above. NULL is accepted. */
+/* Frees memory from the functions above or from ak_grow. NULL is accepted. */
 void ak_free(void *memory);
 /* Frees several blocks: AK_FREE_ALL(list->names, list->items, list). */
 #define AK_FREE_ALL(...)                                                                           \

@@ -1,7 +1,7 @@
 /*
- * ascii.h: classes of characters and comparisons without case for names, keywords and headers. They
- * treat texts as ASCII in every locale of the program that uses the library: in a Turkish locale,
- * the C library's toupper('i') does not return 'I'.
+ * ascii.h: classifies characters and compares texts without case, for names, keywords and headers.
+ * The functions treat texts as ASCII in every locale of the program that uses the library: in a
+ * Turkish locale, the C library's toupper('i') does not return 'I'.
  */
 #ifndef AK_BASE_ASCII_H
 #define AK_BASE_ASCII_H

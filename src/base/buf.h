@@ -6,7 +6,8 @@
  *     AK_DO(ak_buf_status(&text, err));  // fails if any append failed
  *
  * `data` always ends in a 0 that `length` does not count, and is "" before the first append. Once
- * an append has failed (the text would be too long, or there is no memory), all others are ignored.
+ * an append has failed (the text would be too long, or there is no memory), later ones are ignored
+ * until the buffer is cleared or freed.
  */
 #ifndef AK_BASE_BUF_H
 #define AK_BASE_BUF_H

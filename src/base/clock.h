@@ -1,4 +1,4 @@
-/* clock.h: the clocks of this machine and of the calling thread. */
+/* clock.h: reads the clocks of this machine and of the calling thread, and sleeps. */
 #ifndef AK_BASE_CLOCK_H
 #define AK_BASE_CLOCK_H
 

@@ -1,13 +1,14 @@
 /*
- * cores.h: how many processors this process may use. A container or taskset may allow fewer than
- * the machine has, and more threads than allowed processors only slow each other down.
+ * cores.h: finds out how many processors this process may use, and which. A container or taskset
+ * may allow fewer than the machine has, and more threads than allowed processors only slow each
+ * other down.
  */
 #ifndef AK_BASE_CORES_H
 #define AK_BASE_CORES_H
 
-/* Returns the number of processors that the affinity, the control group's quota (cpu.max, or
-   cpu.cfs_quota_us before cgroups v2) and Slurm (SLURM_CPUS_PER_TASK in a job step) allow; 1 or
-   more. */
+/* Returns the number of processors that the affinity (if it is not known: all processors), the
+   control group's quota (cpu.max, or cpu.cfs_quota_us before cgroups v2) and Slurm
+   (SLURM_CPUS_PER_TASK in a job step) allow; 1 or more. */
 int ak_cores(void);
 
 /* Writes a text that is the same for processes that may use the same processors, and differs

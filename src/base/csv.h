@@ -1,10 +1,10 @@
 /*
- * csv.h: texts in cells of CSV (RFC 4180).
+ * csv.h: writes texts as cells of CSV (RFC 4180), and reads them back.
  *
  * A spreadsheet takes a cell that begins with =, +, - or @ for a formula and runs it, and the names
- * and messages in our tables may come from strangers. Such a text is therefore written with a
- * leading apostrophe, which marks a text in spreadsheets; numbers stay as they are. Reading removes
- * the apostrophe again.
+ * and messages in our tables may come from strangers. A text that begins so, also after apostrophes
+ * or with a tab, is therefore written with a leading apostrophe, which marks a text in
+ * spreadsheets; numbers stay as they are. Reading removes the apostrophe again.
  *
  */
 #ifndef AK_BASE_CSV_H

@@ -1,6 +1,6 @@
 /*
- * device_name.h: what the name of a device says: "host", "cuda:0", "opencl:0", or "sim:FILE" and
- * "sim:DEVICE" for a recording in place of a device.
+ * device_name.h: tells what the name of a device says: "host", "cuda:0", "opencl:0", or "sim:FILE"
+ * and "sim:DEVICE" for a recording in place of a device.
  */
 #ifndef AK_BASE_DEVICE_NAME_H
 #define AK_BASE_DEVICE_NAME_H

@@ -1,4 +1,4 @@
-/* dl.h: loading of shared libraries that a machine may not have. */
+/* dl.h: loads shared libraries that a machine may not have. */
 #ifndef AK_BASE_DL_H
 #define AK_BASE_DL_H
 

@@ -496,8 +496,8 @@ void ak_fs_owned_close(ak_fs_owned *folder)
     char owner[AK_PATH_MAX];
     if (folder->path[0] != 0) {
         ak_fs_remove(folder->path);
-        /* Without memory ak_fs_remove may have left the folder. It then contains only the owner's
-           file. */
+        /* Without memory ak_fs_remove may have left the folder. If the owner's file is all that it
+           contains, it can still be removed. */
         if (ak_fs_join(owner, folder->path, OWNER_FILE, NULL) == AK_OK) {
             (void)unlink(owner);
             (void)rmdir(folder->path);

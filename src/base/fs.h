@@ -1,5 +1,5 @@
-/* fs.h: files, folders and the places where the product keeps its data. Paths are texts of fewer
-   than AK_PATH_MAX bytes. */
+/* fs.h: reads, writes and removes files and folders, and names the places where the product keeps
+   its data. Paths are texts of fewer than AK_PATH_MAX bytes. */
 #ifndef AK_BASE_FS_H
 #define AK_BASE_FS_H
 
@@ -18,15 +18,15 @@ bool ak_fs_begins(const char *path, const void *bytes, size_t count);
 const char *ak_fs_advice(int why);
 /* Writes all bytes to a descriptor. Returns false with errno set if that fails. */
 bool ak_fs_write_all(int fd, const void *data, size_t length);
-/* Writes a temporary file beside the target, flushes it to disk and renames it, so that the
-   target is either the whole new content or unchanged. A target that is not a regular file (a
-   device, a pipe) is written to directly. */
+/* Writes a temporary file beside the target, flushes it to disk and renames it, so that the target
+   is either the whole new content or unchanged. A link to a file is replaced by the file. A target
+   that is not a regular file (a device, a pipe) is written to directly. */
 ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err);
 /* Writes a file as ak_fs_write does, but one that only the user may read or write, whatever the
    umask. */
 ak_status ak_fs_write_private(const char *path, const void *data, size_t length, ak_error *err);
-/* Creates an empty file that only the user may read. Returns false and does nothing if the file
-   exists or cannot be created. */
+/* Creates an empty file that only the user may read or write. Returns false and does nothing if the
+   file exists or cannot be created. */
 bool ak_fs_create_private(const char *path);
 /* Returns true if both exist and the path, after links are followed, lies below the folder. */
 bool ak_fs_is_within(const char *path, const char *folder);
@@ -67,9 +67,9 @@ void ak_fs_remove(const char *path);
 ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err);
 
 /* A temporary folder with an owner. A process that is killed cannot remove its folder, so a later
-   process that opens one does (at most 32 at a time). The owner holds a lock on the file ".owner"
-   in the folder; the kernel releases it however the process ends. Folders without that file are
-   left alone. */
+   process of the same user removes it when it opens a folder of its own (at most 32 such folders at
+   a time). The owner holds a lock on the file ".owner" in the folder; the kernel releases it
+   however the process ends. Folders without that file are left alone. */
 typedef struct ak_fs_owned {
     char path[AK_PATH_MAX]; /* "" if it is not open */
     int lock;               /* descriptor of ".owner"; -1 if it is not open */

@@ -1,5 +1,5 @@
 /*
- * json.h: reading and writing of JSON with Jansson, within limits.
+ * json.h: reads and writes JSON with Jansson, within limits.
  *
  * Reading refuses a text that is larger than AK_JSON_BYTES_MAX, is nested deeper than
  * AK_JSON_DEPTH_MAX, has duplicate keys, NaN or infinities, or has bytes after the value. Messages
@@ -50,9 +50,9 @@ ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
                  (key##_on = NULL, json_object_iter_value(json_object_key_to_iter(key)));          \
              key##_on == NULL; key##_on = "")
 
-/* Each reads a member of an object. The plain form fails if the member is missing; the _or form
-   gives the fallback instead. Both fail on a wrong type. Results that are pointers are borrowed
-   from the object. */
+/* Each of these reads a member of an object. The plain form fails if the member is missing; the _or
+   form gives the fallback instead. Both fail on a wrong type. Results that are pointers are
+   borrowed from the object. */
 ak_status ak_json_string(const char **out, const json_t *object, const char *key, const char *where,
                          ak_error *err);
 ak_status ak_json_string_or(const char **out, const json_t *object, const char *key,
@@ -147,7 +147,8 @@ void ak_json_add(json_t **list, json_t *value);
    shared, not copied. Returns false if there is no memory. */
 bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys);
 
-/* Make a list of numbers (null where one is not finite) or of texts. NULL: no memory. */
+/* Make a list of numbers (null where one is not finite) or of texts. Return NULL if there is no
+   memory or a text is NULL or not UTF-8. */
 json_t *ak_json_reals(const double *values, size_t count);
 json_t *ak_json_integers(const int64_t *values, size_t count);
 json_t *ak_json_texts(const char *const *texts, size_t count);

@@ -1,5 +1,5 @@
 /*
- * layout.h: texts and tables on a screen of a given width.
+ * layout.h: lays out texts and tables for a screen of a given width.
  *
  * Widths are columns of a terminal: an East Asian wide character takes two, a combining mark and an
  * escape sequence that sets a style take none. A width of 0 means no limit (a pipe or a file): each
@@ -21,8 +21,9 @@ size_t ak_layout_fold(const char *text, size_t width);
 /* Returns how many bytes of `text` fit into `width` columns, even if that ends inside a word. */
 size_t ak_layout_cut(const char *text, size_t width);
 
-/* Appends `text`, folded. Lines after the first begin with `indent` blanks; `used` columns of
-   the first line are taken already. The last line gets no line break. */
+/* Appends `text`, folded. Lines after the first begin with `indent` blanks, of which there are at
+   most half of `width`; `used` columns of the first line are taken already. With a width of 0 the
+   text is not folded. The last line gets no line break. */
 void ak_layout_fill(ak_buf *out, const char *text, size_t width, size_t used, size_t indent);
 
 /* Appends a shell command, folded between its words so that it can still be copied: every line

@@ -1,5 +1,5 @@
 /*
- * number.h: conversion between numbers and texts that is the same in every locale.
+ * number.h: converts between numbers and texts in the same way in every locale.
  *
  * A program that uses the library may have called setlocale. If a comma separates decimals there,
  * the C library's strtod reads "1.5" as 1 and its printf writes 0.5 as "0,5". So the library

@@ -23,9 +23,9 @@ typedef enum ak_proc_priority {
 typedef struct ak_proc_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
     /* For ak_proc_run only, instead of a program: runs `call` in a copy of this process and ends
-       with its result, which saves starting a program and loading its libraries. This process
-       must have a single thread. Descriptors above stderr are closed in the copy. argv[0] is its
-       name in messages. */
+       with its result, which saves starting a program and loading its libraries. This process must
+       have a single thread. Unless `keep_files`, descriptors above stderr are closed in the copy.
+       argv[0] names the copy in messages. */
     int (*call)(void *context);
     void *context;
     /* "NAME=value" texts to add to the environment, NULL-terminated, or NULL. From our own
@@ -38,8 +38,9 @@ typedef struct ak_proc_spec {
     size_t memory_max;   /* RLIMIT_AS in bytes; 0: none */
     int cpu_seconds_max; /* RLIMIT_CPU; 0: none */
     ak_proc_priority priority;
-    /* If not NULL, called in the child right before the program starts. The child still shares
-       the memory of this process, so it may make system calls and nothing else. */
+    /* If not NULL, called in the child right before the program starts. A child that starts a
+       program still shares the memory of this process, so `confine` may make system calls and
+       nothing else. */
     void (*confine)(void *context);
     void *confine_context;
     bool keep_files;  /* the child inherits descriptors without close-on-exec */
@@ -50,8 +51,8 @@ typedef struct ak_proc_spec {
     /* For ak_proc_start only: the program is a launcher (ssh, srun), which starts a worker on
        another machine. Its standard input and output take the place of descriptors 3 and 4, its
        stderr becomes a third pipe. It has a session of its own, so that it cannot ask for a
-       password on the terminal, and when this process ends it gets SIGTERM, so that it can end what
-       it has started. */
+       password on the terminal. When the thread that started the launcher ends, the launcher gets
+       SIGTERM, so that it can end what it has started. */
     bool stdio;
     /* More variables that the child gets: whole names, or prefixes that end in '_'; NULL: none. A
        variable that sounds secret needs its whole name here. {"*"}: all. */
@@ -117,7 +118,8 @@ ak_status ak_proc_start(ak_proc *out, const ak_proc_spec *spec, ak_error *err);
 void ak_proc_hang_up(ak_proc *proc);
 /* Sends a signal to the child's group. */
 void ak_proc_signal(const ak_proc *proc, int number);
-/* Kills the child's group, reaps the child and closes the pipes. Does nothing if it has ended. */
+/* Kills the child's group, reaps the child and closes the pipes. Does nothing if the child is not
+   running or was reaped already. */
 void ak_proc_kill(ak_proc *proc);
 /* Returns true if the child has ended, without waiting for it. `how` then says how ("exit code 3",
    "signal 11 (Segmentation fault)", or that this is unknown), the rest of its group is killed, and

@@ -4,12 +4,12 @@
  *
  * The exit status of a child is known only to the first that waits for it. A program that uses the
  * library may ignore SIGCHLD, so that the kernel reaps children, or may wait for every child
- * itself. In such a program ak_proc_run therefore starts a guard: a copy of the process that starts
- * the program, waits for it and ends as it did. The guard is made by clone() without a signal to
- * its parent, so that neither the kernel nor a wait for every child reaps it (wait(2), __WALL). If
- * the guard executed a program, the kernel would give it back that signal, but it executes none.
- * The guard lives no longer than the call, because a copy keeps the memory of its parent from being
- * released.
+ * itself. In every program but our own (ak_proc_own_program), ak_proc_run therefore starts a guard
+ * if there is memory for one: a copy of the process that starts the child's program, waits for its
+ * end and ends in the same way. The guard is made by clone() without a signal to its parent, so
+ * that neither the kernel nor a wait for every child reaps it (wait(2), __WALL). If the guard
+ * executed a program, the kernel would give it back that signal, but it executes none. The guard
+ * lives no longer than the call, because a copy keeps the memory of its parent from being released.
  *
  */
 #include "base/proc_child.h"
@@ -92,7 +92,7 @@ void ak_proc_own_program(void)
 }
 
 /* Handles PARENT_SIGNAL. If the parent process has ended, kills this process's group and the child
-   that it runs. If only a thread of the parent has ended, it returns. */
+   that it runs. If only a thread of the parent has ended, does nothing. */
 static void parent_ended(int number)
 {
     (void)number;

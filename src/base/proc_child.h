@@ -31,7 +31,7 @@ typedef struct ak_proc_launch {
     void *confine_context;
 } ak_proc_launch;
 
-/* Returns true if a child may see this "NAME=value" of our environment; `more` is as in
+/* Returns true if a child may see this "NAME=value" of our environment; `more` is `passes` of
    ak_proc_spec. */
 bool ak_proc_passes(const char *variable, const char *const *more);
 /* Creates the process and returns its pid, or -1 with errno set. The caller has blocked all
@@ -42,8 +42,8 @@ extern volatile pid_t ak_proc_running;
 
 /* ---- proc_launch (proc_launch.c) ------------------------------------------------------------- */
 
-/* The functions that start a child and wait for it, which proc_run.c and
-   proc_start.c share. Internal to base/. */
+/* This part declares the functions with which proc_run.c and proc_start.c start a child and wait
+   for it. Internal to base/. */
 
 /* Makes a pipe whose ends are above 9 and close on exec. On failure it returns false with errno
    set, and both ends can be passed to ak_proc_close. */
@@ -54,8 +54,8 @@ ak_status ak_proc_fail_pipe(const ak_proc_spec *spec, int why, ak_error *err);
 void ak_proc_close(int *fd);
 
 /* Starts the child of the spec in a process group of its own. `output` becomes its stdout and
-   stderr (-1: see proc_child.h), `request` and `reply` become its descriptors 3 and 4 (-1: none).
-   This function does not close these descriptors; the caller does. */
+   stderr (-1: see `out` in ak_proc_launch), `request` and `reply` become its descriptors 3 and 4
+   (-1: none). This function does not close these descriptors; the caller does. */
 ak_status ak_proc_launch_with(pid_t *out, const ak_proc_spec *spec, int output, int request,
                               int reply, ak_error *err);
 /* Waits as waitpid does, and also gives the processor time of the child and of the children that

@@ -1,8 +1,8 @@
 /*
- * proc_env.c: which variables of our environment a child process sees: those that a compiler, a
- * library or our own programs read. All other variables are withheld unless ak_proc_spec.passes
- * names them, above all those that hold keys: whoever writes a candidate's source can make a
- * compiler print a variable, and compiler output goes into prompts.
+ * proc_env.c: decides which variables of our environment a child process sees: those that a
+ * compiler, a library or our own programs read. All other variables are withheld unless
+ * ak_proc_spec.passes names them, above all those that hold keys: whoever writes a candidate's
+ * source can make a compiler print a variable, and compiler output goes into prompts.
  *
  */
 #include <stdio.h>
@@ -39,9 +39,9 @@ static const char *const passed[] = {"PATH",         "HOME",
                                      "MALLOC_",      "SOURCE_DATE_EPOCH",
                                      "FAKE_CUDA" /* tests/fakes */};
 
-/* Settings, meant for other programs, that slow down every launch or the libraries with which
-   candidates are compared. They are passed only if ak_proc_spec.passes has their whole name or "*".
-   The runner unsets those that affect libraries for the CPU (host_runner.c). */
+/* Settings that are meant for other programs and that slow down every launch, or the libraries with
+   which candidates are compared. They are passed only if ak_proc_spec.passes has their whole name
+   or "*". The runner unsets those that affect libraries for the CPU (host_runner.c). */
 static const char *const slowing[] = {"NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING",
                                       "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_COMPILE_DISABLE"};
 

@@ -1,5 +1,5 @@
-/* rng.h: random numbers that a seed repeats: xoshiro256** (Blackman and Vigna 2018), seeded by
-   splitmix64. What a candidate must not foresee comes from getrandom instead. */
+/* rng.h: makes random numbers that a seed repeats: xoshiro256** (Blackman and Vigna 2018), seeded
+   by splitmix64. What a candidate must not foresee comes from getrandom instead. */
 #ifndef AK_BASE_RNG_H
 #define AK_BASE_RNG_H
 

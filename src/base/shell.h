@@ -1,4 +1,4 @@
-/* shell.h: words for a POSIX shell. */
+/* shell.h: writes words for a POSIX shell. */
 #ifndef AK_BASE_SHELL_H
 #define AK_BASE_SHELL_H
 

@@ -23,7 +23,7 @@ ak_status ak_fail_unpacked(ak_error *err, ak_status status, const char *folder, 
 ak_status ak_fail_within(ak_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The number of elements of an array. */
+/* Gives the number of elements of an array. */
 #define AK_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* Writes "out of memory" and returns AK_NO_MEMORY. */

@@ -1,20 +1,20 @@
-/* text.h: guesses at mistyped words, comparison, and reading of numbers and durations. */
+/* text.h: guesses what a mistyped word means, compares texts, and reads numbers and durations. */
 #ifndef AK_BASE_TEXT_H
 #define AK_BASE_TEXT_H
 
 #include "base/status.h"
 
 /* Returns the word from a NULL-terminated list with the smallest edit distance to `word`, or NULL
-   if the distance is larger than 3 or than a third of the length of `word` plus 1. A word that
-   differs only in case counts as equal. */
+   if the distance is larger than 3, larger than 1 plus a third of the length of `word`, or as large
+   as the length of the word that was found. A word that differs only in case counts as equal. */
 const char *ak_text_nearest(const char *word, const char *const *words);
 /* Returns the word of the list that has the meaning of `word` in other programs (synonyms.c), or
    NULL: "--cores" means "--threads", "cpu" means "host". A leading "--" does not count. */
 const char *ak_text_synonym(const char *word, const char *const *words);
 /* Returns the word of the list that `word` most likely means: a synonym; else the only one in which
-   `word` stands at the beginning or after a dash ("--speedup" in "--target-speedup"); else the
-   nearest one, unless more than half of the shorter word's letters would have to change. NULL:
-   none. */
+   `word`, if it has 3 characters or more, stands at the beginning or after a dash ("--speedup" in
+   "--target-speedup"); else the nearest one, unless more than half of the shorter word's letters
+   would have to change. NULL: none. */
 const char *ak_text_meant(const char *word, const char *const *words);
 /* Returns the edit distance (Levenshtein) of two words; 64 if one has more than 64 bytes. */
 size_t ak_text_distance(const char *a, const char *b);

@@ -1,5 +1,4 @@
-/* unpack.h: reading of files that may be compressed with gzip (RFC 1952), as most recordings
-   are. */
+/* unpack.h: reads files that may be compressed with gzip (RFC 1952), as most recordings are. */
 #ifndef AK_BASE_UNPACK_H
 #define AK_BASE_UNPACK_H
 

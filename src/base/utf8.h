@@ -1,5 +1,5 @@
-/* utf8.h: checking and repair of UTF-8 (RFC 3629: no surrogates, nothing overlong, at most
-   U+10FFFF). JSON demands it; compilers, language models and files do not guarantee it. */
+/* utf8.h: checks and repairs UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF).
+   JSON demands it; compilers, language models and files do not guarantee it. */
 #ifndef AK_BASE_UTF8_H
 #define AK_BASE_UTF8_H
 

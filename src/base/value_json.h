@@ -1,13 +1,13 @@
 /*
- * value_json.h: values and configurations as JSON and as text, the same wherever they are written.
- * It needs only the public header and those of base/.
+ * value_json.h: writes values and configurations as JSON and as text, the same everywhere. This
+ * file includes only the public header and headers of base/.
  */
 #ifndef AK_BASE_VALUE_JSON_H
 #define AK_BASE_VALUE_JSON_H
 
 #include "base/json.h"
 
-/* Both return NULL if there is no memory. A configuration is an object such as
+/* Both return a new value, or NULL if there is no memory. A configuration becomes an object such as
    {"MR": 6, "COMPILER": "gcc"}. */
 json_t *ak_value_json(const ak_value *value);
 json_t *ak_config_json(const ak_space *space, const ak_config *config);

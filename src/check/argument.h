@@ -1,5 +1,5 @@
 /*
- * argument.h: the numbers of one argument, drawn by its fill or read from its file.
+ * argument.h: makes the numbers of one argument, drawn by its fill or read from its file.
  */
 #ifndef AK_CHECK_ARGUMENT_H
 #define AK_CHECK_ARGUMENT_H

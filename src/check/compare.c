@@ -1,5 +1,5 @@
 /*
- * compare.c: compares every element of an output with its reference, for every candidate.
+ * compare.c: compares every element of an output with its reference on the host.
  *
  * For speed the output is widened to double in blocks that stay in the level 1 cache, and a block
  * is tested by a loop without branches. Only if an element fails are the block's elements tested
@@ -123,8 +123,8 @@ static bool is_blank(const unsigned char *element, ak_dtype dtype)
     return bytes > 1 && ak_dtype_is_float(dtype) && memcmp(element, ones, bytes) == 0;
 }
 
-/* Returns whether a number of a reference is the poison. A double holds that of 8 bytes only
-   nearly. */
+/* Returns whether a number of a reference is the poison. A double holds a poison of 8 bytes only
+   approximately. */
 static bool is_poison(double value, ak_dtype dtype)
 {
     unsigned char bytes[sizeof value];
@@ -138,8 +138,9 @@ static bool is_poison(double value, ak_dtype dtype)
     return ak_guard_is_poison(bytes, dtype);
 }
 
-/* Returns how many whole numbers of the reference are the poison, if the one at the first bad
-   element is. A configuration that serves as the reference leaves it where it does not write. */
+/* Returns how many whole numbers of the reference are the poison; 0 if the number at the first bad
+   element is not, or if numbers have fewer than 4 bytes. A configuration that serves as the
+   reference leaves the poison where it does not write. */
 static size_t count_missing(const ak_compare_result *r, const ak_compare_with *with)
 {
     size_t count = 0;
@@ -188,7 +189,8 @@ void ak_compare_output(ak_compare_result *out, const void *output, const ak_comp
         }
     }
     out->missing = count_missing(out, with);
-    /* Wrong numbers of 8 or 16 bits can equal the poison by chance, but hardly several, and all. */
+    /* Wrong numbers of 8 or 16 bits can equal the poison by chance, but hardly if there are several
+       and all do. */
     if (whole && element < sizeof(uint32_t) && (out->unwritten < out->bad || out->bad < SURE_MIN)) {
         out->unwritten = 0;
     }

@@ -9,9 +9,9 @@
  * never passes. A whole number may be right and equal to the poison; the poison then differs in the
  * next round.
  *
- * Whole numbers are compared as doubles too. This is exact up to 2^53, beyond which
- * ak_compare_representable refuses the reference: a larger result is then never taken for a right
- * one.
+ * Whole numbers are compared as doubles too. This is exact below 2^53; from there on,
+ * ak_compare_representable refuses the reference, so that a result of that size is never taken for
+ * a right one.
  */
 #ifndef AK_CHECK_COMPARE_H
 #define AK_CHECK_COMPARE_H
@@ -20,8 +20,8 @@
 
 typedef struct ak_compare_result {
     bool ok;
-    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite for a wrong NaN or
-                         infinity */
+    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite for poison, for a
+                         wrong NaN or infinity, and for any error where none is allowed */
     size_t count;     /* elements compared */
     size_t bad;       /* elements that fail */
     size_t unwritten; /* elements that still hold the poison, or the NaN of host_runner.c */
@@ -30,7 +30,9 @@ typedef struct ak_compare_result {
     size_t first;     /* index of the first bad element; `count` if there is none */
     double got, want; /* the output and the reference at `first` */
     bool whole;       /* both are whole numbers */
-    size_t missing; /* elements of the reference that hold the poison: its program left them out */
+    size_t missing; /* elements of the reference that hold the poison, because its program left them
+                       out; counted only if the first bad element is one of them and has 4 bytes or
+                       more */
 } ak_compare_result;
 
 /* What an output should be, and how far from that it may be. */
@@ -59,7 +61,8 @@ double ak_compare_rms(const double *values, size_t count);
 /* Compares an output with the reference. */
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with);
 /* Writes a line such as "C[3,17]: got 3.25, expected 3.5; 120 of 4096 elements wrong, worst 41
-   times the tolerance". */
+   times the tolerance" or, if the output is right, "C: 4096 elements right, worst 0.2 of the
+   tolerance". */
 void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
                      const ak_compare_argument *argument);
 
@@ -84,11 +87,12 @@ typedef struct ak_compare_inputs {
 /* Returns AK_INVALID if the tolerance would let a wrong kernel pass. Zeros, the mean, NaN in
    floats, results that are 1 % too large (unless they round to the reference), a copy of an input
    of the same length, what the output itself holds before a launch, and the reference shifted by
-   one must all fail; the reference itself, rounded to the dtype, must pass. Only what another
-   output held before may be the right result: a kernel that moves it there does something. The
-   message says which one is at fault. Call it at the size that is tuned: where the right result is
-   constant (a softmax of one column), every tolerance accepts the mean. A single element has
-   neither a mean nor a neighbour, so the mean and the shifted reference are left out for it. */
+   one must all fail; the reference itself, rounded to the dtype, must pass. Only the old content of
+   another output may be exactly the right result: a kernel that moves that content to this output
+   does something. The message says which one is at fault. Call it at the size that is tuned: where
+   the right result is constant (a softmax of one column), every tolerance accepts the mean. A
+   single element has neither a mean nor a neighbour, so the mean and the shifted reference are left
+   out for it. */
 ak_status ak_compare_selftest(const char *problem, const ak_compare_argument *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err);

@@ -86,7 +86,8 @@ void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, si
 
 /* Tells which bits of each 8 bytes are random (`keep`) and which of the others are 1 (`set`). For
    NaN the exponent is all ones and, except in e4m3, the fraction's top bit is 0 and its last bit 1.
-   For numbers the exponents are so large that every clamp changes the number. */
+   For numbers the exponents are so large that clamping to a usual range changes most of the
+   numbers. */
 typedef struct shape {
     uint64_t keep, set;
 } shape;
@@ -378,8 +379,8 @@ uint32_t ak_guard_fraction(ak_dtype dtype)
 
 uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random)
 {
-    /* The highest changed bit is at one of PLACES_* places, a power of two. In narrow numbers no
-       other bit changes, because lower bits could offset the change. */
+    /* The highest changed bit is at one of PLACES_* places; each PLACES_* is a power of two. In
+       narrow numbers no other bit changes, because lower bits could offset the change. */
     enum { BYTE = 3, NARROW = 10, PLACES_NARROW = 2, PLACES_WIDE = 8, NEAR = 7 };
     if (fraction == 0) {
         return element ^ ((random & NEAR) == 0 ? 1 : random & NEAR);

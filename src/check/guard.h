@@ -1,7 +1,7 @@
 /*
- * guard.h: buffers that show what a kernel did wrong. Each array lies between two red zones with
- * unpredictable bytes; before every launch outputs are filled with a NaN pattern that differs
- * between rounds (poison), with numbers, or with results that are not right; inputs are hashed.
+ * guard.h: makes buffers that show what a kernel did wrong. Each array lies between two red zones
+ * with unpredictable bytes; before every launch outputs are filled with poison (in floats a NaN
+ * pattern), with numbers, or with results that are not right; inputs are hashed.
  *
  *     | zone 0 | array 0 | zone 1 | array 1 | ... | zone `count` |
  *
@@ -15,8 +15,9 @@
  *
  * In every second round the zones hold signalling NaNs with a random payload (in e4m3, its only
  * NaN). Arithmetic of IEEE 754 on x86, AArch64 and NVIDIA devices never results in one: it gives a
- * quiet NaN, with the payload of an operand or the canonical one. So z[n] = f(x[n], y[n]) is
- * detected whatever f is, and a kernel that lets a zone into its result spoils the result.
+ * quiet NaN, with the payload of an operand or the canonical one. So in floats other than e4m3,
+ * z[n] = f(x[n], y[n]) is detected whatever f is, and a kernel that lets a zone into its result
+ * spoils the result.
  *
  * In the other rounds the zones hold numbers of one sign or the other. A kernel that works in place
  * with min, max or comparisons ("x < 0 ? 0 : x") may leave a NaN as it is, but cannot leave both
@@ -32,9 +33,10 @@
 
 #include "problem/problem.h"
 
-/* Bytes of the zone on either side of an array; between two arrays there are twice as many. A zone
-   is as large as some rows of a small matrix, or one row of 4096 f32 elements. A write that is
-   farther off hits another argument, which is checked too. The size is a multiple of a page. */
+/* Bytes of the zone on either side of an array; between two arrays there are at least twice as
+   many. A zone is as large as some rows of a small matrix, or one row of 4096 f32 elements. A write
+   that is farther off usually hits another argument, which is checked too. The size is a multiple
+   of a page. */
 #define AK_GUARD_BYTES 16384
 /* A block that begins this many bytes after a page has its arrays at 64 modulo 128, so that they
    are aligned to 64 bytes and to no more. */
@@ -50,9 +52,9 @@ typedef struct ak_guard_arrays {
     size_t total;
 } ak_guard_arrays;
 
-/* Lays arrays out in one block of memory, from `count`, `bytes` and `dtype`. Returns false if
-   they exceed size_t. Offsets differ modulo a page, so that arrays whose sizes are powers of two
-   do not compete for the same cache sets. */
+/* Lays arrays out in one block of memory, from `count`, `bytes` and `dtype`. Returns false if the
+   block would exceed size_t. Offsets differ modulo a page, so that arrays whose sizes are powers of
+   two do not compete for the same cache sets. */
 bool ak_guard_layout(ak_guard_arrays *arrays);
 /* Gives the bytes [*begin, *end) of a zone in the block. `zone` is at most arrays->count. */
 void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, size_t zone);
@@ -115,9 +117,9 @@ void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round);
 bool ak_guard_is_poison(const void *element, ak_dtype dtype);
 
 /* What outputs hold before a call. Only a kernel that writes all of its results without reading old
-   ones is right after each. A kernel that begins a maximum with the old content is right after NaN
-   and low numbers; one that keeps what looks like a result is wrong only after results of other
-   inputs. */
+   ones is right after each of these contents. A kernel that begins a maximum with the old content
+   is right after NaN and low numbers; one that keeps what looks like a result is wrong only after
+   results of other inputs. */
 typedef enum ak_guard_old {
     AK_GUARD_OLD_POISON,
     AK_GUARD_OLD_HIGH,    /* a number larger than usual results, in floats positive */
@@ -138,9 +140,10 @@ void ak_guard_fill_old(void *array, size_t bytes, ak_dtype dtype, unsigned round
 /* Returns the number of bits in the fraction of a float; 0 for whole numbers. */
 uint32_t ak_guard_fraction(ak_dtype dtype);
 /* Returns an element with other bits in the upper part of its fraction: a number of the same sign
-   and magnitude that differs by more than rounding. The element is in the lowest `bytes` bytes of
-   its parameter and of the result. Zero and subnormal numbers become one between 1 and 2, a whole
-   number becomes a near one, and NaN and infinities stay as they are. */
+   and magnitude that differs by more than rounding. Only the lowest `bytes` bytes of `element` and
+   of the result count. Zero and subnormal numbers become a number between 1 and 2, and a whole
+   number becomes one near it. NaN, infinities and, in e4m3, numbers from 256 on stay as they
+   are. */
 uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random);
 
 #endif

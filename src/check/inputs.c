@@ -1,10 +1,10 @@
 /*
- * inputs.c: seeded arrays, and the conversions between double and the dtypes.
+ * inputs.c: fills arrays from a seed, and converts between double and the dtypes.
  *
- * The content depends on (seed, stream, index) only: each block of 4096 elements starts its own
- * generator, so that threads may fill any ranges of whole blocks and get the same numbers. Values
- * are rounded to the dtype before they are kept as double, so that reference and candidate see the
- * same inputs.
+ * The number at an index depends on the fill, the dtype, the seed and the stream only, not on the
+ * range that a call fills, so that threads may fill any ranges of whole blocks and get the same
+ * numbers. Values are rounded to the dtype before they are kept as double, so that reference and
+ * candidate see the same inputs.
  *
  * Uniform values take one random number each. Normal values use the ziggurat (Marsaglia and Tsang,
  * "The ziggurat method for generating random variables", 2000): 99 % of them cost one random
@@ -465,8 +465,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /* Sets all but one in `period` elements of each row and of each column to zero. Which ones stay
-   follows from the key: from one row to the next they move by a step that has no common divisor
-   with the period, so that every column is met equally often. */
+   follows from the key: from one row to the next they move by a step that is coprime to the period,
+   so that every column is met equally often. */
 static void keep_few(double *values, size_t first, size_t count, const ak_fill *fill, uint64_t key)
 {
     const uint64_t period = fill->period;
@@ -523,7 +523,7 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
                 block[i] = fill->a + fill->b * draw_normal(&z, &rng);
             }
             break;
-        case AK_FILL_FILE: /* the judge reads the file (judge/stage.c) */
+        case AK_FILL_FILE: /* callers read the file instead (argument.h) */
         case AK_FILL_CONSTANT:
             fill_constant(block, length, fill, dtype, &rng);
             break;

@@ -1,23 +1,25 @@
 /*
- * inputs.h: the inputs of a kernel: seeded random arrays that are rounded to the dtype under test
- * and kept as double beside it, so that the reference sees exactly the numbers that the candidate
- * sees.
+ * inputs.h: makes the inputs of a kernel: arrays, most of them of seeded random numbers, that are
+ * rounded to the dtype under test and kept as double beside it, so that the reference sees exactly
+ * the numbers that the candidate sees.
  */
 #ifndef AK_CHECK_INPUTS_H
 #define AK_CHECK_INPUTS_H
 
 #include "problem/task.h"
 
-/* How numbers of uniform and normal fills lie within their range: as the problem says, near the
-   ends (of a normal fill: one deviation from the mean), or most of them near the middle and some
-   far out. A right kernel is right for all three. */
+/* How the numbers of a fill are drawn. The first three habits say how the numbers of uniform and
+   normal fills lie within their range: as the problem says, near the ends (of a normal fill: one
+   deviation from the mean), or most of them near the middle and some far out. Other fills ignore
+   ENDS and MIDDLE. A right kernel is right for every habit. */
 typedef enum ak_fill_habit {
     AK_HABIT_USUAL,
     AK_HABIT_ENDS,
     AK_HABIT_MIDDLE,
-    /* Each float of a constant fill is drawn from 4/8 to 8/8 of the constant (of 1 if it is 0), so
-       that it has the same sign, is not larger, and adds up as exactly. This is for problems whose
-       inputs are all constant, for which a kernel that reads no input could be right. */
+    /* Each float of a constant fill is drawn from 4/8 to 8/8 of the constant, so that it has the
+       same sign, is not larger, and adds up as exactly; for the constant 0, from 4/8 to 8/8 of 1.
+       This is for problems whose inputs are all constant, for which a kernel that reads no input
+       could be right. */
     AK_HABIT_VARIED,
     /* Only one in `period` elements of each row and of each column is not zero ("few_terms" of
        problem.json): sums over rows or columns have few terms, however long they are. */
@@ -30,15 +32,16 @@ typedef struct ak_fill {
     ak_fill_habit habit;
     double a, b;     /* as in ak_argument_spec */
     size_t elements; /* elements of the whole array */
-    /* Nothing may read the array. It holds NaN, and whole numbers at the ends of their range by
-       turns, so that a result into which an element went is not right. */
+    /* Nothing may read the array. In floats it holds NaN, in whole numbers the two ends of their
+       range by turns, so that a result into which an element went is not right. */
     bool unused;
     size_t row;    /* elements of a row, for AK_HABIT_FEW */
     size_t period; /* the same */
 } ak_fill;
 
-/* Fills an array of `count` elements. Each block of 4096 elements has its own generator, seeded
-   by (seed, stream, block), so that the content does not depend on how the work is divided. */
+/* Fills an array of `count` elements. Each block of 4096 elements is computed by itself, most fills
+   with a generator that is seeded by (seed, stream, block), so that the content does not depend on
+   how the work is divided. */
 void ak_inputs_fill(double *out, size_t count, const ak_fill *fill, ak_dtype dtype, uint64_t seed,
                     uint64_t stream);
 /* Fills the elements first .. first + count of the same array, for threads that each fill a
@@ -53,8 +56,8 @@ void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dty
 
 /* ---- npy (npy.c) ----------------------------------------------------------------------------- */
 
-/* Reads arrays from files. A file in NumPy's format (.npy, versions 1 to 3) states the type
-   of its elements and its shape; any other file holds only the elements. */
+/* This part reads arrays from files. A file in NumPy's format (.npy, versions 1 to 3) states the
+   type of its elements and its shape; any other file holds only the elements. */
 
 /* The array that a file should hold. */
 typedef struct ak_npy_array {
@@ -64,9 +67,10 @@ typedef struct ak_npy_array {
     ak_dtype dtype;
 } ak_npy_array;
 
-/* Reads an array in row-major order. A .npy file may hold floats of 2, 4 or 8 bytes, integers of 1
-   to 8 bytes, or booleans; other files hold elements of the array's dtype. Returns AK_INVALID, with
-   what the file has and what it should have, if they differ. */
+/* Reads an array in row-major order. A .npy file may hold floats of 2, 4 or 8 bytes, integers of 1,
+   2, 4 or 8 bytes, or booleans; any other file holds elements of the array's dtype. Returns
+   AK_INVALID, with what the file has and what it should have, if they differ, or if the columns of
+   a .npy file adjoin. */
 ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, ak_error *err);
 
 #endif

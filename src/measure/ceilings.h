@@ -1,8 +1,8 @@
 /*
- * ceilings.h: the highest ceilings that were ever measured on a machine. Other load can only make a
- * ceiling look lower than it is, so the highest value is kept: in ceilings.json in the user's cache
- * folder, with one member for each device, number of threads and dtype. Removing the file makes the
- * next run measure anew.
+ * ceilings.h: keeps the highest ceilings that were measured on a machine. Other load can only make
+ * a ceiling look lower than it is, so each run raises the kept values to its own where these are
+ * higher. They are in ceilings.json in the user's cache folder, with one member for each device,
+ * number of threads and dtype. Removing the file forgets the values of earlier runs.
  */
 #ifndef AK_MEASURE_CEILINGS_H
 #define AK_MEASURE_CEILINGS_H
@@ -21,8 +21,8 @@
 
 /* Raises each figure of `to` to that of `more` if that is higher. Returns true if any rose. */
 bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more);
-/* Returns the factor by which the peak or the bandwidth rose, whichever is larger. A figure that
-   was unknown before counts as 1. */
+/* Returns the factor by which the peak or the bandwidth rose, whichever is larger. The factor is 1
+   for a figure that was unknown before. */
 double ak_ceilings_growth(const ak_ceilings *before, const ak_ceilings *after);
 /* Makes an object with a member for each figure; NULL: no memory. */
 json_t *ak_ceilings_json(const ak_ceilings *ceilings);

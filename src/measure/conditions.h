@@ -1,7 +1,7 @@
 /*
- * conditions.h: the state of a device while it was measured: clocks, power, temperature, and why
- * its clock was held back. The time alone does not show whether a kernel is faster or the device
- * was cooler.
+ * conditions.h: describes the state of a device while it was measured: clocks, power, temperature,
+ * and why its clock was held back. The time alone does not show whether a kernel is faster or the
+ * device was cooler.
  *
  * A backend that can ask its driver takes samples while timed batches run (backend.h,
  * `conditions`). A trial or a candidate keeps the mean of its samples and every reason that
@@ -44,7 +44,7 @@ void ak_conditions_add(ak_conditions *to, const ak_conditions *more);
 /* Writes the reasons except IDLE as "power_cap,thermal", or "none" if there is no other. Bits
    without a word become "other". */
 void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons);
-/* Sets the conditions of a trial, unless these are unknown. */
+/* Sets the conditions of a trial, unless `conditions` are unknown. */
 ak_status ak_conditions_to_trial(ak_trial *out, const ak_conditions *conditions, ak_error *err);
 
 #endif

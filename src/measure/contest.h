@@ -10,7 +10,8 @@
  * nobody. The opponents are the default and the reference; if they contradict each other, the
  * default counts.
  *
- * The best is the one with the lowest cost among those that nobody beats.
+ * The best is the candidate with the lowest cost among those that nobody beats or, if each is
+ * beaten by another, among all.
  */
 #ifndef AK_MEASURE_CONTEST_H
 #define AK_MEASURE_CONTEST_H

@@ -1,10 +1,11 @@
 /*
  * cover.h: chooses a few configurations for many sizes.
  *
- * Given the times of some configurations at some sizes, it chooses k configurations. Each
- * size is then served by the fastest of the k. The loss of a size is the time of that configuration
- * over the time of the fastest of all configurations, so it is 1 or more. The geometric mean of the
- * losses over the sizes is minimised, then the loss of the worst size.
+ * Given the times of some configurations at some sizes, this module chooses at most k
+ * configurations. Each size is then served by the fastest of those. The loss of a size is the time
+ * of that configuration over the time of the fastest of all configurations, so it is 1 or more. The
+ * geometric mean of the losses over the sizes is minimised; of choices with equal means, the one
+ * with the lower loss of the worst size wins.
  *
  * In logarithms this is the k-median problem, which is NP-hard. Up to AK_COVER_SUBSETS_MAX subsets,
  * all are tried and the answer is exact. Beyond that, configurations are added one by one and then

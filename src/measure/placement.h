@@ -1,6 +1,7 @@
 /*
- * placement.h: the place of a task on the roofline of a device. The end of a run, reports, JSON and
- * the prompts of language models all show this one calculation (ak_placement in the public header).
+ * placement.h: computes the place of a task on the roofline of a device. The end of a run, reports,
+ * JSON and the prompts of language models show the same figures (ak_placement in the public
+ * header).
  */
 #ifndef AK_MEASURE_PLACEMENT_H
 #define AK_MEASURE_PLACEMENT_H
@@ -15,9 +16,10 @@
 void ak_place(ak_placement *out, const ak_ceilings *ceilings, double flops, double bytes, double ms,
               bool cache);
 /* Returns the ceilings that apply to the task. The bandwidth is taken from the fastest level of
-   private caches that holds all arguments, else from the memory. A slower level may still serve
-   part of a larger working set; `highest` therefore grants the next faster level, which no correct
-   kernel can exceed. */
+   private caches that holds all arguments, else from the memory. A cache that is too small for the
+   arguments may still serve a part of them. So with `highest`, arguments that fit the private
+   caches, or these together with the shared one, get the bandwidth of the next faster private
+   level, which no correct kernel can exceed. */
 ak_ceilings ak_task_ceilings(const ak_task *task, const ak_ceilings *device, bool highest);
 /* Computes the placement of a task with the ceilings that apply to it. */
 void ak_place_task(ak_placement *out, const ak_task *task, const ak_ceilings *device, double ms);

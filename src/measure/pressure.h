@@ -1,9 +1,9 @@
 /*
- * pressure.h: measures how busy the machine is with other things. The pressure is
- * the share of the time in which at least one runnable task waited for a processor. Linux reports
- * this waiting time (pressure stall information: the line "some" of /proc/pressure/cpu, in
- * microseconds since the machine started). During a measurement with one thread for each processor
- * the pressure is near 0 if nothing else runs, and near 1 if as many endless loops run as well.
+ * pressure.h: measures how busy the machine is with other things. The pressure is the share of the
+ * time in which at least one runnable task waited for a processor. Linux reports this waiting time
+ * (pressure stall information: the line "some" of /proc/pressure/cpu, in microseconds since the
+ * machine started). During a measurement with one thread for each processor the pressure is near 0
+ * if nothing else runs, and near 1 if as many endless loops run as well.
  *
  * One mark is taken before and one after a measurement. If the system has no such file (Linux has
  * it from 4.20 on), the pressure is unknown, which is a negative number.

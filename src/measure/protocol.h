@@ -1,9 +1,9 @@
 /*
- * protocol.h: how the batches of a comparison follow each other. A device that has rested runs at
- * its highest clock; after seconds of work, power and heat lower the clock. So the same kernels can
- * rank differently: after a rest the kernel with the fewest cycles wins, under load the kernel that
- * uses the least energy. NVIDIA's advice for profiling CUTLASS says that clocks settle after about
- * 3 s of matrix products back to back.
+ * protocol.h: says how the batches of a comparison follow each other. A device that has rested runs
+ * at its highest clock; after seconds of work, power and heat lower the clock. So the same kernels
+ * can rank differently: after a rest the kernel with the fewest cycles wins, under load the kernel
+ * that uses the least energy. NVIDIA's advice for profiling CUTLASS says that clocks settle after
+ * about 3 s of matrix products back to back.
  *
  * In each protocol the candidates take turns in random order, one batch at a time. Times of
  * different protocols must not be compared, so keep to one.
@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 
-/* X(NAME, word, rest before a batch, runs that warm up before a batch, work before the first
-   batch that counts, shortest batch, longest batch, what it is for). All times are in ms. */
+/* X(NAME, word, rest before a batch, runs that warm up before a batch, work before the first batch
+   that counts, shortest batch, longest batch, description). All times are in ms. */
 #define AK_PROTOCOLS(X)                                                                            \
     X(INTERLEAVED, "interleaved", 0, 0, 0, 5, 20,                                                  \
       "batches of 5 to 20 ms in turns, without a rest")                                            \

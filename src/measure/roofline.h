@@ -1,9 +1,9 @@
 /*
- * roofline.h: how fast a task could be on a device, by the roofline model (Williams, Waterman,
- * Patterson 2009): attainable = min(peak, intensity * bandwidth). Units: flop, byte, TFLOP/s = 1e12
- * flop/s, GB/s = 1e9 byte/s. For example, a matrix product of 4096^3 in fp16 has an intensity of
- * 1365.33 flop/byte. At an A100's 1.939 TB/s the memory limit is then 2647 TFLOP/s, above its peak
- * of 312 TFLOP/s, so it is bound by compute.
+ * roofline.h: computes how fast a task could be on a device, by the roofline model (Williams,
+ * Waterman, Patterson 2009): attainable = min(peak, intensity * bandwidth). Units: flop, byte,
+ * TFLOP/s = 1e12 flop/s, GB/s = 1e9 byte/s. For example, a matrix product of 4096^3 in fp16 has an
+ * intensity of 1365.33 flop/byte. At an A100's 1.939 TB/s the memory limit is then 2647 TFLOP/s,
+ * above the A100's peak of 312 TFLOP/s, so the product is bound by compute.
  */
 #ifndef AK_MEASURE_ROOFLINE_H
 #define AK_MEASURE_ROOFLINE_H
@@ -24,12 +24,13 @@ typedef struct ak_ceilings {
 
 typedef struct ak_roofline {
     double tflops, gbs; /* achieved */
-    double efficiency;  /* least possible time / achieved time; above 1 if the data was cached */
+    double efficiency;  /* least possible time / achieved time; above 1 if the data was cached or a
+                           ceiling was measured too low */
     bool memory_bound;
 } ak_roofline;
 
 /* Returns the bandwidth that limits kernels: the better one of copy and triad, because kernels read
-   and write; `read` if neither is known; 0 if it is unknown too. */
+   and write; `read` if neither is known; 0 if `read` is unknown too. */
 double ak_roofline_bandwidth(const ak_ceilings *ceilings);
 /* Computes the roofline of a task. If `flops` is 0 (a copy), the efficiency is a ratio of
    bandwidths. An unknown ceiling does not limit; if none is known, the efficiency is 0. If `ms` is

@@ -1,5 +1,5 @@
-/* stats.h: medians and their confidence intervals. They assume no distribution, because run
-   times are skewed. */
+/* stats.h: computes medians and their confidence intervals. The intervals assume no distribution,
+   because run times are skewed. */
 #ifndef AK_MEASURE_STATS_H
 #define AK_MEASURE_STATS_H
 

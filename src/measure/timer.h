@@ -3,14 +3,16 @@
  * batch, and the session answers whether to run another batch. The session reads no clock, so tests
  * use invented times.
  *
- * 1. Sizing: the iterations of a batch are doubled until a batch lasts batch_ns, so that the cost
- * of starting a batch is below 1 % (the rule of FFTW).
+ * 1. Sizing: the iterations of a batch are doubled until a batch lasts batch_ns or has
+ * AK_TIMER_ITERATIONS_MAX of them, so that the cost of starting a batch is below 1 % (the rule of
+ * FFTW).
  *
  * 2. Warm-up: batches are not counted until AK_TIMER_WARM_UP times batch_ns have passed, sizing
  * included. A single call that lasts that long is the warm-up of the calls after it.
  *
- * 3. Sampling: samples are taken until there are samples_min and the 95 % interval of their median
- * is within `precision` of it, budget_ns is spent, or samples_max is reached.
+ * 3. Sampling: samples are taken until there are at least samples_min and the 95 % interval of
+ * their median is within `precision` of the median, until budget_ns is spent, or until samples_max
+ * is reached.
  *
  * A batch that is shorter than batch_ns by the factor AK_TIMER_SHORT begins the sizing again, and
  * the samples so far are dropped: the first calls of a kernel can be much slower than later ones.

@@ -9,7 +9,7 @@ enum {
     TRIM_PART = 8,  /* of more groups, one in TRIM_PART is trimmed at each end, at least one */
     GROUPS_MIN = 3, /* with fewer groups, each round counts as a group */
     /* Disturbed rounds are left out if every group has undisturbed ones, or if at least this many
-       groups and half of them have. */
+       groups and half of all groups have some. */
     CLEAN_MIN = 4
 };
 
@@ -40,7 +40,7 @@ const char *ak_speed_doubt_sentence(ak_speed_doubt doubt)
 }
 
 /* Returns the 97.5 % quantile of Student's t (Fisher and Yates, Statistical Tables, table III);
-   beyond 30 degrees of freedom that for 30, which is slightly larger. */
+   beyond 30 degrees of freedom, returns the quantile for 30, which is slightly larger. */
 static double student(size_t freedom)
 {
     static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
@@ -160,8 +160,8 @@ bool ak_verdict_decides(double low, double high)
     return low > 0 && high <= AK_VERDICT_WIDEST * low;
 }
 
-/* Returns whether a ratio was the same in all rounds but for rounding: then it is one of values
-   that no scheduler changes, such as bytes of code, if these are the objective. */
+/* Returns whether a ratio was the same in all rounds but for rounding. Then it is a ratio of values
+   that no scheduler changes, such as the bytes of code, which may be the objective. */
 static bool is_exact(const ak_stats *ratio)
 {
     return ratio->high <= ratio->low * (1 + 1e-9);

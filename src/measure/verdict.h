@@ -4,12 +4,12 @@
  * The times of a comparison come in rounds, with a batch of each candidate, and rounds come in
  * groups. Disturbances of a machine last longer than a round, and two processes with the same code
  * can differ by some per cent all their lives, depending on where their pages lie; so rounds are
- * not independent of each other. Groups nearly are: each begins with new processes where that is
- * possible. So the ratio of two candidates is computed by batch means (Law and Kelton, Simulation
- * Modeling and Analysis, section 9.5.3): the logarithm of the ratio in each round, the median over
- * the rounds of each group, and the trimmed mean over the groups, which one bad group cannot spoil.
- * The interval is that of Tukey and McLaughlin (Sankhya A 25, 1963; Student's t, Winsorised
- * variance).
+ * not independent of each other. Groups are nearly independent: each begins with new processes
+ * where that is possible. So the ratio of two candidates is computed by batch means (Law and
+ * Kelton, Simulation Modeling and Analysis, section 9.5.3): the logarithm of the ratio in each
+ * round, the median over the rounds of each group, and the trimmed mean over the groups, which one
+ * bad group cannot spoil. The interval is that of Tukey and McLaughlin (Sankhya A 25, 1963;
+ * Student's t, Winsorised variance).
  *
  * The comparison also measures its own error: one candidate takes part twice, as a control, and the
  * ratio of its two times shows by how much identical code differs in this comparison.
@@ -20,9 +20,9 @@
 #include "measure/stats.h"
 #include "base/status.h"
 
-/* A ratio within this factor of 1 is a tie, whatever its interval: between runs identical code
-   differs by up to as much, even if no single run shows a difference (docs/BENCHMARKS.md, "A/A
-   study"). */
+/* An interval that reaches within this factor of 1 is a tie, unless the ratio is undecided
+   (AK_VERDICT_WIDEST): between runs identical code differs by up to as much, even if no single run
+   shows a difference (docs/BENCHMARKS.md, "A/A study"). */
 #define AK_VERDICT_LEAST 1.01
 /* If the ends of an interval have a larger ratio, the verdict is undecided. If the control differs
    from itself by more than this factor, a candidate within that deviation is undecided, not a
@@ -37,8 +37,9 @@
 #define AK_VERDICT_BUSY       0.1
 
 /* Computes the ratio of two candidates' times; numerator[i] and denominator[i] belong to the same
-   round. `group` rounds make a group; the last group may be shorter. Rounds for which `disturbed`
-   is true are left out if all groups, or at least four and half of them, have undisturbed rounds;
+   round. `group` rounds make a group; the last group may be shorter, and with fewer rounds than
+   three groups have, each round is a group. Rounds for which `disturbed` is true are left out if
+   all groups have undisturbed rounds, or at least four groups and half of all groups have some;
    `disturbed` may be NULL. Returns false if too few groups have undisturbed rounds, in which case
    disturbed rounds count as well, or if there is no memory. If fewer than two groups have times,
    all members of *out but `count` are NaN. */
@@ -51,8 +52,8 @@ bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *deno
    interval, is undecided: identical code may differ by as much. If the rounds were not `clean`
    (ak_verdict_ratio returned false), the result is a tie or undecided: a scheduler can favour one
    of two processes with the same code for all their lives (docs/BENCHMARKS.md, "A/A study"). A
-   ratio that was the same in all rounds, such as one of code sizes, is decided all the same. Gives
-   the reason if the verdict is undecided. */
+   ratio that was the same in all rounds, such as one of code sizes, is decided all the same. *out
+   is the reason if the verdict is undecided, else AK_DOUBT_NONE. */
 ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
                                   const ak_stats *control, bool clean);
 /* Returns true if an interval is narrow enough (AK_VERDICT_WIDEST) to decide anything. */

@@ -20,7 +20,8 @@ typedef struct range {
 /* Rows that will become a node. */
 typedef struct task {
     size_t first, count;
-    /* index of the node whose `other` this will be; SIZE_MAX: it follows its parent */
+    /* index of the node whose `other` this will be; SIZE_MAX: this one follows its parent or is a
+       root */
     size_t parent;
     size_t depth;
     range reach[AK_PARAMETERS_MAX];

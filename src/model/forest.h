@@ -11,10 +11,10 @@
  *     ak_forest_effects(alone, forest, err);        alone[3]: 0..1 of the variance
  *     ak_forest_interactions(pairs, forest, 3, err);   pairs[5]: what 3 and 5 do beyond that
  *
- * An ordered column is split by a threshold, another by one of its levels. Thresholds are drawn
- * between the levels that were seen, so that trees disagree where nothing was measured. The trees'
- * predictions form a mixture: its variance comes from the differences between the trees' means and
- * from the spread within their leaves (Hutter, Xu, Hoos, Leyton-Brown, "Algorithm runtime
+ * An ordered column is split by a threshold, any other column by one of its levels. Thresholds are
+ * drawn between the levels that were seen, so that trees disagree where nothing was measured. The
+ * trees' predictions form a mixture: its variance comes from the differences between the trees'
+ * means and from the spread within their leaves (Hutter, Xu, Hoos, Leyton-Brown, "Algorithm runtime
  * prediction", 2014, section 4.3).
  *
  * Effects are a functional analysis of variance (Hutter, Hoos, Leyton-Brown, "An efficient approach
@@ -31,7 +31,7 @@
 #define AK_FOREST_ROWS_MAX  1000000
 #define AK_FOREST_TREES_MAX 1000
 /* The interaction of two columns is computed only if they have at most this many pairs of levels
-   (64 times 64). A column with more levels is usually a counter. */
+   (64 times 64). A column with more than 64 levels is usually a counter. */
 #define AK_FOREST_CELLS_MAX 4096
 
 typedef struct ak_forest ak_forest;
@@ -48,7 +48,8 @@ typedef struct ak_forest_data {
 typedef struct ak_forest_options {
     size_t trees;
     size_t leaf_min; /* least number of rows in a leaf */
-    double share;    /* share of the columns that each split may choose from, in (0, 1] */
+    double share;    /* share of the columns that are drawn for each split, in (0, 1]; if none of
+                        these splits the rows, more are drawn */
     /* true: each tree learns from `count` rows drawn with replacement; false: from all rows */
     bool bootstrap;
     double leaf_spread; /* least standard deviation that a leaf is assumed to have */
@@ -83,9 +84,9 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest,
 
 /* Both functions write a share of the variance for each column, averaged over the trees that vary.
    The first writes the share that the column explains alone, the second the share that it explains
-   together with a given column beyond their own effects; that is 0 for the given column itself and
-   for pairs with more than AK_FOREST_CELLS_MAX pairs of levels. All shares are 0 if no tree
-   varies. */
+   together with a given column beyond their own effects; the second share is 0 for the given column
+   itself and for a column that has more than AK_FOREST_CELLS_MAX pairs of levels with it. All
+   shares are 0 if no tree varies. */
 ak_status ak_forest_effects(double *out, const ak_forest *forest, ak_error *err);
 ak_status ak_forest_interactions(double *out, const ak_forest *forest, size_t column,
                                  ak_error *err);

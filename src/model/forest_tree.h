@@ -3,8 +3,8 @@
  *
  * The nodes of all trees lie in one array, each tree in preorder: the child of the rows that
  * satisfy a split follows its parent, and `other` is the index of the other child. An ordered
- * column is split into levels up to `level` and the others, another column into `level` and the
- * others.
+ * column is split into the levels up to `level` and the higher ones, any other column into `level`
+ * and all other levels.
  */
 #ifndef AK_MODEL_FOREST_TREE_H
 #define AK_MODEL_FOREST_TREE_H

@@ -25,7 +25,8 @@ enum {
     ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* index of the weight `a` of single parameters */
     HINT = 2 * AK_PARAMETERS_MAX + 2,     /* index of the weight of the hint */
     HYPER = 2 * AK_PARAMETERS_MAX + 3,
-    TUNED_MAX = 128, /* most rows that the weights are tuned on; more cost much, change little */
+    TUNED_MAX = 128, /* most rows that the weights are tuned on; more rows cost much and change
+                        little */
     LANES = 8,
     CHUNK = 16
 };
@@ -343,9 +344,9 @@ static int compare_ranked(const void *a, const void *b)
     return x->y != y->y ? (x->y > y->y) - (x->y < y->y) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Lists the rows to tune on first in gp->order and returns their number. If there are more than
-   TUNED_MAX, these are the best TUNED_MAX / 2, whose order matters most, and an even selection of
-   the others. */
+/* Puts the rows to tune on at the front of gp->order and returns their number. If there are more
+   than TUNED_MAX, these are the best TUNED_MAX / 2, whose order matters most, and an even selection
+   of the others. */
 static size_t pick_rows(ak_gp *gp)
 {
     for (size_t i = 0; i < gp->count; i++) {

@@ -72,8 +72,9 @@ void ak_gp_add(ak_gp *gp, const ak_point *point);
 void ak_gp_truncate(ak_gp *gp, size_t count);
 /* Sets the y of every row: ak_gp_count finite values. Watched candidates stay watched. */
 void ak_gp_learn(ak_gp *gp, const double *y);
-/* Tries about `tries` changes of one weight at a time on at most 128 rows, and keeps those that
-   make y more likely. Then all rows are factored anew. Without rows it does nothing. */
+/* Tries changes of one weight at a time on at most 128 rows and keeps those that make y more
+   likely, for about `tries` tries or until no change helps any more. Then all rows are factored
+   anew. Without rows it does nothing. */
 void ak_gp_tune(ak_gp *gp, size_t tries);
 
 /* Predicts the mean and the standard deviation of y, without noise. */

@@ -107,8 +107,8 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
     size_t failed = count - ok;
     facts->optimum = sign * recording->ascending[0];
     facts->median = sign * ak_stats_median(recording->ascending, ok);
-    /* The mean cost of a working configuration, plus the share of failures that a search meets per
-       trial times their mean cost. */
+    /* The mean cost of a configuration that worked, plus the mean cost of one that failed times the
+       share of those that failed. */
     facts->seconds_each = (double)(spent_ok / (long double)ok);
     if (failed > 0) {
         facts->seconds_each +=

@@ -22,7 +22,7 @@ typedef struct ak_record {
     double value;   /* value of the objective as recorded; above 0 if ok, else 0 */
     double seconds; /* seconds that the trial cost */
     double joules;  /* energy of one call; 0: not recorded */
-    double ms;      /* time of one call, beside an objective that is no time; 0: not recorded */
+    double ms;      /* time of one call if the objective is not a time; 0: not recorded */
 } ak_record;
 
 struct ak_recording {
@@ -45,7 +45,9 @@ struct ak_recording {
     /* What the file says of the environment that it was recorded in: an object such as {"name":
        "NVIDIA H200", "driver": "580.159.04", "nvrtc": "13.0"}; NULL: nothing. */
     json_t *environment;
-    ak_scope *constants; /* device facts and sizes, as far as the recording states them */
+    ak_scope *constants; /* device facts and sizes that the recording states, and the options of the
+                            space file's problem; or the constants with which the recording was
+                            opened */
     ak_config *configs;  /* sorted; the position is the index in the space */
     ak_record *records;  /* records[i] belongs to configs[i] */
     size_t count;
@@ -81,7 +83,7 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err);
 /* Builds a second space with the same configurations at the same indices. Each thread needs its
    own, because a space may only be used by one thread at a time. */
 ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, ak_error *err);
-/* Draws a random default for a space of the recording, unless the recording declares one. Without a
+/* Draws a random default for a space of the recording, unless a space file declares one. Without a
    declared default the recording does not say where a search would start, and the first
    configuration of the space may happen to lie close to the optimum. */
 void ak_recording_draw_default(ak_space *space, const ak_recording *recording, uint64_t seed);
