@@ -28,7 +28,7 @@ void ak_warn_drop(ak_tune_result *result, const char *text);
    differ, and which speeds that affects. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                         size_t count, ak_error *err);
-/* Warns of all that makes a comparison less certain: times on unseen inputs, notes of candidates,
+/* Warns of what makes a comparison less certain: times on unseen inputs, notes of candidates,
    different clocks or throttling, and what ak_warn_noise warns of. */
 ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                              size_t count, ak_error *err);
