@@ -26,7 +26,8 @@
    device is free; then the artifact is sent to the free device. Sending takes some milliseconds, a
    trial seldom more than 50. */
 #define PATIENCE_NS (AK_SECOND_NS / 5)
-/* At most this many artifacts are kept for later comparisons. */
+/* If there are more artifacts than this, those of slow configurations are deleted
+   (tidy_artifacts). */
 #define ARTIFACTS_MAX 512
 
 static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_device *d,
