@@ -11,8 +11,8 @@
 #include "measure/verdict.h"
 #include "problem/task_options.h"
 
-/* Every trial runs the edge-case shape with the most work below this, which covers as much of the
-   code as a tenth of a millisecond can. */
+/* A trial runs the edge-case shape with the most work below this, which covers as much of the code
+   as a tenth of a millisecond can. */
 #define EDGE_CASE_FLOPS 2e7
 /* The sets of inputs change places before one batch in this many, unless they are larger than
    CHANGE_BYTES. */
@@ -327,8 +327,8 @@ static void also(ak_loaded *r, const char *text)
 }
 
 /* Adds to the reason of a failure which condition the configuration breaks at the stage's shape:
-   without "EverySize" a condition holds at the size that is tuned only. Without such a condition,
-   names a macro of "Defines", which has the value of the size that is tuned everywhere. */
+   without "EverySize" a condition holds at the size that is tuned only. If no condition is broken,
+   names a macro of "Defines" that has the value of the tuned size at every size. */
 static ak_status say_broken(ak_loaded *r, const ak_stage *stage, ak_error *err)
 {
     const char *condition = NULL, *macro = NULL;

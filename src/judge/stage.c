@@ -121,8 +121,8 @@ static void paint_gaps(void *array, const ak_stage *stage, size_t i)
 
 /* ---- inputs ---- */
 
-/* Draws a new key for the red zones. It is not derived from the seed, which a candidate's author
-   may know; no result depends on it. */
+/* Draws a new key for the red zones. The key is not derived from the seed, which a candidate's
+   author may know; no result depends on the key. */
 static void choose_pattern(ak_stage *stage, unsigned round)
 {
     ak_stage_memory *memory = stage->memory;
