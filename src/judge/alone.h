@@ -27,7 +27,8 @@
 #define AK_ALONE_CALLS 48
 /* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24
-/* At least this many calls on unseen inputs, or readings, decide. */
+/* If no call on unseen inputs confirms the time of a batch, at least this many such calls, or
+   readings, decide. */
 #define AK_ALONE_LEAST 3
 
 /* The times of some calls, in nanoseconds. Begins as {0}. */
@@ -106,9 +107,9 @@ int64_t ak_alone_pause(int looks, bool many, int64_t spent_ns);
    them. Then the call takes longer than in a batch, although the kernel leaves nothing out there.
 
    A process in which nothing is loaded tells: its calls only read the arguments, with as many
-   threads as the candidate and from the same beginning, by turns with those of the candidate. It
-   has no reason to be slow, so its calls can acquit a candidate, which the candidate's own calls on
-   seen inputs cannot. */
+   threads as the candidate and from the same beginning, by turns with those of the candidate. That
+   process has no reason to be slow, so its calls can acquit a candidate, which the candidate's own
+   calls on seen inputs cannot. */
 
 typedef struct ak_cold {
     ak_loaded *r;

@@ -263,8 +263,9 @@ static double seconds_since(int64_t begin_ns)
     return (double)(ak_clock_ns() - begin_ns) / 1e9;
 }
 
-/* Checks the result of a candidate or library once more after the last round and, not for a
-   library, whether calls on unseen inputs confirm the times of its batches. */
+/* Checks the result of a candidate or library once more after the last round. Of a candidate also
+   checks whether calls on unseen inputs confirm the times of its batches, and its results on inputs
+   with few terms. */
 static ak_status confirm(comparison *d, size_t i, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "judge/loaded.h"
 
-/* Shapes at least this large are checked on the device if it has a referee; smaller ones take the
-   host less than 50 ms. */
+/* The device judges the task's own shape if the shape is at least this large and there is a referee
+   for it; smaller ones take the host less than 50 ms. */
 #define REFEREE_ELEMENTS ((size_t)1 << 20)
 #define REFEREE_FLOPS    1e9
 /* Tasks up to this size have AK_FRESH_MAX fresh sets of inputs; larger ones have one, or none if

@@ -73,8 +73,8 @@ struct ak_evaluator {
     ak_stage hidden[AK_HIDDEN_MAX];
     size_t hidden_count;
     const ak_stage *far; /* the far one of `hidden`, or NULL */
-    /* A shape that was drawn for the conditions of the latest candidate, which exclude the far one.
-       It lies in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
+    /* A shape that was drawn for the latest candidate whose conditions exclude the far one. It lies
+       in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
     ak_stage fitting;
     size_t fitting_count, apart, apart_bytes;
     uint64_t fittings; /* how many fitting shapes were drawn */
@@ -193,7 +193,8 @@ ak_status ak_few_check(ak_loaded *r, ak_error *err);
    results that are 1 % too large and, of a larger output, what ak_compare_selftest tries. */
 ak_status ak_audit(ak_evaluator *e, ak_error *err);
 /* exchange.c: returns AK_INVALID if the tolerances would accept a kernel that never reads one of
-   its inputs, although the result depends on it. */
+   its inputs, although the result depends on it, as far as a reference in double shows that at a
+   small shape. */
 ak_status ak_exchange_inputs(ak_evaluator *e, ak_error *err);
 /* aside.c: `wanted` draws whether the next batch sets aside what it writes for contents that the
    harness has no result for; `judge` judges that after the batch, if the reference can be had.

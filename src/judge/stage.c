@@ -11,7 +11,7 @@
 #include "check/inputs.h"
 #include "check/argument.h"
 
-/* Each shape of a problem has this many streams of random numbers, one for each argument. */
+/* A stage has this many streams of random numbers, one for each argument. */
 #define STREAMS_PER_STAGE AK_ARGUMENTS_MAX
 /* A thread fills this many elements at a time: 2 MiB as double. */
 #define FILL_CHUNK ((size_t)64 * AK_INPUTS_BLOCK)

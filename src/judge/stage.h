@@ -87,7 +87,7 @@ typedef struct ak_stage {
     /* NULL: the host judges, and `hash` is not set. Otherwise the device judges: `hash` holds the
        referee's hashes, and `reference`, `rows` and `accepted` are not set. */
     ak_referee *referee;
-    const ak_stage_split *split; /* where some rows stand for all: how they are found */
+    const ak_stage_split *split; /* if the device judges: how rows are found that stand for all */
 } ak_stage;
 
 /* The times that opening the device and preparing a stage took. */
@@ -132,8 +132,8 @@ ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
    arguments lie there now, whether or not a launch has happened since they were last checked. */
 void ak_stage_check_outside(ak_outcome *out, ak_stage *stage);
 /* Returns the first input whose content is not what was put there, whoever has changed it; the
-   number of arguments if there is none, if other contents lie there now, or if the device's memory
-   is not mapped. */
+   number of arguments if there is none, if other contents lie there now, if the device's memory is
+   not mapped, or if the device judges. */
 size_t ak_stage_changed_input(const ak_stage *stage);
 
 /* ---- for stage.c, stage_judge.c and stage_referee.c ---- */
