@@ -20,7 +20,7 @@ typedef struct ak_run_advisor {
     ak_model model; /* its name is NULL if there is none */
     ak_llm *llm;
     size_t calls, failed, uncounted;
-    int64_t input_tokens, output_tokens; /* sums over the calls, as they are archived */
+    int64_t input_tokens, output_tokens; /* sums over the calls of the run */
     ak_error missing;                    /* why there is no model */
     json_t *environment;
     ak_error fault; /* first failure of the archive to store a call */

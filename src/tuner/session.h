@@ -46,9 +46,8 @@ typedef struct ak_session {
     ak_sanitizing sanitizing;
 } ak_session;
 
-/* Computes the environment, that is, everything on which results of the task depend, as JSON, which
-   the caller frees with ak_free, and its hash. Returns AK_UNAVAILABLE if only a data sheet of the
-   device is known. */
+/* Computes the environment of a task as JSON, and the hash of the JSON. The caller frees the JSON
+   with ak_free. Returns AK_UNAVAILABLE if only a data sheet of the device is known. */
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
                                  const ak_task *task, ak_error *err);
 /* Returns the task's protocol for comparisons. */

@@ -76,8 +76,8 @@ void ak_pool_close(ak_pool *pool);
 AK_END_AT(ak_pool_close, ak_pool)
 
 typedef enum ak_job_kind {
-    /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape, and
-       measures. */
+    /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape where
+       the configuration is valid, and measures. */
     AK_JOB_TRIAL,
     /* Compiles and checks on the task's shape and, where the configuration is valid, on every
        edge-case shape and on hidden shapes; measures nothing. */
