@@ -136,7 +136,7 @@ void ak_stage_check_outside(ak_outcome *out, ak_stage *stage);
    not mapped, or if the device judges. */
 size_t ak_stage_changed_input(const ak_stage *stage);
 
-/* ---- for stage.c, stage_judge.c and stage_referee.c ---- */
+/* ---- for the files of judge/ that read or change a stage's arrays ---- */
 
 ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument);
 /* Names an argument in messages; the result borrows from the stage. */

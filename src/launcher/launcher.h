@@ -17,7 +17,7 @@
 
 #define AK_SEATS_MAX 256
 #define AK_WORDS_MAX 64
-/* Limit in bytes for a launcher's text and for a word in a command, including the 0 at the end. */
+/* Limit in bytes for a launcher's text and for a word in it, including the 0 at the end. */
 #define AK_LAUNCHER_MAX 4096
 
 typedef struct ak_seat {
@@ -46,8 +46,8 @@ typedef struct ak_launcher_ops {
        killed or failed before it could do so itself. NULL: there is no such command. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends the job in which this process runs, if that is the job of a
-       worker of this run. A worker runs it if its connection ends without a message from the tuner,
-       because then nobody else may end the job. NULL: there are no jobs. */
+       worker of this run. The far relay (worker/relay.h) runs it if the connection ends without a
+       message from the tuner, because then nobody else may end the job. NULL: there are no jobs. */
     ak_status (*leave)(ak_words *out, const char *run, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
     /* Environment variables that the launcher needs, as in ak_proc_spec. Workers do not see

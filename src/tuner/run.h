@@ -1,6 +1,7 @@
 /*
  * run.h: the state of one run of ak_tune, shared by the files that carry it out. A run passes
- * through them in this order:
+ * through them in about this order; history.c, budget.c, record.c and announce.c serve several
+ * parts:
  *
  *     tuner.c       opens the run, leads it through the parts below and closes it
  *     resume.c      reads what the archive already has of the task

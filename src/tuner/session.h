@@ -119,8 +119,8 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
    for or nothing was to be run with one. */
 void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session);
 
-/* Returns true, with the reason in `why`, if this time is so far above the roofline that the device
-   cannot have done the work. */
+/* Returns true, with the reason in `why`, if this time is so short, by the roofline, that the
+   device cannot have done the work. */
 #define AK_IMPLAUSIBLE_BYTES 160
 bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *session, double ms);
 /* Places the task, and a time, on the roofline; with ms 0 only the limits are set. */

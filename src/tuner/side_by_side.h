@@ -20,7 +20,8 @@ typedef struct ak_comparison_spec {
     size_t twice;                /* index of the candidate that takes part twice */
     size_t fallback;             /* index of the default; `count` if it does not take part */
     bool over_best; /* in the result, over_default is the speed relative to the best candidate */
-    /* (out) lost[i] is true if candidate i lost the device and was left out; may be NULL */
+    /* (out) lost[i] is true if candidate i lost the device or ended the worker, and was left out;
+       may be NULL */
     bool *lost;
 } ak_comparison_spec;
 typedef struct ak_comparison_result {

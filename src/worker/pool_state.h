@@ -8,7 +8,7 @@
  *   pool_fleet.c    manages workers on other machines, chooses the home
  *   pool_core.c     compiles units on those machines
  *   pool_states.c   reports the states of these workers
- *   pool_travel.c   sends files to workers that share no folder with the tuner
+ *   pool_travel.c   exchanges files with workers that share no folder with the tuner
  *   pool_ask.c      asks a device worker questions
  *   pool_recall.c   answers jobs of a pool without processes
  *   pool_open.c     opens and closes
