@@ -42,9 +42,9 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
     }
 }
 
-/* Marks what a candidate may have damaged to be restored before its next use: all red zones, the
-   shared place and, if the memory is mapped, all inputs. Damage to inputs that are not mapped shows
-   only when they are fetched. */
+/* Has what a candidate may have damaged restored before its next use: all red zones, the shared
+   place and, if the memory is mapped, all inputs. Damage to inputs that are not mapped shows only
+   when they are fetched. */
 static void mend_all(ak_evaluator *e)
 {
     for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
@@ -226,9 +226,9 @@ static ak_stage *damaged(const ak_evaluator *e, size_t *which)
     return NULL;
 }
 
-/* Returns whether inputs are checked after every turn: if that takes less than a batch, or if some
-   are integers, which may be indices, so that damaged ones may crash the next candidate before they
-   are checked. */
+/* Returns whether inputs are checked after every turn: they are if the arguments are small, or if
+   an input has integers, because these may be indices, and damaged indices may crash the next
+   candidate before they are checked. */
 static bool looks_at_inputs(const ak_evaluator *e)
 {
     const ak_stage *own = &e->own[0];

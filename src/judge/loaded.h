@@ -144,8 +144,8 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
    the inputs, with `inputs` or if that is cheap or one has integers. This candidate is blamed for
    any damage. Damage is repaired, also if the candidate has failed already. */
 ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
-/* Wipes mapped memory, so that a candidate finds nothing there that another process has left, and
-   has everything put in place anew before its next use. A candidate can map the whole block, and
+/* Wipes mapped memory and has everything put in place anew before its next use, so that a candidate
+   finds nothing there that another process has left. A candidate can map the whole block, and
    unseen inputs are unseen only by its own process, so one candidate could leave its results for
    another by the same author. */
 void ak_evaluator_wipe(ak_evaluator *e);

@@ -244,8 +244,8 @@ static bool ran(const comparison *d, size_t i)
     return i < d->spec->count && d->out->list[i].median_ms > 0;
 }
 
-/* With an objective other than the time, computes the control's cost in each round, so that it can
-   be compared with the candidate that it copies. */
+/* With an objective other than the time, computes the control's cost in each round, so that the
+   control can be compared with the candidate that it copies. */
 static ak_status cost_control(comparison *d, const ak_session *session, ak_error *err)
 {
     const ak_comparison_candidate *candidate = &d->spec->candidates[d->twice];

@@ -11,10 +11,10 @@
  * when the first request for each comes. Both relays pass lines on. Besides that:
  *
  *   - The first line of the far relay is its hello: protocol, version, build, host, cores, the
- *     place where these cores are, and the folder for the files of the run. This is the pool's own
- *     folder if the other machine sees it ("shared"), else a new one, into which the files travel
- *     (travel.h). Any other first line, and another protocol, version or build, ends the connection
- *     with one line that says why.
+ *     place where these cores are, and the folder for the files of the run. The folder is the
+ *     pool's own if the other machine sees it ("shared"), else a new one, into which the files
+ *     travel (travel.h). Any other first line, and another protocol, version or build, ends the
+ *     connection with one line that says why.
  *   - A line that begins with {"core": K, is for compile worker K or comes from it; the far relay
  *     removes or adds that member. All other lines with an id are for the device worker or come
  *     from it. {"core": K, "ended": why} says that compile worker K is gone; the next request for

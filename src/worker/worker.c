@@ -54,7 +54,7 @@ typedef ak_status (*handler)(json_t **out, worker *w, const json_t *request, ak_
 
 /* ---- compile worker ------------------------------------------------------------------------ */
 
-/* Handles the first request of a compile worker, which names the compilers, and the folder that
+/* Handles the first request to a compile worker, which names the compilers, and the folder that
    they may write to. Compilers may read what is installed, but not the files of users. */
 static ak_status start(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
