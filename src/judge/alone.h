@@ -13,20 +13,22 @@
  * because the work of an honest kernel may depend on the data; but its time is then that of calls
  * on unseen inputs.
  *
- * Calls on unseen inputs must also not count because their data had to come from memory: others'
- * calls have that work as well, but in their batches it does not show. So calls that seem slow are
- * compared with what a reading of the same arguments takes from the same beginning (cold.c).
+ * A call on unseen inputs must not count as slow only because its data had to come from memory: the
+ * calls of other candidates have that work as well, but the times of their batches do not show it.
+ * So calls that seem slow are compared with what a reading of the same arguments takes from the
+ * same beginning (cold.c).
  */
 #ifndef AK_JUDGE_ALONE_H
 #define AK_JUDGE_ALONE_H
 
 #include "judge/loaded.h"
 
-/* At most this many calls are made on inputs that were seen before. */
+/* A look makes at most this many calls on inputs that were seen before. */
 #define AK_ALONE_CALLS 48
 /* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24
-/* At least this many calls on unseen inputs, or readings, decide. */
+/* If no call on unseen inputs confirms the time of a batch, at least this many such calls, or
+   readings, decide. */
 #define AK_ALONE_LEAST 3
 
 /* The times of some calls, in nanoseconds. Begins as {0}. */
@@ -69,7 +71,7 @@ void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome);
 ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
                                  ak_alone_calls *again, const ak_alone_limits *limits);
 /* Decides only by calls on unseen inputs, each on different ones: FINE if one confirms the time of
-   the batch, SLOWER if most certainly take longer, else UNKNOWN. */
+   the batch, SLOWER if most of them took longer for certain, else UNKNOWN. */
 ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits);
 
 /* Returns by how many ns a call on unseen inputs may take longer because its data come from memory:
@@ -84,9 +86,10 @@ double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
 bool ak_alone_touches_little(double touched, double bytes);
 /* Decides about such a kernel whose calls alone took found->alone_ns, too long. In a batch its data
    lie in the caches, and alone in memory. If readings of as many bytes, spread over the arguments,
-   took as much longer than usual_ns, which ak_alone_cold explains, the finding is SLOWER: that
-   spares it the rejection, and only calls on unseen inputs can confirm the time of its batches.
-   Else it is IDLES, or UNKNOWN if there are too few readings. Sorts their times. */
+   took as much longer than usual_ns, which ak_alone_cold explains, the finding is SLOWER: the
+   kernel is not rejected, but only calls on unseen inputs can confirm the time of its batches. Else
+   the finding is IDLES, or UNKNOWN if there are too few readings. Sorts the times of the
+   readings. */
 ak_alone_finding ak_alone_decide_little(const ak_alone_evidence *found, ak_alone_calls *reads,
                                         double usual_ns, const ak_alone_limits *limits);
 
@@ -104,9 +107,9 @@ int64_t ak_alone_pause(int looks, bool many, int64_t spent_ns);
    them. Then the call takes longer than in a batch, although the kernel leaves nothing out there.
 
    A process in which nothing is loaded tells: its calls only read the arguments, with as many
-   threads as the candidate and from the same beginning, by turns with those of the candidate. It
-   has no reason to be slow, so its calls can acquit a candidate, which the candidate's own calls on
-   seen inputs cannot. */
+   threads as the candidate and from the same beginning, by turns with those of the candidate. That
+   process has no reason to be slow, so its calls can acquit a candidate, which the candidate's own
+   calls on seen inputs cannot. */
 
 typedef struct ak_cold {
     ak_loaded *r;

@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* One batch in this many is followed by such a look, if the looks since a candidate was loaded have
-   taken at most one part in ASIDE_SHARE of the time. */
+/* On average one batch in this many is followed by such a look, if the looks since a candidate was
+   loaded have taken at most one part in ASIDE_SHARE of the time. */
 #define ASIDE_EVERY 4
 #define ASIDE_SHARE 16
 

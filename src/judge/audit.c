@@ -1,11 +1,11 @@
 /*
- * audit.c: tries the tolerance of each output of a task that has one which is too small for the
- * self-test of a stage.
+ * audit.c: tries the tolerances of a task that has an output too small for the self-test of a
+ * stage.
  *
  * A wrong output may be within the tolerance by chance where there are few elements: 1 % of a sum
  * near 0 is less than what "absolute" allows. So the tolerance is at fault only if it accepts a
- * wrong output for each of several draws of the inputs. What is refused once is not tried again,
- * so an honest tolerance seldom costs a second draw. No constant is tried: the sums of many
+ * wrong output for each of several draws of the inputs. What is refused once is not tried again, so
+ * an honest tolerance seldom costs a second draw. No constant output is tried: the sums of many
  * numbers differ from draw to draw by less than an honest tolerance.
  */
 #include "judge/loaded.h"

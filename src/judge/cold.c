@@ -37,8 +37,8 @@ ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iter
         AK_DO(read_all(&outcome, out, seen, calls, err));
         const double each_ns = (double)outcome.ns / calls;
         out->batch_ns = i == 0 || each_ns < out->batch_ns ? each_ns : out->batch_ns;
-        /* If a candidate touches little of large arguments, its batch has many more calls than all
-           arguments can be read in that time. */
+        /* If a candidate touches little of large arguments, its batch has so many calls that as
+           many readings of all arguments would take far longer. */
         const double fit = AK_TIMER_BATCH_NS / (out->batch_ns + 1);
         calls = fit < 2 || iterations < 2 ? 2 : fit < iterations ? (uint32_t)fit : iterations;
     }

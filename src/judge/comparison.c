@@ -164,8 +164,8 @@ static ak_status change_for_round(comparison *d, ak_error *err)
     return AK_OK;
 }
 
-/* Runs the batch of a candidate that counts. The first calls of a kernel can be much slower than
-   later ones, so a batch that turns out to be far too short is replaced by one of more calls. */
+/* Runs a batch that counts. The first calls of a kernel can be much slower than later ones, so a
+   batch that turns out to be far too short is replaced by one of more calls. */
 static ak_status counted_batch(comparison *d, size_t i, ak_stage *stage, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
@@ -263,8 +263,9 @@ static double seconds_since(int64_t begin_ns)
     return (double)(ak_clock_ns() - begin_ns) / 1e9;
 }
 
-/* Checks the result of a candidate once more after the last round, and whether its calls on unseen
-   inputs confirm the times of its batches. */
+/* Checks the result of a candidate or library once more after the last round. Of a candidate also
+   checks whether calls on unseen inputs confirm the times of its batches, and its results on inputs
+   with few terms. */
 static ak_status confirm(comparison *d, size_t i, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];

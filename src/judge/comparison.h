@@ -12,7 +12,7 @@
 #include "measure/pressure.h"
 
 /* Every comparison has this many groups of rounds, however little time it is given, because a
-   verdict compares groups (measure/verdict.h). On a busy machine it may get as many again. */
+   verdict compares groups (measure/verdict.h). On a busy machine it may get up to as many again. */
 #define AK_COMPARISON_GROUPS 9
 /* Every comparison has at least one round in each group. */
 #define AK_COMPARISON_ROUNDS_MIN AK_COMPARISON_GROUPS

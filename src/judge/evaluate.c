@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "judge/loaded.h"
 
-/* Shapes at least this large are checked on the device if it has a referee; smaller ones take the
-   host less than 50 ms. */
+/* The device judges the task's own shape if the shape is at least this large and there is a referee
+   for it; smaller ones take the host less than 50 ms. */
 #define REFEREE_ELEMENTS ((size_t)1 << 20)
 #define REFEREE_FLOPS    1e9
 /* Tasks up to this size have AK_FRESH_MAX fresh sets of inputs; larger ones have one, or none if
@@ -101,7 +101,7 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
 
 /* Plans the arguments for a batch on many inputs, from *end on: as many as MANY_BYTES hold, so that
    a call finds them in the caches if a call in an ordinary batch does. Plans none if only a few
-   fit, on a device, or if there are no unseen inputs. */
+   fit, if the device is not a CPU, or if there are no fresh inputs. */
 static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
 {
     const ak_shape *shape = &e->task->shape;

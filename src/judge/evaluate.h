@@ -2,12 +2,13 @@
  * evaluate.h: decides how a trial, a check and a comparison run, on any backend. It runs in the
  * device's worker process and knows nothing of messages.
  *
- * A trial first runs the candidate at an edge-case shape, unless it was compiled only for the
- * task's own shape, and then at the task's own shape, with outputs filled anew and everything
- * judged (stage.h). Then it times the candidate batch after batch (timer.h), with outputs filled
- * again before each batch; the first batch, randomly chosen ones and the last are judged. Batches
- * that warm up (timer.h) are filled and judged like those that count, so that a kernel cannot be
- * right at first and later wrong and fast.
+ * A trial first runs the candidate at an edge-case shape, unless it supports none or was compiled
+ * only for the task's own shape, and then at the task's own shape, with outputs filled anew and
+ * everything judged (stage.h). Then it times the candidate batch after batch (timer.h), with
+ * outputs filled again before each batch; the first batch, randomly chosen ones and the last are
+ * judged, those of a problem that works in place only if they leave the result of a single call.
+ * Batches that warm up (timer.h) are filled and judged like those that count, so that a kernel
+ * cannot be right at first and later wrong and fast.
  *
  * A comparison loads all candidates at once, each in its own process on the same buffers. In each
  * round each candidate runs one batch, in random order and on the same inputs, so that a
@@ -61,9 +62,9 @@ bool ak_evaluator_waited(const ak_evaluator *evaluator);
 void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *evaluator);
 
 ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *evaluator, ak_error *err);
-/* Lists the libraries. Each is listed in the version that it chooses by itself and, if another
-   version is faster at the task's shape, in that version, too. Free the list with
-   ak_baseline_info_free. */
+/* Lists the libraries that the task asks for (ak_task_spec). Each is listed in the version that it
+   chooses by itself and, if another version is faster at the task's shape, in that version, too.
+   Free the list with ak_baseline_info_free. */
 ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *evaluator,
                                 ak_error *err);
 

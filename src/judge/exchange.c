@@ -9,12 +9,13 @@
  * left out: a kernel that does so is right.
  *
  * What changes little with one draw may change much with the next, such as a maximum. So an input
- * is at fault only if it is with each habit of its fill (inputs.h); most need a single draw.
- * Outputs of few elements can hide a change by chance, so they may acquit an input but accuse none.
+ * is at fault only if draws with every habit of its fill (inputs.h) say so; most inputs need a
+ * single draw. Outputs of few elements can hide a change by chance, so they may acquit an input but
+ * accuse none.
  *
  * The shape is small: the task's own if it is, else the edge-case shape with the most outputs among
- * those that are. Only references in double are asked, because in another dtype rounding changes
- * results, too.
+ * those that are. If there is none, no input is tried. Only references in double are asked, because
+ * in another dtype rounding changes results, too.
  */
 #include "judge/loaded.h"
 

@@ -3,9 +3,9 @@
  * ("few_terms" in problem.json).
  *
  * A tolerance for sums grows with their length, so that a kernel with less precise products passes
- * where sums are long, and needs to be precise only where they are short. Here they are as long as
- * ever, but all but a few of their terms are zero, and the tolerance is that of so few terms. Which
- * input has the zeros, and where, is drawn when a worker first needs such inputs.
+ * where sums are long, and needs to be precise only where they are short. Here sums are as long as
+ * ever, but only a few of their terms are not zero, and the tolerance is that of so few terms.
+ * Which input has the zeros, and where, is drawn when a worker first needs such inputs.
  */
 #include "judge/loaded.h"
 

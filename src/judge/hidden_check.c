@@ -16,9 +16,9 @@ static ak_fill_habit hidden_habit(const ak_evaluator *e, size_t i)
 }
 
 /* Draws the hidden shapes. The second suits no particular configuration, so only some may run at
-   it. The others, the far one among them, suit the default, because most configurations have the
-   same conditions or fewer. A candidate that may not run at the far one gets its own
-   (check_fitting). */
+   it. The others, the far one among them, suit the default if such shapes are found, because most
+   configurations have the same conditions or fewer. A candidate that may not run at the far one
+   gets its own (check_fitting). */
 ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *err)
 {
     ak_config usual;

@@ -105,8 +105,8 @@ static void list_one(void *context, const char *name, const char *title, const c
     }
 }
 
-/* Times the versions items[first..last) of one library. *best is the index of the fastest, or
-   `first` if none has a time. */
+/* Times the versions items[first..last) of one library, or the first AK_JUDGED_MAX of them. *best
+   is the index of the fastest, or `first` if none has a time. */
 static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, size_t first,
                          size_t last, ak_error *err)
 {

@@ -11,8 +11,8 @@
 #include "measure/verdict.h"
 #include "problem/task_options.h"
 
-/* Every trial runs the edge-case shape with the most work below this, which covers as much of the
-   code as a tenth of a millisecond can. */
+/* A trial runs the edge-case shape with the most work below this, which covers as much of the code
+   as a tenth of a millisecond can. */
 #define EDGE_CASE_FLOPS 2e7
 /* The sets of inputs change places before one batch in this many, unless they are larger than
    CHANGE_BYTES. */
@@ -42,9 +42,9 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
     }
 }
 
-/* Marks what a candidate may have damaged to be restored before its next use: all red zones, the
-   shared place and, if the memory is mapped, all inputs. Damage to inputs that are not mapped shows
-   only when they are fetched. */
+/* Has what a candidate may have damaged restored before its next use: all red zones, the shared
+   place and, if the memory is mapped, all inputs. Damage to inputs that are not mapped shows only
+   when they are fetched. */
 static void mend_all(ak_evaluator *e)
 {
     for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
@@ -226,9 +226,9 @@ static ak_stage *damaged(const ak_evaluator *e, size_t *which)
     return NULL;
 }
 
-/* Returns whether inputs are checked after every turn: if that takes less than a batch, or if some
-   are integers, which may be indices, so that damaged ones may crash the next candidate before they
-   are checked. */
+/* Returns whether inputs are checked after every turn: they are if the arguments are small, or if
+   an input has integers, because these may be indices, and damaged indices may crash the next
+   candidate before they are checked. */
 static bool looks_at_inputs(const ak_evaluator *e)
 {
     const ak_stage *own = &e->own[0];
@@ -327,8 +327,8 @@ static void also(ak_loaded *r, const char *text)
 }
 
 /* Adds to the reason of a failure which condition the configuration breaks at the stage's shape:
-   without "EverySize" a condition holds at the size that is tuned only. Without such a condition,
-   names a macro of "Defines", which has the value of the size that is tuned everywhere. */
+   without "EverySize" a condition holds at the size that is tuned only. If no condition is broken,
+   names a macro of "Defines" that has the value of the tuned size at every size. */
 static ak_status say_broken(ak_loaded *r, const ak_stage *stage, ak_error *err)
 {
     const char *condition = NULL, *macro = NULL;

@@ -35,8 +35,8 @@ bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wi
 #define AK_FRESH_MAX 3
 /* At most this many times of calls on unseen inputs are kept. */
 #define AK_UNSEEN_MAX 64
-/* Number of shapes that no candidate can know, one for each habit of a fill. The last is far
-   (hidden.c). */
+/* At most this many hidden shapes are drawn when the device is opened, one for each habit of a
+   fill; only the last is far (hidden_check.c). */
 #define AK_HIDDEN_MAX 3
 /* One of this many timed batches is judged on average, in addition to the first and the last. */
 #define AK_JUDGE_EVERY 8
@@ -73,8 +73,8 @@ struct ak_evaluator {
     ak_stage hidden[AK_HIDDEN_MAX];
     size_t hidden_count;
     const ak_stage *far; /* the far one of `hidden`, or NULL */
-    /* A shape that was drawn for the conditions of the latest candidate, which exclude the far one.
-       It lies in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
+    /* A shape that was drawn for the latest candidate whose conditions exclude the far one. It lies
+       in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
     ak_stage fitting;
     size_t fitting_count, apart, apart_bytes;
     uint64_t fittings; /* how many fitting shapes were drawn */
@@ -120,7 +120,7 @@ typedef struct ak_loaded {
        (alone.c); none if batches count. */
     double unseen_ms[AK_UNSEEN_MAX];
     size_t unseen_count;
-    double unseen_times; /* median of calls on unseen inputs over that of batches; 0: these count */
+    double unseen_times; /* median of unseen calls over that of batches; 0: batches count */
 } ak_loaded;
 
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
@@ -128,7 +128,8 @@ typedef struct ak_loaded {
 ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
                          int64_t timeout_ns, ak_error *err);
 void ak_loaded_close(ak_loaded *r);
-/* Loads the candidate again in a new process, whose memory lies in other pages. */
+/* Loads the candidate again in a new process, whose memory lies in other pages, and runs it
+   once. */
 ak_status ak_loaded_renew(ak_loaded *r, ak_error *err);
 /* Puts the inputs in place, fills the outputs (ak_guard_old) and runs `iterations` times. */
 ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
@@ -138,29 +139,31 @@ ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, 
 /* Checks the red zones of all sets after batches that were not judged. */
 ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
 /* Ends the turn of a candidate, after which another may run: candidates share their memory, and one
-   may damage what belongs to the next. Checks the red zones and the gaps between rows of every
-   stage that lies in the block, and the inputs with `inputs` or if that is cheap. This candidate is
-   blamed for any damage. Damage is repaired, also if the candidate has failed already. */
+   may damage what belongs to the next. Checks the red zones of all sets of inputs and, in mapped
+   memory, the red zones and the gaps between rows of every stage that lies in the block; there also
+   the inputs, with `inputs` or if that is cheap or one has integers. This candidate is blamed for
+   any damage. Damage is repaired, also if the candidate has failed already. */
 ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
-/* Wipes mapped memory, so that a candidate finds nothing there that another process has left, and
-   has everything put in place anew before its next use. A candidate can map the whole block, and
+/* Wipes mapped memory and has everything put in place anew before its next use, so that a candidate
+   finds nothing there that another process has left. A candidate can map the whole block, and
    unseen inputs are unseen only by its own process, so one candidate could leave its results for
    another by the same author. */
 void ak_evaluator_wipe(ak_evaluator *e);
-/* If an input was changed, has all inputs restored before their next use, and returns true. Blames
-   no candidate. */
+/* If an input in mapped memory was changed, has all inputs restored before their next use, and
+   returns true. Blames no candidate. */
 bool ak_evaluator_mend_inputs(ak_evaluator *e);
 /* Compares the outputs of the latest batch with the reference; libraries get twice the tolerance,
    and the copy is not judged. With `quick`, outputs that equal accepted ones need no comparison. */
 ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err);
-/* Runs and judges `rounds` times at a shape, whose inputs come from the random stream `stream`. */
+/* Runs and judges `rounds` times at a shape, whose inputs come from the random stream `stream`
+   unless they were made before. */
 ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int rounds,
                              ak_error *err);
 /* Checks a library at the task's size. If it has several ways to do the work, checks them in turn
    until one is right: a wrong way must not take part, and must not exclude a right one. */
 ak_status ak_loaded_check_library(ak_loaded *r, ak_error *err);
-/* Checks a candidate at one edge-case shape, unless it supports none, and at the task's own, as
-   every trial does. */
+/* Checks a candidate as every trial does: at one edge-case shape of little work, unless the
+   candidate supports none or is specialised, and at the task's own. */
 ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err);
 /* Sets *out to whether the candidate supports this shape. */
 ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage, ak_error *err);
@@ -170,9 +173,9 @@ ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
 /* split.c: finds out once, for e->split, how the problem can be divided. */
 ak_status ak_split_find(ak_evaluator *e, ak_error *err);
-/* Returns the edge-case shape with the most outputs, or edge_case_count if there is none. A shape
-   with a size of 1 is left out, because its right result can be trivial: row sums are a copy of the
-   input if a row has one element. */
+/* Returns the index of the edge-case shape with the most outputs, or edge_case_count if there is
+   none. A shape with a size of 1 is left out, because its right result can be trivial: row sums are
+   a copy of the input if a row has one element. */
 size_t ak_evaluator_largest_edge_case(const ak_evaluator *e);
 /* loaded_rows.c: draws as many rows of the stage as the reference computes in some ten
    milliseconds, but at least `least`; takes the whole problem if it is small and has no separate
@@ -181,8 +184,8 @@ ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *sta
                        ak_error *err);
 /* Compares the rows, whose reference has been computed, with what the latest launch has written. */
 ak_status ak_rows_judge(ak_loaded *r, const ak_stage_rows *rows, ak_error *err);
-/* few.c: plans the inputs with few terms, if the problem declares such; runs and judges a candidate
-   on them. */
+/* few.c: `plan` plans the inputs with few terms, if the problem declares such; `check` runs and
+   judges a candidate on them, if there are any and the reference can be had for some rows. */
 ak_status ak_few_plan(ak_evaluator *e, ak_error *err);
 ak_status ak_few_check(ak_loaded *r, ak_error *err);
 /* audit.c: for a task one of whose outputs has fewer than AK_SELFTEST_ELEMENTS elements, returns
@@ -190,19 +193,22 @@ ak_status ak_few_check(ak_loaded *r, ak_error *err);
    results that are 1 % too large and, of a larger output, what ak_compare_selftest tries. */
 ak_status ak_audit(ak_evaluator *e, ak_error *err);
 /* exchange.c: returns AK_INVALID if the tolerances would accept a kernel that never reads one of
-   its inputs, although the result depends on it. */
+   its inputs, although the result depends on it, as far as a reference in double shows that at a
+   small shape. */
 ak_status ak_exchange_inputs(ak_evaluator *e, ak_error *err);
-/* aside.c: `wanted` says whether the next batch sets aside what it has written for contents that
-   the harness has no result for, which is drawn now and then; `judge` judges it after the batch, if
-   the reference can be had. ak_loaded_batch calls both. `batch` runs one batch more, which is
-   certainly judged so: whoever has run all batches cannot know that this one follows. */
+/* aside.c: `wanted` draws whether the next batch sets aside what it writes for contents that the
+   harness has no result for; `judge` judges that after the batch, if the reference can be had.
+   ak_loaded_batch calls both. `batch` runs one batch more, for which `wanted` is true without a
+   draw: whoever has run all batches cannot know that this one follows. Does nothing if the backend
+   sets nothing aside. */
 bool ak_aside_wanted(ak_loaded *r, const ak_stage *stage);
 ak_status ak_aside_judge(ak_loaded *r, const ak_stage *stage, ak_error *err);
 ak_status ak_aside_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
    fastest sample (alone.c). If the machine is too busy to tell, the outcome is `timed_out` and
    e->unjudged is set: nothing is known of the candidate. If calls on unseen inputs take much longer
-   than calls in batches, r->unseen_ms has their times. */
+   than calls in batches, r->unseen_ms has their times. On a device that is not a CPU only the
+   results of the calls are judged. */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
 /* Returns whether the times of calls on unseen inputs count instead of the batches' times: if there
    are any and their median is longer. */
@@ -214,8 +220,8 @@ ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
    weighing_ns; it fails with one line if there is no counter that this process may read. `tick`
    waits until the counter moves and gives its value, so that two ticks enclose whole steps. `trial`
-   weighs a few batches after the times of the trial are known, which are `times` as long as those
-   of its batches (unseen_times), and takes the energy to grow like the time. */
+   weighs a few batches once the times of the trial are known. These are `times` as long as the
+   times of its batches (unseen_times), and the energy is taken to grow like the time. */
 ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double times, ak_error *err);
@@ -251,9 +257,8 @@ bool ak_outcome_waited(const ak_outcome *outcome);
 
 /* ---- unseen (unseen.c) ----------------------------------------------------------------------- */
 
-/* Calls on contents that no process has seen, from which a candidate can have kept
-   nothing. Each begins as a call of a batch does: with its inputs in the caches, and with awake
-   threads. */
+/* Makes calls on contents that no process has seen, from which a candidate can have kept nothing.
+   Each begins as a call of a batch does: with its inputs in the caches, and with awake threads. */
 
 /* Prepares a fresh stage that is not ready with the contents of a random stream. Notes in
    e->prepared_ns what that takes if it is the least so far. */

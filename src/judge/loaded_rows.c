@@ -11,7 +11,7 @@
 /* The reference may take this much work for the rows that are judged; it is some ten milliseconds
    of one core. */
 #define ROWS_FLOPS 2e7
-/* What is no set of separate rows is judged as a whole if it is at most this much work. */
+/* A problem without separate rows is judged as a whole if it is at most this much work. */
 #define ROWS_WHOLE 1e8
 
 ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *stage, size_t least,
@@ -59,7 +59,7 @@ static ak_status fetch(unsigned char *to, ak_loaded *r, const ak_stage_rows *row
 }
 
 /* Returns whether results can be compared with this reference: false if it is not finite or does
-   not fit the dtype, because nobody has checked that these inputs have a result. */
+   not fit a dtype of whole numbers, because nobody has checked that these inputs have a result. */
 static bool is_judgeable(const ak_stage_rows *rows, size_t i, ak_dtype dtype)
 {
     const ak_compare_with with = {

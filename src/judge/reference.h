@@ -23,9 +23,9 @@ extern const ak_reference_entry ak_references[];
 
 typedef struct ak_reference ak_reference;
 
-/* Opens the reference. Files that have to be compiled go into `folder`. Returns AK_INVALID with the
-   compiler's or Python's first error if that fails, AK_UNAVAILABLE if there is no compiler or no
-   Python. */
+/* Opens the reference. Files that have to be compiled go into `folder`. Returns AK_INVALID, with
+   the first error of the compiler or of Python, if it cannot be used, and AK_UNAVAILABLE if there
+   is no compiler or no Python. */
 ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char *folder,
                             ak_error *err);
 /* Computes the right results at one shape. `arrays` has an array of doubles for each argument;
@@ -37,14 +37,14 @@ void ak_reference_parallel(ak_reference *reference, void (*task)(void *context, 
                            void *context);
 void ak_reference_close(ak_reference *reference);
 
-/* ---- reference_kind (reference_kind.c) ------------------------------------------------------- */
+/* ---- reference_open (reference_open.c) ------------------------------------------------------- */
 
-/* The functions that a kind of reference must have. Private to judge/. */
+/* The functions of a kind of reference. Private to judge/. */
 
 typedef struct ak_reference_ops {
     const char *kind; /* as in ak_reference_spec */
-    /* (optional) Fills the state that `run` needs, `state_bytes` of zeros, which `close` clears,
-       also after a failure. */
+    /* (optional) `open` fills the state that `run` needs: `state_bytes` bytes, which are 0 before.
+       `close` clears it, also after a failure of `open`. */
     size_t state_bytes;
     ak_status (*open)(void *state, const ak_reference *reference, const char *folder,
                       ak_error *err);

@@ -11,7 +11,8 @@
 /* The reference may take this much work for the rows that are tried. */
 #define TRIED_FLOPS 2e7
 
-/* Finds a stage whose results the host knows: the task's own, or the largest edge-case shape. */
+/* Finds a stage whose results the host knows: the task's own, or the largest edge-case shape; NULL
+   if there is none. */
 static ak_status known_stage(ak_stage **out, ak_evaluator *e, ak_error *err)
 {
     const size_t i = ak_evaluator_largest_edge_case(e);

@@ -11,7 +11,7 @@
 #include "check/inputs.h"
 #include "check/argument.h"
 
-/* Each shape of a problem has this many streams of random numbers, one for each argument. */
+/* A stage has this many streams of random numbers, one for each argument. */
 #define STREAMS_PER_STAGE AK_ARGUMENTS_MAX
 /* A thread fills this many elements at a time: 2 MiB as double. */
 #define FILL_CHUNK ((size_t)64 * AK_INPUTS_BLOCK)
@@ -121,8 +121,8 @@ static void paint_gaps(void *array, const ak_stage *stage, size_t i)
 
 /* ---- inputs ---- */
 
-/* Draws a new key for the red zones. It is not derived from the seed, which a candidate's author
-   may know; no result depends on it. */
+/* Draws a new key for the red zones. The key is not derived from the seed, which a candidate's
+   author may know; no result depends on the key. */
 static void choose_pattern(ak_stage *stage, unsigned round)
 {
     ak_stage_memory *memory = stage->memory;

@@ -33,8 +33,8 @@
 #include "check/inputs.h"
 #include "judge/reference.h"
 
-/* Sets of inputs at the task's own shape. A result that a candidate remembers of one set is wrong
-   for the other. */
+/* Most sets of inputs at the task's own shape. A result that a candidate remembers of one set is
+   wrong for the other. */
 #define AK_STAGE_SETS 2
 
 /* A device's memory as the stages see it: the block itself if it is mapped, else a copy. */
@@ -51,7 +51,7 @@ typedef struct ak_stage_memory {
 typedef struct ak_stage_split {
     bool known;    /* it was found out; else nothing can be divided */
     bool rows;     /* the values of the first size are separate problems */
-    size_t column; /* so are the values of the size with this index; 0: of no other */
+    size_t column; /* the values of the size with this index are, too; 0: those of no other size */
 } ak_stage_split;
 
 typedef struct ak_stage {
@@ -87,7 +87,7 @@ typedef struct ak_stage {
     /* NULL: the host judges, and `hash` is not set. Otherwise the device judges: `hash` holds the
        referee's hashes, and `reference`, `rows` and `accepted` are not set. */
     ak_referee *referee;
-    const ak_stage_split *split; /* where some rows stand for all: how they are found */
+    const ak_stage_split *split; /* if the device judges: how rows are found that stand for all */
 } ak_stage;
 
 /* The times that opening the device and preparing a stage took. */
@@ -103,7 +103,7 @@ ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task 
    here. */
 ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t stream, bool selftest,
                            ak_error *err);
-/* Prepares a stage that the device judges. Returns AK_UNAVAILABLE, with nothing changed, if the
+/* Prepares a stage that the device judges. Returns AK_UNAVAILABLE, with the stage as it was, if the
    device cannot judge it. */
 ak_status ak_stage_prepare_referee(ak_stage *stage, ak_reference *reference, uint64_t stream,
                                    bool selftest, ak_stage_times *times, ak_error *err);
@@ -132,11 +132,11 @@ ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
    arguments lie there now, whether or not a launch has happened since they were last checked. */
 void ak_stage_check_outside(ak_outcome *out, ak_stage *stage);
 /* Returns the first input whose content is not what was put there, whoever has changed it; the
-   number of arguments if there is none, if other contents lie there now, or if the device's memory
-   is not mapped. */
+   number of arguments if there is none, if other contents lie there now, if the device's memory is
+   not mapped, or if the device judges. */
 size_t ak_stage_changed_input(const ak_stage *stage);
 
-/* ---- for stage.c, stage_judge.c and stage_referee.c ---- */
+/* ---- for the files of judge/ that read or change a stage's arrays ---- */
 
 ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument);
 /* Names an argument in messages; the result borrows from the stage. */
@@ -166,8 +166,8 @@ size_t ak_stage_tight_bytes(const ak_stage *stage, size_t argument);
    made, and keep the pattern of that time. */
 ak_guard_rows ak_stage_guard_rows(const ak_stage *stage, size_t argument);
 ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
-/* Takes the result of comparing an output: raises *max_error and, if it is wrong, says so. Returns
-   whether it is right. */
+/* Takes the result of comparing an output: raises *max_error and, if the output is wrong, says so.
+   Returns whether the output is right. */
 bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *stage,
                             size_t argument, const ak_compare_result *result);
 /* Sets out->reason to the sizes and `text`: "at M=7,N=33,K=1: ...". `text` may be out->reason
@@ -194,7 +194,8 @@ size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size
 /* Gives the first elements of an output's reference. */
 ak_status ak_stage_right(double *out, const ak_stage *stage, size_t argument, size_t count,
                          ak_error *err);
-/* Checks with the first elements of an output that its tolerance tells right from wrong here. */
+/* Checks that the tolerance of an output tells right from wrong here, with all of its elements or,
+   if the device judges, with the first ones. */
 ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *err);
 /* Decodes `count` elements of an input from element `first` on. */
 void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
@@ -204,8 +205,8 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
 
 /* ---- stage_rows (stage_rows.c) --------------------------------------------------------------- */
 
-/* Some rows of a stage's problem, which the reference computes on the host in a
-   fraction of the time that all of them would take.
+/* Has the reference compute some rows of a stage's problem on the host, in a fraction of the time
+   that all of them would take.
 
    This needs a problem that consists of separate problems, one for each value of its first size:
    each argument has that size as its first extent, or as the second of two, or not at all. Of
@@ -249,13 +250,14 @@ typedef struct ak_stage_rows {
 /* What is drawn. */
 typedef struct ak_stage_draw {
     const ak_stage_split *split;
-    double flops; /* the reference takes about this much work, */
-    size_t least; /* but computes so many rows at least */
+    double flops; /* about how much work the reference may take */
+    size_t least; /* fewest rows, even if they take more, unless only some columns are computed */
     bool whole;   /* all columns of the rows */
     bool some;    /* only some of them, also if rows are short */
 } ak_stage_draw;
 
-/* Draws rows, and columns of them. Returns AK_UNAVAILABLE if the rows are not separate problems. */
+/* Draws rows and, if they are long or draw->some is set, columns of them. Returns AK_UNAVAILABLE if
+   the rows are not separate problems. */
 ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak_stage_draw *draw,
                              ak_rng *rng, ak_error *err);
 /* Returns whether the shapes of the arguments allow that only some values of size `k`, which is not

@@ -1,6 +1,6 @@
 /*
- * stage_prepare.c: makes a stage's reference on the host, and checks that no dtype of an output is
- * too small for it and that the tolerance tells right from wrong; see stage.h.
+ * stage_prepare.c: makes a stage's reference on the host, and checks that outputs of whole numbers
+ * can hold it and, if asked, that the tolerance tells right from wrong; see stage.h.
  */
 #include "judge/stage.h"
 

@@ -21,8 +21,8 @@
    on one core, but always the first and the last row. */
 #define ROWS_MIN   2
 #define ROWS_FLOPS 1e9
-/* The self-test of the tolerance fetches this many elements of a device's reference. This is
-   stricter than a test of all elements, because a wrong output that passes on these may fail
+/* The self-test of the tolerance fetches at most this many elements of a device's reference. This
+   is stricter than a test of all elements, because a wrong output that passes on these may fail
    elsewhere. */
 #define SELFTEST_MAX ((size_t)1 << 18)
 

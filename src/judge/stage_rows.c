@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 
-/* Some columns are computed if a row takes more than this part of the work, or if it needs more
-   elements than this of all arguments. */
+/* Only some columns are computed if the work would suffice for fewer than LONG_PART rows, or if a
+   row needs more than LONG_ELEMENTS elements of all arguments. */
 #define LONG_PART     8
 #define LONG_ELEMENTS ((size_t)1 << 20)
 /* Then SHORT_ROWS rows, if there are as many, and at least COLUMNS_LEAST columns are computed, but
@@ -162,7 +162,7 @@ static void decode_turned(double *out, const ak_stage_rows *s, size_t first, siz
     ak_stage_decode(out + before, s->stage, i, 0, count - before);
 }
 
-/* Decodes `count` elements of an input from element `first` on, after it was mixed. */
+/* Decodes `count` elements of an input from element `first` on, mixed as s->mixed says. */
 static void decode(double *out, const ak_stage_rows *s, size_t first, size_t count)
 {
     enum { PIECE = 256 };
@@ -192,8 +192,8 @@ static void decode(double *out, const ak_stage_rows *s, size_t first, size_t cou
     }
 }
 
-/* Returns those values of a size by which an argument's rows, or the elements of its rows, are
-   chosen; one that chooses all if there are none. */
+/* Returns the pick by which rows of an argument (AK_PART_ROW) or elements of its rows
+   (AK_PART_COLUMN) are chosen; if there is none, an empty one, which chooses all. */
 static ak_stage_pick chosen_by(const ak_stage_rows *s, ak_stage_part part)
 {
     const size_t i = s->argument;

@@ -2,16 +2,18 @@
  * weigh.c: measures the energy of batches by the device's own counter.
  *
  * Such counters move in steps: RAPL's about once a millisecond, NVML's every 20 to 100 ms. A batch
- * is therefore enclosed by two moments at which the counter has just moved, and it lasts at least
- * WEIGH_STEPS steps. The energy that the device takes while this file waits for the second moment,
- * at most one step of idling, is counted with the batch.
+ * is therefore enclosed by two moments at which the counter has just moved, and is planned to last
+ * WEIGH_STEPS steps, but at least WEIGH_LEAST_NS and at most WEIGH_MOST_NS. The energy that the
+ * device takes while this file waits for the second moment, at most one step of idling, is counted
+ * with the batch.
  *
  * The energy is what the whole device takes (for the host, all processor packages), its idle power
  * included: what else runs there meanwhile is weighed, too.
  *
  * The batches of a trial that are weighed follow all of its checks and last longer than those that
- * were timed, so a candidate can tell them apart and leave out their work. It gains nothing by
- * that: where its calls are much faster than they were, it gets the energy of the time that counts.
+ * were timed, so a candidate can tell them apart and leave out their work. It gains little by that:
+ * if its calls are more than WEIGH_TIMES as fast as they were, it gets the energy of the time that
+ * counts.
  */
 #include "base/clock.h"
 #include "judge/loaded.h"

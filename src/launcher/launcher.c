@@ -143,7 +143,8 @@ static void count_sharing(ak_launcher *l)
 }
 
 /* Keeps only the seat that AUTOKERNEL_SEAT names, if it is set: several tuners share a launcher's
-   seats (cli/wide.c). Its number counts from 1, and after the last seat from the first again. */
+   seats (cli/wide.c). Seats are numbered from 1; a number beyond the last seat counts on from the
+   first. */
 static void keep_one_seat(ak_launcher *l)
 {
     size_t number = ak_launcher_number("AUTOKERNEL_SEAT", 0);

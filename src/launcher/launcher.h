@@ -17,7 +17,7 @@
 
 #define AK_SEATS_MAX 256
 #define AK_WORDS_MAX 64
-/* Limit in bytes for a launcher's text and for a word in a command, including the 0 at the end. */
+/* Limit in bytes for a launcher's text and for a word in it, including the 0 at the end. */
 #define AK_LAUNCHER_MAX 4096
 
 typedef struct ak_seat {
@@ -37,18 +37,17 @@ typedef struct ak_launcher ak_launcher;
 typedef struct ak_launcher_ops {
     const char *name;
     const char *help; /* how the user writes it: "ssh:[OPTIONS ]HOST[*N],.." */
-    /* Fills in the seats, at least one and at most `most` (0: as many as there are).
+    /* Fills in the seats, at least one and at most `most` (0: the launcher decides how many).
        `devices` is the task's list ("cuda:0,cuda:1"). */
     ak_status (*seats)(ak_launcher *l, const char *devices, size_t most, ak_error *err);
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends what a launcher has started on a seat, for a launcher that was
-       killed or failed before it could do so itself. NULL: such a launcher leaves nothing
-       running. */
+       killed or failed before it could do so itself. NULL: there is no such command. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends the job in which this process runs, if that is the job of a
-       worker of this run. A worker runs it if its connection ends without a message from the tuner,
-       because then nobody else may end the job. NULL: there are no jobs. */
+       worker of this run. The far relay (worker/relay.h) runs it if the connection ends without a
+       message from the tuner, because then nobody else may end the job. NULL: there are no jobs. */
     ak_status (*leave)(ak_words *out, const char *run, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
     /* Environment variables that the launcher needs, as in ak_proc_spec. Workers do not see
@@ -77,13 +76,13 @@ struct ak_launcher {
 ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *workers,
                            const char *devices, ak_error *err);
 void ak_launcher_close(ak_launcher *l);
-/* Makes the command line that starts `argv` (NULL-terminated) on a seat; free with ak_words_free.
- */
+/* Makes the command line that starts `argv` (NULL-terminated) on a seat. The caller frees *out with
+   ak_words_free, also after a failure. */
 ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
                               const char *const *argv, ak_error *err);
 
 /* Asks all launchers for the command that ends the job of this worker (`leave`). *out stays empty
-   if there is no such command. Free with ak_words_free. */
+   if there is no such command. The caller frees *out with ak_words_free, also after a failure. */
 ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 
 /* The functions below are for the launchers themselves. */

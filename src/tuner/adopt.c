@@ -50,7 +50,7 @@ static ak_status copy_file(const char *folder, const char *from, const char *nam
     return ak_fs_write(target, bytes, length, err);
 }
 
-/* Copies the data files of the arguments, which their fills name: "file(a.npy)". */
+/* Copies the data files that the fills of arguments name: "file(a.npy)". */
 static ak_status copy_data(const char *folder, const char *file, const json_t *problem,
                            ak_error *err)
 {
@@ -146,8 +146,8 @@ static void includes_clear(includes *all)
     ak_buf_free(&all->notes);
 }
 
-/* Copies one included file, if it lies beside the source and can be copied; a hint says so if it
-   cannot. *taken says whether it is put in front of the source. */
+/* Copies one included file if it lies beside the source. If it lies there but cannot be copied,
+   adds a hint that says so. *taken says whether its text is put in front of the source. */
 static ak_status take_include(bool *taken, includes *all, const char *name, ak_error *err)
 {
     AK_FREED char *text = NULL;
@@ -191,8 +191,8 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     return write_text(all->folder, name, text, err);
 }
 
-/* Copies the files beside the source that a text includes, and turns the #include lines of these
-   files into comments. */
+/* Copies the files beside the source that a text includes, and turns the lines that include them
+   into comments. */
 static ak_status take_includes(includes *all, char *text, ak_error *err)
 {
     AK_FREED char *plain = ak_source_plain(text);

@@ -44,8 +44,9 @@ double ak_tuning_finish_each(const ak_tune_options *options)
 }
 
 /* Estimates the duration of the finish, so that a time budget covers it. The estimate is at most
-   half of the budget. Nothing that has begun is cut: neither the trials under way nor the finish. A
-   candidate is checked on all edge-case shapes and measured in more rounds than a trial. */
+   half of the budget. If the estimate was too low, nothing that has begun is cut, but the
+   comparison gets fewer seconds (finish.c). A candidate is checked on all edge-case shapes and
+   measured in more rounds than a trial. */
 static double finish_seconds(const ak_tuning *r)
 {
     if (ak_pool_recalls(r->session.pool)) {

@@ -83,8 +83,8 @@ static size_t sort_history(ak_tuning *r)
 }
 
 /* Collects the fastest few of each device, without those that share code with a faster one or whose
-   check failed, and the default, unless it failed. The default takes part so that the exported
-   configuration is never slower than the default. */
+   check failed, and the default, unless it failed. The default takes part so that no configuration
+   is exported that the finish finds slower than the default. */
 static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
 {
     size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);

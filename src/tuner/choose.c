@@ -1,12 +1,12 @@
 /*
  * choose.c: implements ak_task_choose, which picks one of several implementations that can do a
- * task.
+ * task, unless the user names one.
  *
  * Measurements decide, not names. The archive decides if it holds results of all implementations at
  * this size or one near it, in the present environment. Otherwise, with `race`, the default
  * configurations are measured now; without it, archived results of some implementations suffice. If
- * there is no result, the order in the kernel's folder decides. In each case the task carries a
- * line that says how the choice was made.
+ * there is no result, the order in the kernel's folder decides. If there was a choice, the task
+ * carries a line that says how it was made.
  *
  * The defaults are measured one after the other and not interleaved: implementations usually differ
  * by more than the noise that this adds, and smaller differences matter little. They share the
@@ -150,8 +150,8 @@ static const known *nearest(const chooser *ch, size_t needed)
 /* ---- race ------------------------------------------------------------------------------------ */
 
 /* Stores a trial. If the archive is locked, the trial is written during the run that follows or
-   when the archive is closed. Otherwise its environment and its sources are stored as well, because
-   perhaps no run of this implementation will ever do it. */
+   when the archive is closed. Otherwise the trial's environment and sources are stored as well,
+   because perhaps no run of this implementation will ever store them. */
 static ak_status keep_trial(ak_archive *archive, ak_trial *trial, const candidate *c,
                             const chooser *ch, ak_error *err)
 {

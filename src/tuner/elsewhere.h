@@ -9,8 +9,9 @@
 
 /* Collects results from which this run may learn. *out is NULL if there are none; the caller frees
    it with ak_like_free. From the archive it takes trials of the same kernel and implementation but
-   of another task. Trials on recordings serve only recordings, trials on devices only devices. The
-   nearest tasks come first; distances between sizes are counted in doublings. */
+   of other tasks: the nearest few at which a configuration worked, the nearest first. Trials on
+   recordings serve only recordings, trials on devices only devices; distances between sizes are
+   counted in doublings. */
 ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
                        const ak_tune_options *options, ak_error *err);
 

@@ -1,5 +1,5 @@
-/* finish.c: ends a run with a comparison: it measures the candidates and the libraries, interleaved
-   and while no compiler runs. The best candidate (measure/contest.h) is the result of the run. */
+/* finish.c: ends a run with a comparison: it measures the candidates and the libraries in turns,
+   while no compiler runs. The best candidate (measure/contest.h) is the result of the run. */
 #include <assert.h>
 
 #include "archive/field.h"
@@ -41,7 +41,7 @@ static void line_up(lineup *l, const ak_tuning *r)
 }
 
 /* Measures the ceilings again while nothing is compiled, and places the archived results against
-   them, because they may have risen. */
+   them, because the ceilings may have risen. */
 static ak_status raise_ceilings(ak_tuning *r, ak_error *err)
 {
     r->ceilings_before = r->session.ceilings;

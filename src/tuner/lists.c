@@ -72,7 +72,7 @@ ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_er
 }
 
 /* Adds the highest pressure (measure/pressure.h) before, while and after the ceilings were
-   measured, and a warning if it was so high that they are too low. */
+   measured, and a warning if it was so high that the ceilings may be too low. */
 static ak_status add_pressure(json_t *findings, double beside, double during, ak_error *err)
 {
     AK_AT_END(ak_warnings_free) ak_warnings list = {0};

@@ -2,8 +2,8 @@
  * outlast.c: repeats a comparison without a candidate that broke it. On some devices candidates and
  * libraries run in the worker's own process, so one of them can end the worker or leave the device
  * in an error, which destroys the measurements of all. The worker usually reports which candidate
- * it was. If the worker died without a report, each candidate runs alone for a moment, and the
- * first that fails is the culprit.
+ * it was. If the worker died without a report, candidates run alone for a moment, one after the
+ * other; the first that ends the worker again or loses the device is the culprit.
  */
 
 #include "tuner/side_by_side.h"
@@ -40,7 +40,8 @@ static ak_status run(ak_result *out, const rest *c, const ak_comparison_candidat
     return status;
 }
 
-/* Finds the first candidate that fails when it runs alone. *who is c->count if none fails. */
+/* Finds the first candidate that ends the worker or loses the device when it runs alone. *who is
+   c->count if none does. */
 static ak_status find_culprit(size_t *who, const rest *c, ak_error *err)
 {
     for (*who = 0; *who < c->count; (*who)++) {

@@ -96,9 +96,9 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
     }
 }
 
-/* If the results come from a recording, names it and the other files in the options by their names
-   instead of their paths: a simulated run gives the same bytes on every machine, and discloses no
-   path of this one. */
+/* If the results come from a recording, names it, the kernel and the files of the language model by
+   their names instead of their paths, so that a simulated run gives the same bytes on every machine
+   and does not disclose these paths. Recordings to learn from (`like`) keep theirs. */
 static bool name_recording(json_t *options, const ak_task *task)
 {
     return !task->recorded || (ak_json_set_text(options, "recording", ak_sim_path(task->opens)) &&

@@ -88,7 +88,8 @@ typedef struct others {
     ak_tuning *r;
     const char *environment;
     char *last;             /* the latest environment that was compared with this one */
-    bool same, only_source; /* `last` is this environment; it differs only in the kernel's source */
+    bool same, only_source; /* whether `last` is this environment, or differs only in the kernel's
+                               source */
 } others;
 
 static ak_status count_other(void *context, const ak_trial *trial, ak_error *err)

@@ -1,6 +1,7 @@
 /*
  * run.h: the state of one run of ak_tune, shared by the files that carry it out. A run passes
- * through them in this order:
+ * through them in about this order; history.c, budget.c, record.c and announce.c serve several
+ * parts:
  *
  *     tuner.c       opens the run, leads it through the parts below and closes it
  *     resume.c      reads what the archive already has of the task
@@ -26,8 +27,8 @@
 #define AK_LIBRARIES_MAX 16
 /* Most configurations in the finish, without the default. */
 #define AK_CANDIDATES_MAX 16
-/* Seconds of interleaved measurement for each candidate or library in the finish, unless
-   ak_tune_options.finish_seconds is set. */
+/* Seconds for which the finish measures each candidate or library, unless
+   ak_tune_options.finish_seconds is set or a time budget leaves less. */
 #define AK_FINISH_SECONDS 0.7
 
 /* An evaluated configuration. */
@@ -42,7 +43,8 @@ typedef struct ak_seen {
     size_t device;          /* the device that measured it, as an index into the task's list */
 } ak_seen;
 
-/* A job in flight with its proposal, kept until the result arrives. */
+/* A job in flight and its proposal. The slot is free again (`used` is false) once the result was
+   observed. */
 typedef struct ak_flight {
     uint64_t job;
     ak_proposal proposal;
@@ -71,7 +73,7 @@ typedef struct ak_tuning {
     ak_strategy *strategy;
     ak_run_advisor advisor;
     ak_set *submitted;  /* keys of submitted and resumed configurations */
-    ak_flight *flights; /* slots for jobs in flight; grows as the pool takes more */
+    ak_flight *flights; /* slots for jobs in flight; more are added as the pool takes more jobs */
     size_t flight_count, flight_capacity;
 
     /* Set by resume.c: numbers of archived trials that are not resumed, because the kernel's source
@@ -82,7 +84,7 @@ typedef struct ak_tuning {
     char id[AK_RUN_ID_BYTES];
     char fleet[AK_RUN_ID_BYTES]; /* id under which the archive lists the workers that this tuner
                                     has on other machines; "" if it has none */
-    bool deferred;               /* the archive may delay writes while it is locked */
+    bool deferred; /* the archive may delay writes while it is locked or the disk is full */
 
     /* Set by first_look.c. */
     double library_ms, library_cost;    /* of the best library; 0 if there is none */
@@ -96,7 +98,7 @@ typedef struct ak_tuning {
     double best_ms;   /* time of the configuration with that cost */
     size_t last_gain; /* result->evaluated when the best cost last improved by more than noise */
 
-    /* Changed by search.c. */
+    /* Changed by search.c, except for `pressure` and `began` (announce.c). */
     ak_transfer transfer; /* chooses the next candidate of `like` */
     size_t next_first;    /* index into the configurations that the caller wants tried first */
     size_t sent;          /* number of jobs submitted in this run */
@@ -127,7 +129,8 @@ const char *ak_tuning_strategy(const ak_tune_options *options);
    AK_EVALUATIONS_DEFAULT if the options do not say. */
 size_t ak_tuning_budget(const ak_tuning *r);
 bool ak_tuning_cancelled(const ak_tuning *r);
-/* Returns for how many seconds the finish measures each candidate or library. */
+/* Returns for how many seconds the finish measures each candidate or library if the time budget
+   leaves that much. */
 double ak_tuning_finish_each(const ak_tune_options *options);
 /* Returns how many seconds of the time budget are left; negative once it is used up. Means nothing
    without a time budget. */
@@ -143,11 +146,11 @@ const char *ak_tuning_stop_reason(const ak_tuning *r);
 
 /* ---- resume.c -------------------------------------------------------------------------------- */
 
-/* If the options ask to resume, subtracts the archived trials from r->evaluations, so that the run
-   ends where it would have ended without the interruption. */
+/* If the options ask to resume, subtracts from r->evaluations the number of archived trials that
+   will be resumed, so that the run ends where it would have ended without the interruption. */
 ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err);
 /* If the options ask to resume, adds the archived results of the task to the history, tells them to
-   the open strategy, and counts the archived trials that are not resumed. */
+   the open strategy, and counts the trials from other environments, which are not resumed. */
 ak_status ak_tuning_resume(ak_tuning *r, ak_error *err);
 
 /* ---- record.c -------------------------------------------------------------------------------- */
@@ -161,8 +164,8 @@ ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err);
 /* Adds to the record of a run, over one size or many, the options that say when it ends and what it
    checks and learns from. Returns false without memory. */
 bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_options *options);
-/* Notes in the archive what is valid on this machine only: the process of a run, and the paths of
-   the files that its options name. `archive` may be NULL. */
+/* Notes in the archive what is valid on this machine only: the process of a run, the address of its
+   language model, and the paths of the files that its options name. `archive` may be NULL. */
 void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
                              const ak_tune_options *options);
 /* Writes the states of the workers on other machines into the archive; `context` is the run. At the
@@ -173,10 +176,12 @@ ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 
 /* ---- announce.c ------------------------------------------------------------------------------ */
 
-/* Notes the trial of the default configuration, of this run or of one that it resumes. */
+/* Notes how the default configuration did in this run or in an archived trial that is resumed
+   (search.c). */
 void ak_tuning_note_default(ak_tuning *r, const ak_trial *trial);
-/* Sends the events "start", "prepared" and, if there are results to learn from, "like"; then
-   measures how busy the machine is, and warns about it and about the options. */
+/* Sends the events "start", "prepared" and, if there are results to learn from, "like"; then warns
+   about the options and, unless a recording replaces the machine, measures how busy the machine is
+   and warns if it is. */
 void ak_tuning_announce(ak_tuning *r);
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);
@@ -199,7 +204,7 @@ ak_status ak_tuning_search(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_trial *trial,
                              ak_error *err);
 /* Replaces the time and cost of a configuration that was measured again, finds the best anew, and
-   lets the strategy observe it. */
+   lets the strategy observe the new time. */
 ak_status ak_tuning_correct(ak_tuning *r, const ak_config *config, const ak_compared *measured,
                             ak_error *err);
 /* Returns the configuration's entry, which is valid until the history changes, or NULL if it was
@@ -214,18 +219,20 @@ typedef struct ak_candidates {
     size_t count;
 } ak_candidates;
 
-/* Collects the fastest configurations of the history and the default without checking them.
-   Reorders the history. */
+/* Collects, without checking them, the fastest configurations of the history and, if it worked, the
+   default. Reorders the history. */
 void ak_candidates_rank(ak_candidates *out, ak_tuning *r);
 /* Collects the fastest configurations that pass their checks, and the default if it does. One that
-   fails is archived as a failure and replaced by the next best; if the time is up or very many
-   failed, *out holds only those that have passed. After AK_CANCELLED the unchecked configurations
-   count as correct. After another error *out holds those that are not known to be wrong. */
+   fails is archived as a failure and replaced by the next best; if very many failed, or the time is
+   up and one has passed, *out holds only those that have passed. After AK_CANCELLED the unchecked
+   configurations count as correct. After another error *out holds those that are not known to be
+   wrong. */
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err);
 
 /* Checks the candidates, measures them next to the libraries, and makes the best candidate
    (measure/contest.h) the result. On a recording, after a cancel or if the measurement fails, the
-   best of the search becomes the result. */
+   best of the search becomes the result. There is no result if no candidate passes its checks or
+   none could be timed. */
 ak_status ak_tuning_finish(ak_tuning *r, ak_error *err);
 
 #endif

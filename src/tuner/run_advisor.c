@@ -7,7 +7,7 @@
    would mean no budget. */
 #define NOTHING_LEFT 1e-12
 
-/* Sends a warning as an event and keeps it in the result. */
+/* Sends a warning as an event and keeps it in the result and in the run's record. */
 static void warn(const ak_run_advisor *advisor, const char *text, bool fell_back)
 {
     json_t *fields = json_object();

@@ -20,7 +20,7 @@ typedef struct ak_run_advisor {
     ak_model model; /* its name is NULL if there is none */
     ak_llm *llm;
     size_t calls, failed, uncounted;
-    int64_t input_tokens, output_tokens; /* sums over the calls, as they are archived */
+    int64_t input_tokens, output_tokens; /* sums over the calls of the run */
     ak_error missing;                    /* why there is no model */
     json_t *environment;
     ak_error fault; /* first failure of the archive to store a call */
@@ -33,9 +33,9 @@ typedef struct ak_run_advisor {
    the advisor. */
 ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,
                               const ak_task *task, const ak_strategy_ops *ops, ak_error *err);
-/* Must be called once the session has been opened. If the session recalls results from a recording,
-   nothing is measured again; then, or if the model is slow (ak_llm_is_slow), strategies wait for
-   replies. */
+/* Takes what the advisor needs of the open session, before the strategy is opened: its environment,
+   and whether it recalls results from a recording. If it does, nothing is measured again; then, or
+   if the model is slow (ak_llm_is_slow), strategies wait for replies. */
 ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err);
 void ak_run_advisor_close(ak_run_advisor *advisor); /* after the strategy was closed */
 

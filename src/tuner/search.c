@@ -6,8 +6,9 @@
  *         (results that finish together share one flush of the archive to the disk)
  *         (with nothing in flight, a strategy may wait for a reply or have its best measured again)
  *
- * The next configurations are compiled while this one is measured (worker/pool.h). A trial is in
- * the archive before the device starts the next.
+ * The next configurations are compiled while this one is measured (worker/pool.h). A trial is given
+ * to the archive before its device starts the next; while the archive is locked, the trial waits in
+ * memory.
  */
 
 #include "tuner/run.h"
@@ -284,8 +285,8 @@ static ak_status keep(ak_tuning *r, group *g, ak_error *err)
     return r->archive == NULL ? AK_OK : ak_archive_add_trials(r->archive, trials, g->count, err);
 }
 
-/* Lets history and strategy observe a trial, and announces it. If there is an archive, the trial is
-   in it already. */
+/* Lets history and strategy observe a trial, and announces it. If there is an archive, the trial
+   was given to it before. */
 static ak_status observe(ak_tuning *r, ak_flight *flight, const ak_result *result, ak_error *err)
 {
     bool is_default = flight->strategy == proposed_first;
@@ -367,9 +368,9 @@ static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *
 }
 
 /* Takes the jobs that are still in flight as trials. If time is up (`late`), a configuration works
-   and the default has been tried, jobs that have not begun are withdrawn. The default is waited
-   for, even if configurations that compile faster have overtaken it, because a short run would
-   otherwise have nothing to compare with. */
+   and the default has been tried, jobs that have not begun are withdrawn. Until then they are
+   waited for: configurations that compile faster may have overtaken the default, without which a
+   short run would have nothing to compare with. Stops at once if the run is cancelled. */
 static ak_status drain(ak_tuning *r, bool late, ak_error *err)
 {
     while (!ak_tuning_cancelled(r)) {

@@ -46,9 +46,8 @@ typedef struct ak_session {
     ak_sanitizing sanitizing;
 } ak_session;
 
-/* Computes the environment, that is, everything on which results of the task depend, as JSON, which
-   the caller frees with ak_free, and its hash. Returns AK_UNAVAILABLE if only a data sheet of the
-   device is known. */
+/* Computes the environment of a task as JSON, and the hash of the JSON. The caller frees the JSON
+   with ak_free. Returns AK_UNAVAILABLE if only a data sheet of the device is known. */
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
                                  const ak_task *task, ak_error *err);
 /* Returns the task's protocol for comparisons. */
@@ -102,23 +101,26 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
                                     const ak_config *config, const char *run, ak_error *err);
 
-/* Checks configurations as AK_JOB_CHECK does, and then with sanitizers (ak_session_sanitize); all
-   are submitted at once. out[i] belongs to configs[i]. After AK_CANCELLED the trials of unchecked
-   configurations are zero, after another failure all are. `run` may be NULL. */
+/* Checks configurations as AK_JOB_CHECK does, and then with sanitizers (ak_session_sanitize). The
+   checks are submitted all at once. out[i] belongs to configs[i]. After AK_CANCELLED the trials of
+   unchecked configurations are zero, after another failure all are. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 
 /* If `sanitize` is set, builds and runs with sanitizers a configuration that has passed its check,
    gave a wrong result or crashed. If they report something, a trial that had passed becomes
-   `rejected`; another one keeps its status, and its reason also says what they report. */
+   `rejected`; another one keeps its status, and its reason also says what they report. A
+   configuration that could not be built or run, or a backend without sanitizers, is only noted in
+   session->sanitizing. */
 ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_config *config,
                               ak_error *err);
 /* Writes the outcome as a line: "AddressSanitizer and ...: 3 of 3 configurations without a finding,
-   at 5 shapes". The line is "" if no sanitizer was asked for. */
+   at 5 shapes". Then it says what did not run, and why. The line is "" if no sanitizer was asked
+   for or nothing was to be run with one. */
 void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session);
 
-/* Returns true, with the reason in `why`, if this time is so far above the roofline that the device
-   cannot have done the work. */
+/* Returns true, with the reason in `why`, if this time is so short, by the roofline, that the
+   device cannot have done the work. */
 #define AK_IMPLAUSIBLE_BYTES 160
 bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *session, double ms);
 /* Places the task, and a time, on the roofline; with ms 0 only the limits are set. */
@@ -128,8 +130,9 @@ void ak_session_place(ak_placement *out, const ak_session *session, double ms);
 void ak_session_reach(ak_roofline *out, double *utilisation, const ak_session *session, double ms,
                       double sm_clock_mhz);
 
-/* Waits until one of the jobs with the ids `first` to first + count - 1 has finished. Results of
-   other jobs, which a cancelled search may still have in flight, are dropped. */
+/* Waits until one of the jobs with the ids `first` to first + count - 1 has finished. Returns
+   AK_TIMED_OUT if no job finishes within an hour. Results of other jobs, which a cancelled search
+   may still have in flight, are dropped. */
 ak_status ak_session_wait(ak_result *out, ak_session *session, uint64_t first, size_t count,
                           ak_error *err);
 

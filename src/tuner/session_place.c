@@ -31,7 +31,7 @@ ak_status ak_session_place_archived(const ak_session *session, ak_archive *archi
 }
 
 /* Returns the traffic that the problem declares or, if it declares none, the bytes of its
-   arguments, which it reads or writes in any case. */
+   arguments, which a kernel reads or writes in any case. */
 static double traffic_of(const ak_task *task)
 {
     double arguments = 0;

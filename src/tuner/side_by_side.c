@@ -1,8 +1,8 @@
 /*
- * side_by_side.c: the comparison that the finish of a run, compare, bench and runs over many sizes
- * use. Device workers take the samples, interleaved; outlast.c repeats the measurement without a
- * candidate that breaks the device. This file turns the samples into times, rates relative to the
- * roofline, and verdicts.
+ * side_by_side.c: compares candidates, for runs over one size (first_look.c, search.c, finish.c) or
+ * many, for compare and for bench. Device workers take the samples in turns; outlast.c repeats the
+ * measurement without a candidate that breaks the device. This file turns the samples into times,
+ * rates relative to the roofline, and verdicts.
  */
 #include "tuner/side_by_side.h"
 
@@ -244,8 +244,8 @@ static bool ran(const comparison *d, size_t i)
     return i < d->spec->count && d->out->list[i].median_ms > 0;
 }
 
-/* With an objective other than the time, computes the control's cost in each round, so that it can
-   be compared with the candidate that it copies. */
+/* With an objective other than the time, computes the control's cost in each round, so that the
+   control can be compared with the candidate that it copies. */
 static ak_status cost_control(comparison *d, const ak_session *session, ak_error *err)
 {
     const ak_comparison_candidate *candidate = &d->spec->candidates[d->twice];

@@ -1,12 +1,13 @@
-/* side_by_side.h: compares configurations and libraries in one interleaved measurement. */
+/* side_by_side.h: compares configurations and libraries, which are measured in turns. */
 #ifndef AK_TUNER_SIDE_BY_SIDE_H
 #define AK_TUNER_SIDE_BY_SIDE_H
 
 #include "tuner/session.h"
 
 /* A comparison to be made. names[i] belongs to candidates[i]. Ratios are speeds relative to the
-   fastest library. Without a library they are relative to `fallback`, the default, or, if that
-   failed, to the first candidate that worked. */
+   fastest library that does the work of the task (one that only copies memory does not). Without
+   such a library they are relative to `fallback`, the default, or, if that failed, to the first
+   candidate that worked. */
 typedef struct ak_comparison_spec {
     const ak_comparison_candidate *candidates;
     const char *const *names;
@@ -19,14 +20,15 @@ typedef struct ak_comparison_spec {
     size_t twice;                /* index of the candidate that takes part twice */
     size_t fallback;             /* index of the default; `count` if it does not take part */
     bool over_best; /* in the result, over_default is the speed relative to the best candidate */
-    /* (out) lost[i] is true if candidate i lost the device and was left out; may be NULL */
+    /* (out) lost[i] is true if candidate i lost the device or ended the worker, and was left out;
+       may be NULL */
     bool *lost;
 } ak_comparison_spec;
 typedef struct ak_comparison_result {
     ak_compared *list; /* freed by ak_comparison_result_clear, if the caller does not keep it */
     size_t count;
     size_t fallback;  /* index of the default; `count` if it did not take part */
-    size_t library;   /* index of the fastest library; `count` if there is none */
+    size_t library;   /* index of the fastest library, as above; `count` if there is none */
     size_t reference; /* index of the reference of ratios; `count` if nothing worked */
     size_t best;      /* index of the best configuration; `count` if none worked */
     ak_noise noise;

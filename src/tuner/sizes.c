@@ -2,7 +2,7 @@
  * sizes.c: tunes one kernel for many sizes.
  *
  *     tune each size by itself (sizes_tune.c)
- *     measure the best of all sizes at every size, interleaved (sizes_measure.c)
+ *     measure the best of all sizes at every size, in turns (sizes_measure.c)
  *     choose the few that lose least, and measure their loss once more (sizes_choose.c)
  */
 
@@ -24,8 +24,8 @@ double ak_many_elapsed(const ak_many *m)
     return (double)(ak_clock_ns() - m->begin_ns) / 1e9;
 }
 
-/* Runs the steps, each of which uses the results of the one before. If the run is cancelled, it
-   returns AK_CANCELLED before the next step or earlier. */
+/* Runs the steps, each of which uses the results of the one before. Once the run is cancelled, no
+   further step begins and AK_CANCELLED is returned. */
 static ak_status find_table(ak_many *m, ak_error *err)
 {
     const ak_sizes_result *result = m->result;

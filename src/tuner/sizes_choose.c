@@ -3,7 +3,7 @@
  * (measure/cover.h), and measures their losses once more, next to each size's own winner.
  *
  * The fastest of many measurements is partly luck, and so is the smallest loss. Therefore the
- * reported losses are measured again after the choice.
+ * losses of the table are measured again after the choice.
  */
 #include <assert.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "measure/cover.h"
 #include "tuner/sizes_run.h"
 
-/* Largest number of configurations for which the loss is computed. */
+/* The trade-off lists the losses of tables of up to this many configurations. */
 #define TRADEOFF_MAX 8
 
 /* Returns the loss of a configuration at a size relative to the size's winner, 1 or more; 0 if it
@@ -129,8 +129,8 @@ ak_status ak_many_choose(ak_many *m, ak_error *err)
     return AK_OK;
 }
 
-/* Sets the loss from the speed of the chosen configuration relative to the winner, and keeps its
-   speed relative to the library. */
+/* Sets the loss from the speed of the chosen configuration relative to the winner, and keeps the
+   chosen configuration's speed relative to the library. */
 static void take_loss(ak_size_result *one, const ak_comparison_result *comparison)
 {
     const ak_compared *chosen = &comparison->list[1];

@@ -132,7 +132,8 @@ void ak_many_rebase(ak_speed *speed, const ak_speed *over_old)
 }
 
 /* Takes the speeds relative to the winner of this comparison. If that is a new one, converts the
-   known speeds, which is possible because the old winner took part. */
+   known speeds with the speed of the old winner, which took part. If the old winner failed this
+   time, the known speeds stay relative to it. */
 static void take_speeds(column *known, const chunk *c, const ak_comparison_result *comparison,
                         size_t elites)
 {

@@ -17,8 +17,8 @@
 
 /* Most winners of earlier sizes that a later size tries first. */
 #define AK_MANY_GIVEN_MAX 4
-/* AK_MANY_SECONDS: seconds of interleaved measurement for each candidate at one size, unless the
-   options say something else. AK_MANY_OPEN_SECONDS: approximate seconds for opening a session. */
+/* AK_MANY_SECONDS: seconds for which each candidate is measured at one size, unless the options say
+   something else. AK_MANY_OPEN_SECONDS: approximate seconds for opening a session. */
 #define AK_MANY_SECONDS      0.5
 #define AK_MANY_OPEN_SECONDS 2.0
 
@@ -50,7 +50,8 @@ typedef struct ak_many {
 
 bool ak_many_cancelled(const ak_many *m);
 double ak_many_elapsed(const ak_many *m);
-/* Returns for how many seconds each candidate is measured at one size. */
+/* Returns for how many seconds each candidate is measured at one size, if the time budget allows;
+   the losses are measured twice as long. */
 double ak_many_each(const ak_many *m);
 
 ak_status ak_many_open_tasks(ak_many *m, ak_error *err);
@@ -64,12 +65,12 @@ void ak_many_set_winner(ak_many *m, size_t size, size_t config);
 /* Archives a size's winner unless it is the configuration that the size's own run found best. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err);
 /* Converts a configuration's speed relative to a size's old winner into one relative to the new
-   winner. `over_old` is the new winner's speed relative to the old one. Unknown speeds (ratio 0)
-   stay unknown. */
+   winner. `over_old` is the new winner's speed relative to the old one. The verdict "slower" stays;
+   any other becomes "undecided". Unknown speeds (ratio 0) stay unknown. */
 void ak_many_rebase(ak_speed *speed, const ak_speed *over_old);
 /* Sets the seconds of a comparison to `per` for each candidate, and the extra seconds for a busy
    machine to as many. Both are fewer if the time budget does not allow that for all of `left` such
-   comparisons. */
+   comparisons, but each candidate gets at least 0.05 s. */
 void ak_many_plan(ak_comparison_spec *spec, const ak_many *m, double per, size_t left);
 /* Warns, as the finish of a run does, of what makes a comparison at a size less certain: sends the
    warnings as events and keeps them in the result. */
@@ -78,8 +79,8 @@ ak_status ak_many_warn(ak_many *m, size_t size, const ak_comparison_result *comp
 
 /* Chooses the table. Returns AK_OK with an empty table if no choice serves every size. */
 ak_status ak_many_choose(ak_many *m, ak_error *err);
-/* Measures what each size loses with its chosen configuration, unless that is the size's winner,
-   next to which it is measured. */
+/* Measures each size's chosen configuration next to the size's winner, which shows what the size
+   loses with it. Sizes whose winner was chosen lose nothing and are not measured again. */
 ak_status ak_many_confirm(ak_many *m, ak_error *err);
 
 /* Adds the run to the archive, if there is one and the run is not in it yet. This happens after the
@@ -109,7 +110,8 @@ ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive
    most + 1 indices. Returns the number of indices; 0 if all configurations were listed before. */
 size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most);
 /* Stores the times of one comparison, scaled by the anchor, for configurations that have no time
-   yet. measured[i] is the time of list[i], 0 if it failed. */
+   yet. measured[i] is the time of list[i], 0 if it failed. If the anchor failed, or there was none,
+   the times are not scaled. */
 void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count);
 
 #endif

@@ -66,8 +66,9 @@ static void give(ak_many *m, const char *config)
     m->given[0] = config;
 }
 
-/* Tunes a size or, if `resume` or the request's `tuned` is set, takes the result of an earlier run
-   that has tuned it (ak_earlier_result). */
+/* With `resume` or the request's `tuned`, takes the result of an earlier run of this size if the
+   archive has one that qualifies (ak_earlier_result). Otherwise, and always on a recording, tunes
+   the size. */
 static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *options, ak_error *err)
 {
     if ((options->resume || m->request->tuned) && m->archive != NULL && !m->tasks[i]->recorded) {

@@ -1,7 +1,7 @@
 /*
  * skeleton.c: implements `autokernel new kernel NAME`, which writes a folder that can be tuned as
- * it is and then changed. The example is Z = 2 * X + Y: small enough to read in a minute, with
- * everything that a kernel folder has. Its files are those of src/tuner/skeleton/, in which '@'
+ * it is and then changed. The example is Z = 2 * X + Y: small enough to read in a minute, with what
+ * a kernel folder usually has. The files are made from those of src/tuner/skeleton/, in which '@'
  * stands for the kernel's name, and "@@" for one '@'.
  */
 #include "tuner/skeleton.h"

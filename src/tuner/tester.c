@@ -7,7 +7,7 @@
 #include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 
-/* Seconds of interleaved measurement for each candidate if the caller sets none. */
+/* Seconds of a comparison for each candidate if the caller sets none. */
 #define SECONDS_EACH 1.0
 
 #define WAIT_NS (2 * AK_SECOND_NS)
@@ -19,8 +19,8 @@ struct ak_tester {
     void (*waiting)(void *context, double seconds); /* may be NULL */
     void *waiting_context;
     bool ceilings_known; /* measured before the first run; a check needs no ceilings */
-    /* Has the highest pressures beside the trials (measure/pressure.h). `rounds` counts trials and
-       checks, `disturbed` those that waited for a processor while they were timed. */
+    /* Holds the highest pressures beside the trials (measure/pressure.h). `rounds` counts trials
+       and checks, `disturbed` those that waited for a processor while they were timed. */
     ak_noise noise;
     double late; /* the highest pressure beside a check that timed out; negative: none did */
 };

@@ -11,8 +11,10 @@
 /* Ceilings that rise by more than this factor cause a warning. On an idle machine they differ by
    some per cent from one measurement to the next. */
 #define CEILINGS_ROSE 1.1
-/* A library that is slower by more than this factor causes a warning. The survey is short, so a
-   cold cache or a waking core costs some per cent. */
+/* A library that is slower in the finish than before the search by more than this factor causes a
+   warning, and so does a best configuration whose times in the finish and in the search differ by
+   more. Times before the finish are measured briefly, so a cold cache or a waking core costs some
+   per cent. */
 #define FAR_SLOWER 1.5
 #define TEXT_BYTES 400
 

@@ -14,7 +14,7 @@ typedef struct ak_warnings {
 
 void ak_warnings_free(ak_warnings *warnings);
 
-/* Adds a warning. If it fails, the list is as it was, though perhaps elsewhere in memory. */
+/* Adds a warning. After a failure the list is as it was, though perhaps elsewhere in memory. */
 ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err);
 /* Adds a warning to the result of a run and, at once, to the run's record in the archive (NULL:
    there is none), because a run that is killed has no result. Returns the text, which the result
@@ -28,14 +28,14 @@ void ak_warn_drop(ak_tune_result *result, const char *text);
    differ, and which speeds that affects. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                         size_t count, ak_error *err);
-/* Warns of all that makes a comparison less certain: times on unseen inputs, notes of candidates,
+/* Warns of what makes a comparison less certain: times on unseen inputs, notes of candidates,
    different clocks or throttling, and what ak_warn_noise warns of. */
 ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                              size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
-/* Warns if the machine was busy when a run began. This is for the run's record, and only if no
-   finish follows, which says itself how busy the machine was. */
+/* Warns if the machine was busy when a run began. The record of the run keeps this warning only if
+   no finish follows, because a finish says itself how busy the machine was. */
 ak_status ak_warn_began(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy beside trials that no comparison follows. During the trials the
    pressure may be up to AK_VERDICT_BUSY_ALONE, or AK_VERDICT_BUSY if a trial was disturbed, that

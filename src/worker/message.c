@@ -279,8 +279,8 @@ bool ak_message_set_course(json_t *reply, const ak_comparison_course *course)
                        json_pack("[f,f,f]", course->before, course->during, course->after));
 }
 
-/* Reads the course of a comparison. If its members are missing, each round is a group of its own
-   and the pressure is unknown (-1). */
+/* Reads the course of a comparison. If the reply lacks its members, each round is a group of its
+   own and the pressure is unknown (-1). */
 ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, ak_error *err)
 {
     ak_comparison_course course = {.group = 1, .before = -1, .during = -1, .after = -1};

@@ -15,9 +15,11 @@ json_t *ak_message_failure(int64_t id, ak_status status, const char *text);
    err, or AK_INVALID if its members have wrong types. */
 ak_status ak_message_fault(const json_t *reply, ak_error *err);
 
-/* Each _from_ function makes a message, or returns NULL if there is no memory; each _to_ function
-   reads one and checks types and ranges. A trial's message carries only what a device worker finds
-   out: status, reason, samples, largest error, energy, and how long its own steps took. */
+/* Each _from_ function makes a message, or returns NULL if there is no memory or a text is not
+   UTF-8; each _to_ function reads one and checks types and, except for what ak_part_get_real reads,
+   ranges. A trial's message carries only what a device worker finds out: status, reason, samples
+   and times, largest error, energy, how long its own steps took, and the conditions of the
+   device. */
 json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions);
 ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const json_t *object,
                               ak_error *err);
@@ -45,7 +47,8 @@ ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak
 ak_status ak_message_texts(const char ***out, size_t *count, const json_t *object, const char *key,
                            ak_error *err);
 
-/* Sends a message and frees it. NULL, which means no memory, is AK_NO_MEMORY. */
+/* Sends a message and frees it. Returns AK_NO_MEMORY for NULL, which means that there was no memory
+   to make it. */
 ak_status ak_message_send(int fd, json_t *message, ak_error *err);
 
 /* ---- message_part (message_part.c) ----------------------------------------------------------- */
@@ -54,7 +57,8 @@ ak_status ak_message_send(int fd, json_t *message, ak_error *err);
    texts and conditions. A message may come from a worker that a candidate has damaged. Therefore
    lists are checked against a limit, and numbers against a range, except by ak_part_get_real.
 
-   A reading function leaves *out alone, or sets it to 0, if the member is missing. */
+   A reading function leaves *out alone, or sets it to 0, if a member is missing that is not
+   required. */
 
 /* The name that errors give to the source of a message. */
 #define AK_PART_WHERE "wire protocol"

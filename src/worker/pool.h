@@ -11,17 +11,17 @@
  *
  * Several devices share trials: each trial goes to a free device, and trials begin when all devices
  * are ready. Checks, comparisons and questions go to one device only, the home: the first, or with
- * a launcher the first that is ready. A worker that dies is started again and its job is reported
- * as crashed, while the other devices continue. A device whose worker dies repeatedly without
- * finishing a job is given up. If it was the home, another device becomes the home; if none is
- * left, waiting fails with AK_CRASHED (AK_UNAVAILABLE with a launcher).
+ * a launcher the first that is ready. A worker that dies or hangs is started again and its job is
+ * reported as crashed or timed out, while the other devices continue. A device whose worker dies
+ * repeatedly without finishing a job is given up. If it was the home, another device becomes the
+ * home; if none is left, waiting fails with AK_CRASHED (AK_UNAVAILABLE with a launcher).
  *
  * With a launcher the device workers run on other machines. Trials begin when the number of workers
  * that `workers` demands is ready; others join later. If the connection to a worker breaks, its job
- * goes to another worker, twice at most, because the break says nothing about the configuration.
- * The machines of the workers also compile, each with the cores that it has for its device; the
- * tuner's machine compiles while none of them is ready. The artifacts of a lost machine are
- * compiled again.
+ * goes to the next free worker, twice at most, because the break says nothing about the
+ * configuration. The machines of the workers also compile, each with the cores that it has for its
+ * device; the tuner's machine compiles while none of them is ready. Artifacts that only a lost
+ * machine had are compiled again.
  *
  * A backend that recalls (backend.h) has no processes: its pool answers jobs one after the other
  * when they are waited for, and the pool's clock advances by the recorded cost of each trial.
@@ -71,13 +71,13 @@ typedef struct ak_pool_options {
 
 ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
                        ak_error *err);
-/* Kills every child and removes the run's temporary folder. */
+/* Ends every worker and removes the run's temporary folder. */
 void ak_pool_close(ak_pool *pool);
 AK_END_AT(ak_pool_close, ak_pool)
 
 typedef enum ak_job_kind {
-    /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape, and
-       measures. */
+    /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape where
+       the configuration is valid, and measures. */
     AK_JOB_TRIAL,
     /* Compiles and checks on the task's shape and, where the configuration is valid, on every
        edge-case shape and on hidden shapes; measures nothing. */
@@ -142,7 +142,7 @@ void ak_pool_pass_ns(ak_pool *pool, int64_t ns);
 void ak_pool_withdraw(ak_pool *pool);
 size_t ak_pool_pending(const ak_pool *pool); /* submitted, but without a result yet */
 /* Returns how many devices get no more jobs because their workers died too often in a row, or could
-   not be started. */
+   not be started or made ready. */
 size_t ak_pool_given_up(const ak_pool *pool);
 /* Returns why a device was lost or given up last; "" if none was. */
 const char *ak_pool_given_up_why(const ak_pool *pool);
@@ -153,16 +153,17 @@ size_t ak_pool_device_named(const ak_pool *pool, const char *name);
    the fleet or, as long as none of its machines is ready, by those of this machine. */
 size_t ak_pool_compile_workers(const ak_pool *pool);
 /* Waits for a result. Returns AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel
-   flag was set, AK_NOT_FOUND if nothing is pending, and another error if the pool cannot continue.
-   The death of a worker is not an error (see the top of this file). */
+   flag was set, AK_NOT_FOUND if nothing is pending, and another error if the pool cannot continue
+   or a job has ended without a result because the machine or the harness failed. The death of a
+   worker is not an error (see the top of this file). */
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
 /* Takes another result if one is queued, so that the caller can make several durable at once: none
    of their devices starts its next job before the next call of ak_pool_wait. Returns false if the
    queue is empty. */
 bool ak_pool_take(ak_result *out, ak_pool *pool);
 
-/* Writes the path of a configuration's artifact. If one is specialised and another is for all
-   sizes, it is the latter. Returns false if the configuration was not compiled, if its artifact was
+/* Writes the path of a configuration's artifact: of the one for all sizes if there is one, else of
+   the specialised one. Returns false if the configuration was not compiled, if its artifact was
    deleted or lies only on another machine that compiled it, or if results are recalled. Artifacts
    are deleted after failed trials and, for slow configurations, to save disk space. */
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config);

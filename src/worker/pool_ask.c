@@ -8,7 +8,8 @@
 #include "base/program.h"
 #include "worker/process.h"
 
-/* A probe loads compilers and libraries and measures ceilings, which takes some seconds. */
+/* A probe loads compilers and libraries and may measure ceilings, all of which takes some
+   seconds. */
 #define PROBE_SECONDS 120
 
 /* Asks the home's worker as soon as it is free, and waits for the answer. */

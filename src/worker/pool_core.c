@@ -2,9 +2,9 @@
  * pool_core.c: compiles on the machines of the device workers, see pool_state.h.
  *
  * The relay beside a device worker also runs compile workers (relay.h), one for each core that the
- * machine has for this device. Together they are the compile workers of the fleet. An artifact
- * stays where it was compiled, because the device there measures it; machines that share the pool's
- * folder see every artifact anyway. A machine compiles only after its device has opened the task,
+ * machine has for this device. Together they are the compile workers of the fleet. If a machine
+ * shares the pool's folder, its artifacts lie there; otherwise they stay on the machine, because
+ * the device there measures them. A machine compiles only after its device has opened the task,
  * which shows that its compilers are those of the tuner's environment.
  *
  * A unit or artifact that is lost with its machine is compiled again. So is a unit whose compile

@@ -22,11 +22,12 @@
 /* Extra time for each candidate of a comparison: a library may compile and choose an algorithm when
    it first runs. */
 #define CANDIDATE_NS (120 * AK_SECOND_NS)
-/* A trial waits at most this long for the device on the machine of its artifact while another
-   device is free; then the artifact is sent to the free device. Sending takes some milliseconds, a
-   trial seldom more than 50. */
+/* For this long after its code was compiled, a trial waits for the device on the machine of its
+   artifact, even if another device is free; then the artifact is sent to the free device. Sending
+   takes some milliseconds, a trial seldom more than 50. */
 #define PATIENCE_NS (AK_SECOND_NS / 5)
-/* At most this many artifacts are kept for later comparisons. */
+/* If there are more artifacts than this, those of slow configurations are deleted
+   (tidy_artifacts). */
 #define ARTIFACTS_MAX 512
 
 static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_device *d,

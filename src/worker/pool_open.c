@@ -54,7 +54,8 @@ static ak_status start_workers(ak_pool *pool, ak_error *err)
     return AK_OK;
 }
 
-/* Names the devices of the pool: the first of the task's devices or, with `every_device`, all. */
+/* Names the devices of the pool: those of the launcher's seats or, without a launcher, the first of
+   the task's devices, all with `every_device`, none with `no_device`. */
 static ak_status name_devices(ak_pool *pool, ak_error *err)
 {
     const char *first = pool->task->device, *all = pool->task->devices;

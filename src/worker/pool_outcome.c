@@ -21,8 +21,8 @@
 #define ALONE "alone"
 
 /* Adds the workspace, the threads and the launches of a configuration at a shape. Returns false if
-   an expression for them has no value. That is so too for one that asks how many clusters of the
-   compiled code the device runs at once, which only a device worker knows. */
+   an expression for them has no value here. One that asks how many clusters of the compiled code
+   the device runs at once has none, because only a device worker knows that. */
 static bool add_shape(ak_hasher *hasher, const ak_pool_unit *u, const ak_shape *shape)
 {
     size_t workspace = 0;

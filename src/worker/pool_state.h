@@ -8,7 +8,7 @@
  *   pool_fleet.c    manages workers on other machines, chooses the home
  *   pool_core.c     compiles units on those machines
  *   pool_states.c   reports the states of these workers
- *   pool_travel.c   sends files to workers that share no folder with the tuner
+ *   pool_travel.c   exchanges files with workers that share no folder with the tuner
  *   pool_ask.c      asks a device worker questions
  *   pool_recall.c   answers jobs of a pool without processes
  *   pool_open.c     opens and closes
@@ -137,7 +137,7 @@ typedef struct ak_pool_outcome {
     bool waited; /* as in ak_result */
 } ak_pool_outcome;
 
-/* One device and its worker. The home makes all measurements whose results are reported. */
+/* One device and its worker. The home makes the checks and comparisons and answers questions. */
 typedef struct ak_pool_device {
     ak_pool_worker worker;
     char name[AK_DEVICE_NAME_BYTES]; /* "cuda:0"; on another machine "cuda:0@node3" */
@@ -181,10 +181,10 @@ struct ak_pool {
     size_t compiler_count;
     ak_pool_device *devices;
     size_t device_count;
-    size_t home;          /* index of the device that makes the measurements that are reported */
+    size_t home;          /* index of the home (pool.h) */
     size_t least;         /* trials begin when this many devices are ready */
     ak_launcher launcher; /* if its `ops` is NULL, the workers are processes of this machine */
-    char gone[320];       /* why the latest device was lost */
+    char gone[320];       /* why a device was lost last; "" if none was */
     json_t *answer;       /* the reply to the latest question */
     int64_t asked;        /* id of the question that is waited for */
     bool ask_again;       /* the worker was lost before it answered, so ask again */
@@ -227,8 +227,8 @@ void ak_pool_job_free(ak_pool_job *j);
    failure. */
 ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
                                ak_error *err);
-/* Ends a job that never reached the device, or died there. In a comparison, candidates that did not
-   compile keep their own reason and all others get this one. */
+/* Ends a job that never reached a device, or whose worker died or hung. In a comparison, candidates
+   that did not compile keep their own reason and all others get this one. */
 ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial_status,
                             const char *reason, ak_error *err);
 
@@ -310,14 +310,15 @@ typedef struct ak_link {
 /* Starts the relay that leads to the device worker of a seat. */
 ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err);
 
-/* Gives the pool a device for each seat of the launcher. */
+/* Opens the launcher and gives the pool a device for each of its seats; without `every_device` for
+   the first only, with `no_device` for none. */
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err);
 /* Starts the device worker of a seat, over the existing connection if there is one. */
 ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* Starts the workers on other machines that do not run and whose pause, if any, is over. */
 void ak_pool_seats_again(ak_pool *pool);
-/* Handles the end of a worker on another machine: it is started again after a pause or given up.
-   `opening`: it was not ready yet. */
+/* Handles the end of a worker on another machine: it is started again, after a pause if it was not
+   ready yet (`opening`), or given up. */
 void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool opening);
 /* Who sent a message that came from a relay, and whether it has been handled. */
 typedef enum ak_link_message {
@@ -330,10 +331,10 @@ typedef enum ak_link_message {
    protocol. */
 ak_status ak_pool_link_said(ak_link_message *out, ak_pool *pool, ak_pool_device *d,
                             const json_t *message, ak_error *err);
-/* If the home cannot work now and another device can, makes the other device the home. Returns
-   false if the home was given up and there is no other. */
+/* If the home cannot work now, makes a device that can work the home. If none can and the home was
+   given up, makes one the home that may still come back. Returns false if all were given up. */
 bool ak_pool_promote(ak_pool *pool);
-/* With a launcher: ends the run if no worker is ready at the deadline or later. */
+/* With a launcher and a deadline: ends the run if no worker is ready at the deadline or later. */
 void ak_pool_mind_deadline(ak_pool *pool);
 /* Gives a device up. Ends the run if too few are left. */
 void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
@@ -370,17 +371,18 @@ void ak_pool_tell_workers(ak_pool *pool);
 ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err);
 /* Sends a worker that has just said hello what it needs before it opens the task. */
 ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err);
-/* Writes the path of the kernel on the worker's machine, or "" for a built-in kernel. Returns false
-   if it is too long. */
+/* Writes the path of the kernel on the worker's machine, or "" for a built-in kernel and for one
+   that is not found here. Returns false if the path is too long. */
 bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
 /* Writes the path that a file of the pool's folder has on the device's machine (`d` NULL: here). */
 void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const char *here);
-/* Sends the device's machine the artifacts of a job that it does not have yet. */
+/* Sends the device's machine those artifacts of a job that the machine does not have yet. */
 ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job *j, ak_error *err);
 /* Returns whether the artifacts of a job are on the device's machine or here. If one is on a third
    machine, asks for it; it arrives in a later turn. */
 bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j);
-/* Fetches the artifact of a unit from the machine that compiled it, one at a time from each. */
+/* Asks the machine that compiled a unit for its artifact, unless another file is on its way from
+   there. */
 void ak_pool_travel_fetch(ak_pool *pool, size_t at);
 /* Notes that a machine has the artifact of a unit. */
 ak_status ak_pool_travel_has(ak_pool *pool, ak_pool_device *d, size_t at, ak_error *err);
@@ -398,7 +400,7 @@ ak_status ak_pool_recall(ak_pool *pool, ak_error *err);
 /* pool_turn.c */
 
 bool ak_pool_cancelled(const ak_pool *pool);
-/* Starts what can be started, waits at most `wait_ns` for an event, and handles it. */
+/* Starts what can be started, waits at most `wait_ns` for events, and handles them. */
 ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* pool_travel.c: sends files to workers that share no folder with the tuner; see pool_state.h and
-   travel.h. A file is sent when it is first needed, and removed there when it is removed here. */
+/* pool_travel.c: sends files to workers that share no folder with the tuner, and fetches artifacts
+   from them; see pool_state.h and travel.h. A file is sent when it is first needed, and removed
+   there when it is removed here. */
 #include "worker/pool_state.h"
 
 #include <stdlib.h>
@@ -159,7 +160,8 @@ bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_
     return ready;
 }
 
-/* Handles {"fetched": NAME, "why": ...}: the artifact has arrived, or is compiled again. */
+/* Handles {"fetched": NAME, "why": ...}: the artifact has arrived, or the machine's compile workers
+   and artifacts are given up. */
 static void fetched(ak_pool *pool, ak_pool_device *d, const json_t *message)
 {
     size_t at = d->fetching;

@@ -10,8 +10,8 @@
 #include "problem/task_options.h"
 #include "worker/process.h"
 
-/* A compilation is limited in processor time. On the wall clock it may take this many times that
-   limit, which is longer than the compile worker itself waits (compile.h). */
+/* A compilation is limited in processor time. On the wall clock the pool waits for this many times
+   that limit, longer than the compile worker itself waits (compile.h). */
 #define COMPILE_CLOCK_TIMES 6
 /* Limit for opening a task: the reference of a large problem is computed in double. */
 #define OPEN_NS (1800 * AK_SECOND_NS)

@@ -11,10 +11,10 @@
  * when the first request for each comes. Both relays pass lines on. Besides that:
  *
  *   - The first line of the far relay is its hello: protocol, version, build, host, cores, the
- *     place where these cores are, and the folder for the files of the run. This is the pool's own
- *     folder if the other machine sees it ("shared"), else a new one, into which the files travel
- *     (travel.h). Any other first line, or another build, ends the connection with one line that
- *     says why.
+ *     place where these cores are, and the folder for the files of the run. The folder is the
+ *     pool's own if the other machine sees it ("shared"), else a new one, into which the files
+ *     travel (travel.h). Any other first line, and another protocol, version or build, ends the
+ *     connection with one line that says why.
  *   - A line that begins with {"core": K, is for compile worker K or comes from it; the far relay
  *     removes or adds that member. All other lines with an id are for the device worker or come
  *     from it. {"core": K, "ended": why} says that compile worker K is gone; the next request for
@@ -25,9 +25,10 @@
  *   - An empty line is a beat. The near relay sends one now and then and the far relay answers it,
  *     whatever the worker is doing. A relay that hears nothing for several beats ends its side, so
  *     no process of ours stays behind on a machine that is cut off.
- *   - When the tuner has ended, however it did, the near relay ends the launcher: it closes the
- *     pipe, then sends SIGTERM, then SIGKILL. A launcher that was killed may leave a job in a
- *     queue; its sweep (launcher.h) ends that. The far relay ends the worker when its input ends.
+ *   - When the tuner has ended, however it did, the near relay says {"bye": true} and ends the
+ *     launcher: it closes the pipe, then sends SIGTERM, then SIGKILL. A launcher that was killed
+ *     may leave a job in a queue; its sweep (launcher.h) ends that. When its own input ends, the
+ *     far relay ends its workers and, if it was not told bye, the job in which it runs.
  *   - The last line before an end that was not asked for is {"ended": why, "lost": true or false,
  *     "final": true or false}. "lost": the connection broke, which says nothing about the
  *     worker's job; "final": starting it again would not help.
