@@ -139,8 +139,10 @@ json_t *ak_result_at_size(const json_t *result, const char *size)
     const json_t *configs = json_object_get(result, "configs");
     AK_EACH(one, json_object_get(result, "sizes")) {
         const char *name = ak_json_text_or_null(one, "size");
-        json_int_t which = json_integer_value(json_object_get(one, "winner"));
-        json_t *config = json_array_get(configs, (size_t)which);
+        const json_t *which = json_object_get(one, "winner");
+        json_t *config = json_is_integer(which)
+                             ? json_array_get(configs, (size_t)json_integer_value(which))
+                             : NULL;
         json_t *ms = json_object_get(one, "ms");
         if (name != NULL && strcmp(name, size) == 0 && json_is_number(ms) && config != NULL) {
             return json_pack(

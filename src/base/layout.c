@@ -215,7 +215,7 @@ void ak_layout_command(ak_buf *out, const char *text, size_t width, size_t used,
 /* Appends one paragraph of `bytes` bytes. Its line breaks count as blanks. */
 static void fill_paragraph(ak_buf *out, const char *text, size_t bytes, size_t width)
 {
-    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(1 << 16);
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(out->max);
     for (size_t i = 0; i < bytes; i++) {
         ak_buf_putc(&line, text[i] == '\n' ? ' ' : text[i]);
     }
@@ -404,7 +404,7 @@ static void put_list(ak_buf *out, const ak_layout *table)
 {
     for (size_t i = 0; i < table->rows * table->columns; i++) {
         size_t c = i % table->columns, indent = table->indent + (c == 0 ? 0 : LIST_INDENT);
-        AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(1 << 16);
+        AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(out->max);
         const char *header = table->headers == NULL ? "" : table->headers[c];
         ak_buf_print(&line, "%s%s%s", header, header[0] == 0 ? "" : ": ", table->cells[i]);
         if (table->cells[i][0] != 0 && line.length > 0) {

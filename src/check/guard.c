@@ -388,7 +388,12 @@ uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uin
     const uint64_t exponents = (UINT64_C(1) << (8 * bytes - 1 - fraction)) - 1;
     const uint64_t exponent = element >> fraction & exponents;
     if (exponent == exponents) {
-        return element;
+        /* In e4m3 only the largest fraction is NaN, and no element is infinite. The next bit is
+           flipped where the highest would make it NaN. */
+        const uint64_t nan = (UINT64_C(1) << BYTE) - 1, high = (nan + 1) / 2;
+        const bool is_number = bytes == 1 && fraction == BYTE && (element & nan) != nan;
+        const uint64_t flipped = ((element ^ high) & nan) == nan ? high / 2 : high;
+        return is_number ? element ^ flipped : element;
     }
     element = exponent == 0 ? exponents >> 1 << fraction : element;
     const uint64_t places = fraction > NARROW ? PLACES_WIDE : fraction > BYTE ? PLACES_NARROW : 1;

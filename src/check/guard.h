@@ -142,8 +142,7 @@ uint32_t ak_guard_fraction(ak_dtype dtype);
 /* Returns an element with other bits in the upper part of its fraction: a number of the same sign
    and magnitude that differs by more than rounding. Only the lowest `bytes` bytes of `element` and
    of the result count. Zero and subnormal numbers become a number between 1 and 2, and a whole
-   number becomes one near it. NaN, infinities and, in e4m3, numbers from 256 on stay as they
-   are. */
+   number becomes one near it. NaN and infinities stay as they are. */
 uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random);
 
 #endif

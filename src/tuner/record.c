@@ -44,6 +44,19 @@ static bool shorten(json_t *object, const char *key)
     return name.failed == AK_OK && ak_json_set_text(object, key, name.data);
 }
 
+/* Replaces each path of a list by the name of its file. */
+static bool shorten_each(json_t *object, const char *key)
+{
+    json_t *list = json_object_get(object, key);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *path = json_string_value(json_array_get(list, i));
+        if (json_array_set_new(list, i, json_string(ak_fs_base(path))) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Adds the file or folder that an option names, as an absolute path after `prefix`. Adds nothing if
    `path` is NULL, does not begin with `prefix` or does not exist. */
 static bool note_path(json_t *paths, const char *key, const char *prefix, const char *path)
@@ -97,13 +110,14 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
 }
 
 /* If the results come from a recording, names it, the kernel and the files of the language model by
-   their names instead of their paths, so that a simulated run gives the same bytes on every machine
-   and does not disclose these paths. Recordings to learn from (`like`) keep theirs. */
+   their names instead of their paths, also the recordings to learn from (`like`), so that a
+   simulated run gives the same bytes on every machine and does not disclose these paths. */
 static bool name_recording(json_t *options, const ak_task *task)
 {
     return !task->recorded || (ak_json_set_text(options, "recording", ak_sim_path(task->opens)) &&
                                shorten(options, "recording") && shorten(options, "kernel") &&
-                               shorten(options, "llm_replay") && shorten(options, "llm"));
+                               shorten(options, "llm_replay") && shorten(options, "llm") &&
+                               shorten_each(options, "like"));
 }
 
 void ak_tuning_note_workers(void *context, const ak_pool *pool)

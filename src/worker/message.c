@@ -5,6 +5,7 @@
 
 #include "archive/field.h"
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "measure/ceilings.h"
 
 #define WHERE     AK_PART_WHERE
@@ -164,14 +165,22 @@ ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error 
     return AK_OK;
 }
 
+/* Returns a text as JSON, null if it is NULL. Compilers and libraries may quote any bytes, and
+   Jansson accepts only UTF-8: other bytes are replaced. NULL: out of memory. */
+static json_t *text_of(const char *text)
+{
+    if (text == NULL || ak_utf8_valid(text)) {
+        return text == NULL ? json_null() : json_string(text);
+    }
+    AK_FREED char *clean = ak_utf8_clean(text);
+    return clean == NULL ? NULL : json_string(clean);
+}
+
 json_t *ak_message_from_compile(const ak_compile_result *result)
 {
-    /* A compiler may quote any bytes, and Jansson accepts only UTF-8: a log that is not UTF-8
-       becomes null. */
-    json_t *log = result->log == NULL ? NULL : json_string(result->log);
-    return json_pack("{s:s, s:s?, s:o, s:I, s:i, s:i, s:i, s:i, s:s, s:s}", "outcome",
-                     ak_trial_status_text(result->status), "reason", result->reason, "log",
-                     log == NULL ? json_null() : log, "compile_ns", (json_int_t)result->compile_ns,
+    return json_pack("{s:s, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:s, s:s}", "outcome",
+                     ak_trial_status_text(result->status), "reason", text_of(result->reason), "log",
+                     text_of(result->log), "compile_ns", (json_int_t)result->compile_ns,
                      "registers", result->registers, "shared_bytes", result->shared_bytes,
                      "spill_bytes", result->spill_bytes, "code_bytes", result->code_bytes,
                      "artifact_hash", result->artifact_hash, "file_hash", result->file_hash);
@@ -204,8 +213,8 @@ json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
 {
     const size_t count = entry->sample_count;
     json_t *object =
-        json_pack("{s:s, s:s?, s:s?, s:o}", "outcome", ak_trial_status_text(entry->status),
-                  "reason", entry->reason, "version", entry->version, "samples_ms",
+        json_pack("{s:s, s:o, s:o, s:o}", "outcome", ak_trial_status_text(entry->status), "reason",
+                  text_of(entry->reason), "version", text_of(entry->version), "samples_ms",
                   ak_json_reals(entry->samples_ms, count));
     bool good = object != NULL &&
                 (!entry->culprit || ak_json_set(object, "culprit", json_true())) &&
@@ -327,9 +336,9 @@ ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_erro
 
 json_t *ak_message_from_baseline(const ak_baseline_info *info)
 {
-    return json_pack("{s:s?, s:s?, s:s?, s:b, s:s?}", "name", info->name, "title", info->title,
-                     "version", info->version, "installed", (int)info->installed, "note",
-                     info->note);
+    return json_pack("{s:s?, s:s?, s:o, s:b, s:o}", "name", info->name, "title", info->title,
+                     "version", text_of(info->version), "installed", (int)info->installed, "note",
+                     text_of(info->note));
 }
 
 ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)

@@ -51,7 +51,8 @@ for s in random local evolve exhaustive; do
     autokernel simulate here.json --like there.json --evals 2 --repeats 5 --strategy $s --json | grep -o '"best":[0-9.]*'
 done | sort -u
 echo "- the whole tuner on a recording, and its report's own command"
-autokernel tune here.json --device sim --like there.json --evals 6 --archive sim.db 2>&1 | grep 'tried first'
+autokernel tune here.json --device sim --like "$PWD/there.json" --evals 6 --archive sim.db 2>&1 | grep 'tried first'
+python3 -c 'import json, sqlite3; print(*(json.loads(r[0])["like"] for r in sqlite3.connect("sim.db").execute("select options from runs")))'
 autokernel history --archive sim.db --device sim | grep -c 'made'
 autokernel report --archive sim.db | grep -o 'autokernel tune.*' | head -1
 autokernel tune here.json --device sim --evals 2 --archive other.db 2>&1 | grep -c 'tried first'

@@ -395,6 +395,17 @@ static void test_altered(void **state)
             assert_true(ak_dtype_is_float(dtype) ? got >= 1 && got < 2 : got != 0 && got < 8);
         }
     }
+    for (uint64_t element = 0; element < 256; element++) { /* e4m3 has no infinity */
+        const uint64_t other = ak_guard_altered(element, 1, ak_guard_fraction(AK_DTYPE_E4M3), 1);
+        double was, is;
+        ak_inputs_decode(&was, &element, 1, AK_DTYPE_E4M3);
+        ak_inputs_decode(&is, &other, 1, AK_DTYPE_E4M3);
+        if (isnan(was)) {
+            assert_true(other == element);
+        } else if (fabs(was) >= 1) {
+            assert_true(is != was && is / was > 0.5 && is / was < 2);
+        }
+    }
     const uint64_t infinity = 0x7f800000;
     assert_int_equal(ak_guard_altered(infinity, 4, ak_guard_fraction(AK_DTYPE_F32), 7), infinity);
 }

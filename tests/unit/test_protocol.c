@@ -366,6 +366,15 @@ static void the_other_messages_come_back(void **state)
     assert_string_equal(compiled_again.artifact_hash, compiled.artifact_hash);
     assert_string_equal(compiled_again.file_hash, compiled.file_hash);
     ak_compile_result_clear(&compiled_again);
+    char quoted[] = "a.c:1: error: no \xff";
+    ak_compile_result odd = compiled;
+    odd.reason = odd.log = quoted;
+    json_t *cleaned = ak_message_from_compile(&odd);
+    assert_int_equal(ak_message_to_compile(&compiled_again, cleaned, NULL), AK_OK);
+    assert_string_equal(compiled_again.log, "a.c:1: error: no \xef\xbf\xbd");
+    assert_string_equal(compiled_again.reason, compiled_again.log);
+    json_decref(cleaned);
+    ak_compile_result_clear(&compiled_again);
     assert_true(
         ak_json_set_text(object, "artifact_hash",
                          "longer than the sixty-four hexadecimal digits of a hash, by a few"));
