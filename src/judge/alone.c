@@ -376,7 +376,8 @@ static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns 
                                     .batches = true};
     ak_alone_calls calls = {0}, none = {0};
     size_t fast = 0;
-    if (t->iterations == 1 || ak_problem_works_in_place(r->e->task->problem)) {
+    if (r->outcome.status != AK_TRIAL_OK || t->iterations == 1 ||
+        ak_problem_works_in_place(r->e->task->problem)) {
         return AK_OK;
     }
     do {
@@ -385,7 +386,7 @@ static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns 
         r->warmed = false;
         AK_DO(status);
         fast += calls.count > 0 && calls.ns[calls.count - 1] <= limits.call_ns ? 1 : 0;
-        /* One fast call proves nothing: now and then waking takes far less than is subtracted. */
+        /* One fast call proves nothing: of these calls only the first is judged. */
         if (r->outcome.status != AK_TRIAL_OK ||
             (fast >= AK_ALONE_LEAST && 2 * fast >= calls.count)) {
             return AK_OK;
@@ -451,9 +452,8 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
     } else if (s->finding == AK_ALONE_REUSES || s->finding == AK_ALONE_SLOWER) {
         AK_AT_END(ak_cold_close) ak_cold cold = {0};
         AK_DO(look_closer(&s->finding, r, &t, &cold, err));
-    } else if (s->finding == AK_ALONE_FINE) {
-        AK_DO(look_at_results(&s->finding, r, &t, each_ns, err));
     }
+    AK_DO(s->finding == AK_ALONE_FINE ? look_at_results(&s->finding, r, &t, each_ns, err) : AK_OK);
     accuse(s, &t.found, each_ns);
     return AK_OK;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <errno.h>
+#include <sched.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
+#include "backend/host/host_child.h"
 #include "backend/host/host_elf_parts.h"
 #include "backend/host/host_pool.h"
 #include "backend/host/host_runner.h"
@@ -1122,6 +1124,70 @@ static void waits_of_the_worker_are_no_time_of_a_call(void **state)
     ak_task_close(task);
 }
 
+/* What an empty batch takes is subtracted from each batch, so it must not hold the waits that other
+   programs cause, which last milliseconds. */
+static void waits_are_not_subtracted_from_batches(void **state)
+{
+    (void)state;
+    enum { OPENINGS = 4, PER_PROCESSOR = 5, BUSY_MAX = 64 };
+    ak_task *task = fixture_task("100");
+    pthread_t busy[BUSY_MAX];
+    atomic_bool end = false;
+    int64_t most_ns = 0;
+    const int all = PER_PROCESSOR * ak_host_cpus(), threads = all < BUSY_MAX ? all : BUSY_MAX;
+    for (int i = 0; i < threads; i++) {
+        assert_int_equal(pthread_create(&busy[i], NULL, be_busy, &end), 0);
+    }
+    for (int i = 0; i < OPENINGS; i++) {
+        ak_device *device = NULL;
+        assert_int_equal(ak_host_ops.open(&device, task, NULL), AK_OK);
+        for (int k = 0; k < 2; k++) {
+            most_ns = device->roundtrip_ns[k] > most_ns ? device->roundtrip_ns[k] : most_ns;
+        }
+        ak_host_ops.close(device);
+    }
+    atomic_store(&end, true);
+    for (int i = 0; i < threads; i++) {
+        assert_int_equal(pthread_join(busy[i], NULL), 0);
+    }
+    assert_true(most_ns < AK_MS_NS);
+    ak_task_close(task);
+}
+
+/* A runner in which nothing is loaded shows what calls cost besides their work. The worker keeps
+   away from a candidate's processors while it polls, so that runner must be on them, too. */
+static void what_is_not_loaded_runs_where_candidates_do(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("100");
+    ak_device *device = NULL;
+    ak_runnable *runnable = NULL;
+    ak_outcome outcome;
+    cpu_set_t all, its;
+    size_t first = 0;
+    const size_t offset[] = {0, 1024};
+    const ak_launch launch = {.task = task,
+                              .shape = &task->shape,
+                              .offset = offset,
+                              .threads = 1,
+                              .iterations = 1,
+                              .timeout_ns = 60 * AK_SECOND_NS};
+    assert_int_equal(ak_host_ops.open(&device, task, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.reserve(device, 4096, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.load(&runnable, device, &(ak_load){0}, &outcome, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.launch(&outcome, runnable, &launch, NULL), AK_OK);
+    assert_int_equal(outcome.status, AK_TRIAL_OK);
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_getaffinity(runnable->proc.pid, sizeof its, &its), 0);
+    while (!CPU_ISSET(first, &all)) {
+        first++;
+    }
+    assert_true(CPU_COUNT(&its) == 1 && CPU_ISSET(first, &its));
+    ak_host_ops.unload(runnable);
+    ak_host_ops.close(device);
+    ak_task_close(task);
+}
+
 static void what_is_no_artifact_is_not_loaded(void **state)
 {
     (void)state;
@@ -1263,6 +1329,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_block_is_bounded),
         cmocka_unit_test(a_dead_runnable_stays_dead),
         cmocka_unit_test(waits_of_the_worker_are_no_time_of_a_call),
+        cmocka_unit_test(waits_are_not_subtracted_from_batches),
+        cmocka_unit_test(what_is_not_loaded_runs_where_candidates_do),
         cmocka_unit_test(what_is_no_artifact_is_not_loaded),
         cmocka_unit_test(a_python_baseline_that_fails_leaves_no_process),
     };

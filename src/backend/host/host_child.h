@@ -32,7 +32,7 @@ struct ak_device {
     unsigned char *block;
     size_t block_bytes;
     ak_runnable *spare;      /* a child that is started but has loaded nothing */
-    int64_t roundtrip_ns[2]; /* what an empty batch takes; [1]: if the worker polls for its end */
+    int64_t roundtrip_ns[2]; /* the least that an empty batch takes; [1]: if the worker polls */
     int64_t stop_ns[2];      /* stopping a child may take this; [1]: after a single call */
     double forget_ns;        /* what setting the processor's state back takes before each call */
     bool watch;              /* count waits for a processor: in all but the empty batches */

@@ -226,6 +226,16 @@ static int find_object(struct dl_phdr_info *info, size_t bytes, void *context)
     return 1;
 }
 
+/* Opens the threads of a candidate, or of a runner in which nothing is loaded. The worker keeps
+   away from the processors that they are pinned to: on the same one its polling would keep a call
+   from beginning. */
+static ak_status open_pinned(runner *r, int64_t spin_ns, ak_error *err)
+{
+    AK_DO(ak_host_pool_open(&r->pool, r->page->threads_max, spin_ns, err));
+    ak_host_pool_pin(r->pool);
+    return AK_OK;
+}
+
 static void load_candidate(runner *r)
 {
     ak_runner_page *page = r->page;
@@ -239,11 +249,10 @@ static void load_candidate(runner *r)
         folder, "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/ld.so.conf", "/opt", NULL};
     (void)ak_sandbox_files(readable, NULL);
     ak_error err = AK_ERROR_INIT;
-    if (ak_host_pool_open(&r->pool, page->threads_max, CANDIDATE_SPIN_NS, &err) != AK_OK) {
+    if (open_pinned(r, CANDIDATE_SPIN_NS, &err) != AK_OK) {
         answer(page, AK_TRIAL_LAUNCH_ERROR, err.text);
         return;
     }
-    ak_host_pool_pin(r->pool);
 #ifdef __GLIBC__
     (void)mallopt(M_ARENA_MAX, 1); /* more arenas need mprotect */
 #endif
@@ -657,7 +666,7 @@ static void run(runner *r)
     const char *fault = NULL;
     unsigned char *memory = NULL;
     const int64_t spin = page->span > 0 ? CANDIDATE_SPIN_NS : 0;
-    if (r->pool == NULL && ak_host_pool_open(&r->pool, page->threads_max, spin, &err) != AK_OK) {
+    if (r->pool == NULL && open_pinned(r, spin, &err) != AK_OK) {
         /* Nothing is loaded: this is an empty batch, for calibration, or one that only reads. */
         fault = err.text;
     } else if (page->span > 0 && (memory = map_place(r, page->first, page->span)) == NULL) {
