@@ -469,6 +469,8 @@ typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
     const char *named; /* how a command names the kernel, for errors only; NULL: as `kernel` */
+    const char *place; /* where ak_archive_best looks first for the kernel as it is now; NULL: only
+                          where its runs found it */
     int64_t id;        /* id of one trial */
     bool ok_only;
     bool winner;     /* include the winner of `run` if --resume took it over from another run */
@@ -511,9 +513,10 @@ AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *tri
    again beside the baselines, takes precedence over the lowest median, which is partly luck; of
    several finishes the latest that measured a configuration counts for it. All matching trials must
    be of one task (kernel, device, size, dtype, choices). If an implementation has several
-   environments, the one with the latest trial, by its time, counts; if there are several
-   implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller clears
-   `out`. */
+   environments, the one with the latest trial, by its time, counts, unless the kernel has changed
+   since and another environment, which differs in nothing but the source, has trials of the kernel
+   as it is now (an edit that was taken back); if there are several implementations, the fastest.
+   AK_NOT_FOUND if no successful trial matches. The caller clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 

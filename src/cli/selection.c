@@ -135,6 +135,7 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
         AK_TRY(quoted(&out->named, out->place == NULL ? "KERNEL" : out->place, err));
         out->filter.kernel = out->kernel;
         out->filter.named = out->named;
+        out->filter.place = args->operand[0];
     }
     AK_TRY(canonical(out, args, archived, err));
     AK_TRY(ak_selection_device(&out->recorded, &out->filter, err));
