@@ -382,6 +382,9 @@ typedef struct ak_trial {
     /* 1: it was not measured, because an earlier trial in the run has the same code and runs it in
        the same way; outcome, time and samples are copied from that trial. Else 0. */
     int same_code;
+    /* 1: ak_archive_import added it to its archive, from a file or another archive, so it may have
+       been measured on another machine or by another tool. Else 0. */
+    int imported;
     /* If the time is from the finish of a run (ak_archive_best): how many candidates took part in
        it, and the seconds that were planned for them, as in ak_noise. 0: not known, or the time is
        from a search. */
