@@ -382,6 +382,9 @@ typedef struct ak_trial {
     /* 1: it was not measured, because an earlier trial in the run has the same code and runs it in
        the same way; outcome, time and samples are copied from that trial. Else 0. */
     int same_code;
+    /* 1: ak_archive_import added it to its archive, from a file or another archive, so it may have
+       been measured on another machine or by another tool. Else 0. */
+    int imported;
     /* If the time is from the finish of a run (ak_archive_best): how many candidates took part in
        it, and the seconds that were planned for them, as in ak_noise. 0: not known, or the time is
        from a search. */
@@ -469,6 +472,8 @@ typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
     const char *named; /* how a command names the kernel, for errors only; NULL: as `kernel` */
+    const char *place; /* where ak_archive_best looks first for the kernel as it is now; NULL: only
+                          where its runs found it */
     int64_t id;        /* id of one trial */
     bool ok_only;
     bool winner;     /* include the winner of `run` if --resume took it over from another run */
@@ -511,9 +516,10 @@ AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *tri
    again beside the baselines, takes precedence over the lowest median, which is partly luck; of
    several finishes the latest that measured a configuration counts for it. All matching trials must
    be of one task (kernel, device, size, dtype, choices). If an implementation has several
-   environments, the one with the latest trial, by its time, counts; if there are several
-   implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller clears
-   `out`. */
+   environments, the one with the latest trial, by its time, counts, unless the kernel has changed
+   since and another environment, which differs in nothing but the source, has trials of the kernel
+   as it is now (an edit that was taken back); if there are several implementations, the fastest.
+   AK_NOT_FOUND if no successful trial matches. The caller clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 

@@ -108,11 +108,15 @@ ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char
    what one of them stands for. */
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
                                      const char *other, ak_error *err);
-/* Reads the latest run that was not imported, has ended with a result, and has the same kernel,
-   implementation, size, dtype, options and environment as `like`. Sets *found to whether there is
-   one. */
+/* Sets *out to whether a trial measured the kernel as it is now; false if that cannot be known.
+   `place` as for ak_archive_kernel_changed. */
+ak_status ak_archive_kernel_is_present(bool *out, ak_archive *archive, const ak_trial *trial,
+                                       const char *place, ak_error *err);
+/* Reads a run that was not imported, has ended with a result, and has the same kernel,
+   implementation, size, dtype, options and environment as `like`: the one that ended before `later`
+   others of these; 0 is the latest. Sets *found to whether there is one. */
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
-                               ak_error *err);
+                               size_t later, ak_error *err);
 
 /* Visits the runs, except imported ones, with the same kernel, implementation, device, size, dtype
    and options as `like`, in any environment, oldest first. Stops at the visitor's first failure. */

@@ -463,6 +463,50 @@ bool ak_trial_may_be_tried_again(const ak_trial *trial)
            trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
+/* Replaces *newest, the latest trial of one implementation, by the latest one that measured the
+   kernel as it is now, if *newest measured another version, and nothing but the source has changed
+   between the two: an edit was taken back. */
+static ak_status prefer_present(ak_trial *newest, ak_archive *archive,
+                                const ak_archive_filter *filter, ak_error *err)
+{
+    AK_AT_END(ak_store_finalize) sqlite3_stmt *rows = NULL;
+    AK_FREED char *changed = NULL;
+    ak_status status = AK_OK;
+    bool asked = false;
+    AK_DO(ak_store_select(
+        &rows, archive, "environment", filter,
+        " GROUP BY environment ORDER BY max(" AK_STORE_MADE ") DESC, max(id) DESC", err));
+    while (ak_store_next(&status, archive, rows, err)) {
+        AK_AT_END(ak_trial_clear) ak_trial other = {0};
+        ak_archive_filter narrow = *filter;
+        bool same = true;
+        narrow.environment = (const char *)sqlite3_column_text(rows, 0);
+        if (narrow.environment == NULL || strcmp(narrow.environment, newest->environment) == 0) {
+            continue;
+        }
+        if (!asked) {
+            asked = true;
+            AK_DO(ak_archive_kernel_changed(&changed, archive, newest, filter->place, err));
+        }
+        if (changed == NULL) {
+            return AK_OK;
+        }
+        AK_DO(ak_archive_same_but_source(&same, archive, newest->environment, narrow.environment,
+                                         err));
+        if (same) {
+            AK_DO(ak_store_first(&other, archive, &narrow, LATEST, err));
+            AK_DO(ak_archive_kernel_is_present(&same, archive, &other, filter->place, err));
+        }
+        if (same) {
+            ak_trial_clear(newest);
+            *newest = other;
+            other = (ak_trial){0};
+            return AK_OK;
+        }
+    }
+    return status;
+}
+
 /* Gives the best trial of one implementation in its latest environment. Implementations do not
    share environments, because an environment includes the source. Returns AK_NOT_FOUND, without a
    message, if every configuration is refuted. */
@@ -473,6 +517,9 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
     AK_AT_END(ak_trial_clear) ak_trial newest = {0}, best = {0};
     AK_DO(ak_store_first(&newest, archive, &narrow, LATEST, err));
     if (newest.environment != NULL) {
+        if (filter->environment == NULL && filter->run == NULL) {
+            AK_DO(prefer_present(&newest, archive, filter, err));
+        }
         narrow.environment = newest.environment;
     }
     ak_status status = ak_store_first(&best, archive, &narrow, AK_STORE_FASTEST_RIGHT, err);

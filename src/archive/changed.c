@@ -48,12 +48,15 @@ static bool compare_now(bool *out_changed, const char *then, const char *place,
     return found;
 }
 
-ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const ak_trial *trial,
-                                    const char *place, ak_error *err)
+/* Looks for the kernel of a trial where it may be, `place` first. Sets *out_place to where it is,
+   which the caller frees, and *changed to whether its sources are others now; *out_place is NULL if
+   nobody knows. */
+static ak_status look(char **out_place, bool *changed, ak_archive *archive, const ak_trial *trial,
+                      const char *place, ak_error *err)
 {
     AK_FREED char *then = NULL, *recorded = NULL;
-    bool changed = false;
     *out_place = NULL;
+    *changed = false;
     if (ak_device_is_recorded(trial->device) || trial->environment == NULL ||
         trial->kernel == NULL || trial->implementation == NULL) {
         return AK_OK;
@@ -62,9 +65,32 @@ ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const
     AK_DO(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
     const char *const places[] = {place, recorded, trial->kernel};
     for (size_t i = 0; i < AK_COUNT(places) && then != NULL; i++) {
-        if (compare_now(&changed, then, places[i], trial)) {
-            return changed ? ak_copy_text(out_place, places[i], err) : AK_OK;
+        if (compare_now(changed, then, places[i], trial)) {
+            return ak_copy_text(out_place, places[i], err);
         }
     }
+    return AK_OK;
+}
+
+ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const ak_trial *trial,
+                                    const char *place, ak_error *err)
+{
+    bool changed;
+    AK_FREED char *found = NULL;
+    *out_place = NULL;
+    AK_DO(look(&found, &changed, archive, trial, place, err));
+    if (changed) {
+        AK_GIVE(out_place, found);
+    }
+    return AK_OK;
+}
+
+ak_status ak_archive_kernel_is_present(bool *out, ak_archive *archive, const ak_trial *trial,
+                                       const char *place, ak_error *err)
+{
+    bool changed;
+    AK_FREED char *found = NULL;
+    AK_DO(look(&found, &changed, archive, trial, place, err));
+    *out = found != NULL && !changed;
     return AK_OK;
 }

@@ -68,7 +68,8 @@
     X(cost_low, MEASURED, cost_low, RUN)                                                           \
     X(cost_high, MEASURED, cost_high, RUN)                                                         \
     X(code_hash, NULLABLE, code_hash, RUN)                                                         \
-    X(same_code, INT, same_code, RUN)
+    X(same_code, INT, same_code, RUN)                                                              \
+    X(imported, INT, imported, RUN)
 
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */

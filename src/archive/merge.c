@@ -309,6 +309,7 @@ static ak_status copy_trial(merge *m, ak_trial *trial, bool summed, ak_error *er
         AK_DO(find_trial(&known, m, trial, err));
     }
     if (known == 0) {
+        trial->imported = 1;
         AK_DO(ak_store_add_trial(m->archive, trial, err));
         AK_DO(summed ? AK_OK : leave_unsummed(m, trial->id, err));
         m->added++;

@@ -182,6 +182,7 @@ ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *
     AK_DO(ak_trial_validate(trial, "trial", err));
     AK_DO(ak_store_need_environment(archive, trial->environment, NULL, err));
     AK_DO(trial->run == NULL ? AK_OK : ak_store_need_run(archive, trial, err));
+    trial->imported = 1;
     return insert_trial(archive, trial, err);
 }
 

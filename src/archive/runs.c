@@ -308,19 +308,21 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
 }
 
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
-                               ak_error *err)
+                               size_t later, ak_error *err)
 {
     AK_AT_END(ak_store_finalize) sqlite3_stmt *statement = NULL;
-    const char *const texts[] = {like->kernel, like->implementation, like->size,
-                                 like->dtype,  like->choices,        like->environment};
+    char skipped[24];
+    const char *const texts[] = {like->kernel,  like->implementation, like->size, like->dtype,
+                                 like->choices, like->environment,    skipped};
     *found = false;
+    (void)snprintf(skipped, sizeof skipped, "%zu", later);
     ak_status status = ak_store_query(
         &statement, archive,
         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
                    "dtype = ?4 AND choices = ?5 AND environment IN " AK_STORE_ENVIRONMENTS(
                        "?6") " AND ended IS NOT NULL AND result IS NOT NULL AND imported = 0 "
-                             "ORDER BY ended DESC, number DESC LIMIT 1",
-        texts, 6, err);
+                             "ORDER BY ended DESC, number DESC LIMIT 1 OFFSET CAST(?7 AS INTEGER)",
+        texts, 7, err);
     *found = ak_store_next(&status, archive, statement, err);
     if (*found) {
         status = read_run(out, statement, err);

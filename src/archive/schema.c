@@ -99,6 +99,9 @@
 /* Version 11 adds a checksum of each run's result; NULL: there is no result, or it is older. */
 #define SUMS "ALTER TABLE runs ADD COLUMN result_checksum INTEGER;\n"
 
+/* Version 12 marks the trials that were imported, from a file or from another archive. */
+#define IMPORTED ADD("imported INTEGER NOT NULL DEFAULT 0")
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
@@ -110,6 +113,7 @@ const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     IDENTITY,
     SAME,
     SUMS,
+    IMPORTED,
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */

@@ -201,7 +201,7 @@ ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *
 #define AK_SCHEMA_APPLICATION 0x414b4152
 /* The version (PRAGMA user_version). Every change of the tables increments the version and adds a
    step to ak_schema_steps. */
-#define AK_SCHEMA_VERSION 11
+#define AK_SCHEMA_VERSION 12
 
 extern const char ak_schema_sql[];
 /* Step i migrates from version i + 1 to i + 2. Existing rows stay as they are. */

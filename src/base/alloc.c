@@ -151,6 +151,12 @@ void *ak_arena_alloc(ak_arena *arena, size_t bytes)
     return memory;
 }
 
+void *ak_arena_alloc_array(ak_arena *arena, size_t count, size_t size)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : ak_arena_alloc(arena, bytes);
+}
+
 char *ak_arena_strndup(ak_arena *arena, const char *text, size_t length)
 {
     if (length >= SIZE_MAX / 2) {

@@ -1,6 +1,5 @@
-/* alloc.h: allocates the memory of the library's own code. Sizes are checked for overflow (not in
-   AK_ARENA_NEW), new memory is zeroed (except what ak_resize and ak_grow add), and tests can make
-   allocations fail. */
+/* alloc.h: allocates the memory of the library's own code. Sizes are checked for overflow, new
+   memory is zeroed (except what ak_resize and ak_grow add), and tests can make allocations fail. */
 #ifndef AK_BASE_ALLOC_H
 #define AK_BASE_ALLOC_H
 
@@ -72,10 +71,11 @@ ak_arena *ak_arena_new(void);
 /* Returns zeroed memory that is aligned for any type. */
 void *ak_arena_alloc(ak_arena *arena, size_t bytes);
 char *ak_arena_strndup(ak_arena *arena, const char *text, size_t length);
-/* Do what AK_NEW and ak_copy_text do, with memory from the arena. `text` is not NULL, and the size
-   of `count` elements must not overflow. */
+/* Returns zeroed memory for `count` elements of `size` bytes; NULL also if their size overflows. */
+void *ak_arena_alloc_array(ak_arena *arena, size_t count, size_t size);
+/* Do what AK_NEW and ak_copy_text do, with memory from the arena. `text` is not NULL. */
 #define AK_ARENA_NEW(pointer, arena, count, err)                                                   \
-    ((pointer) = ak_arena_alloc(arena, (count) * sizeof *(pointer)), ak_made(pointer, err))
+    ((pointer) = ak_arena_alloc_array(arena, count, sizeof *(pointer)), ak_made(pointer, err))
 ak_status ak_arena_text(const char **out, ak_arena *arena, const char *text, ak_error *err);
 /* Makes everything that was allocated in the arena invalid. The newest block is kept for reuse. */
 void ak_arena_reset(ak_arena *arena);

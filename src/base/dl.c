@@ -1,6 +1,7 @@
 #include "base/dl.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,16 +16,39 @@ const char *ak_dl_error(const char *path)
                                                                                   : why;
 }
 
+/* Returns whether a library could not be loaded because there is none with its name. If what it
+   needs is missing, the reason begins with the name of that ("libother.so: cannot open ..."). */
+static bool is_missing(const char *why)
+{
+    const char *reason = strerror(ENOENT);
+    const size_t all = strlen(why), length = strlen(reason);
+    const char *colon = strchr(why, ':');
+    return all > length && strcmp(why + all - length, reason) == 0 && colon != NULL &&
+           colon + 2 == why + all - length;
+}
+
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
 {
+    const char *named = names[0];
+    char reason[512] = "";
+    bool missing = true; /* all names so far */
     for (size_t i = 0; names[i] != NULL; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (library != NULL) {
             *out = library;
             return AK_OK;
         }
+        /* A library that is there and cannot be loaded explains more than one that is missing. */
+        const bool was_missing = missing;
+        const char *why = ak_dl_error(names[i]);
+        missing = is_missing(why);
+        if (i == 0 || (was_missing && !missing)) {
+            named = names[i];
+            (void)snprintf(reason, sizeof reason, "%s", why);
+        }
+        missing = missing && was_missing;
     }
-    return ak_fail(err, AK_UNAVAILABLE, "%s could not be loaded: %s", names[0], ak_dl_error(""));
+    return ak_fail(err, AK_UNAVAILABLE, "%s could not be loaded: %s", named, reason);
 }
 
 void *ak_dl_symbol(void *library, const char *name)

@@ -5,7 +5,8 @@
 #include "base/status.h"
 
 /* Opens the first library of a NULL-terminated list of names that can be loaded. Returns
-   AK_UNAVAILABLE if none can. */
+   AK_UNAVAILABLE if none can; the message names the first that is there but cannot be loaded, else
+   the first, and says why. */
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err);
 /* Returns the address of a symbol, or NULL if the library does not have it. */
 void *ak_dl_symbol(void *library, const char *name);

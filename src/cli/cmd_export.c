@@ -238,6 +238,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     }
     if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_say_environment(selection.archive, &best, &err));
+        ak_say_imported(&best, 1);
     }
     AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, &err)
            : table ? say_table_changed(selection.archive, &filter, &to, &err)
@@ -263,6 +264,21 @@ static const char *format_of_name(const char *path)
                                                      : "best";
 }
 
+/* Refuses a file name that stands for another format, as in `--format csv --output best.json`. */
+static ak_status check_name(const char *format, const ak_args *args, ak_error *err)
+{
+    static const ak_ending endings[] = {
+        {"akb", {"bundle"}},
+        {"csv", {"csv"}},
+        {"json", {"best", "dispatch", "json", "kernels", "kernel-tuner", "t4", "t1"}},
+        {"py", {"triton"}},
+        {"html", {NULL}},
+        {"md", {NULL}}};
+    return ak_target_of_format(args->text[AK_OPTION_OUTPUT], format,
+                               ak_args_has(args, AK_OPTION_FORMAT) ? "--format" : NULL, endings,
+                               AK_COUNT(endings), err);
+}
+
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -270,6 +286,7 @@ static int run(const ak_args *args)
     const char *path = args->text[AK_OPTION_OUTPUT];
     const char *wanted = args->text[AK_OPTION_FORMAT];
     AK_OR_COMPLAIN(ak_format_named(&format, wanted == NULL ? format_of_name(path) : wanted, &err));
+    AK_OR_COMPLAIN(check_name(format, args, &err));
     if (path == NULL) {
         path = strcmp(format, "best") == 0       ? "best_config.json"
                : strcmp(format, "dispatch") == 0 ? "dispatch.json"

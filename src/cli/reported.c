@@ -16,19 +16,32 @@ static const char *format_of_name(const char *path)
     return i < ENDINGS ? formats[i] : "text";
 }
 
+/* Refuses a file name that stands for another format, as in `--json --output report.html`. */
+static ak_status check_name(const char *format, const ak_args *args, ak_error *err)
+{
+    static const ak_ending endings[] = {{"text", {"text"}},
+                                        {"md", {"md"}},
+                                        {"csv", {"csv"}},
+                                        {"json", {"json"}},
+                                        {"html", {"html"}}};
+    return ak_target_of_format(args->text[AK_OPTION_OUTPUT], format,
+                               ak_args_has(args, AK_OPTION_JSON) ? "--json" : "--format", endings,
+                               AK_COUNT(endings), err);
+}
+
 static ak_status choose_format(const char **out, const ak_args *args, ak_error *err)
 {
     const char *wanted = args->text[AK_OPTION_FORMAT];
     if (wanted == NULL) {
         *out = ak_args_has(args, AK_OPTION_JSON) ? "json"
                                                  : format_of_name(args->text[AK_OPTION_OUTPUT]);
-        return AK_OK;
+        return check_name(*out, args, err);
     }
     AK_FAIL_IF(ak_args_has(args, AK_OPTION_JSON) && strcmp(wanted, "json") != 0, err, AK_INVALID,
                "--json and --format %.40s contradict each other", wanted);
     *out = wanted;
     if (ak_text_is_one_of(wanted, formats)) {
-        return AK_OK;
+        return check_name(wanted, args, err);
     }
     char hint[120];
     ak_hint(hint, sizeof hint, wanted, formats, "reports are text, md, csv, json or html");

@@ -79,6 +79,8 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
     return ak_archive_open_existing(out, path, err);
 }
 
+#define IMPORTED_SHOWN 8 /* ids in a line */
+
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err)
 {
     const ak_archive_filter filter = {.kernel = taken->kernel,
@@ -97,6 +99,27 @@ ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_erro
                (long long)taken->id);
     }
     return AK_OK;
+}
+
+void ak_say_imported(const ak_trial *list, size_t count)
+{
+    size_t found = 0;
+    AK_AT_END(ak_buf_free) ak_buf ids = AK_BUF(4096);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].imported && !ak_device_is_recorded(list[i].device)) {
+            if (found++ < IMPORTED_SHOWN) {
+                ak_buf_print(&ids, "%s#%lld", found == 1 ? "" : ", ", (long long)list[i].id);
+            }
+        }
+    }
+    if (found > IMPORTED_SHOWN) {
+        ak_buf_print(&ids, " and %zu more", found - IMPORTED_SHOWN);
+    }
+    if (found > 0) {
+        ak_out("trial%s %s w%s imported, so another machine or tool may have measured %s: "
+               "'autokernel bench' measures a configuration here\n",
+               ak_plural(found), ids.data, found == 1 ? "as" : "ere", found == 1 ? "it" : "them");
+    }
 }
 
 ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err)
@@ -135,6 +158,7 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
         AK_TRY(quoted(&out->named, out->place == NULL ? "KERNEL" : out->place, err));
         out->filter.kernel = out->kernel;
         out->filter.named = out->named;
+        out->filter.place = args->operand[0];
     }
     AK_TRY(canonical(out, args, archived, err));
     AK_TRY(ak_selection_device(&out->recorded, &out->filter, err));

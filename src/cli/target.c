@@ -238,3 +238,17 @@ ak_status ak_target_of_source(const char *path, const ak_content *content, const
                ? AK_OK
                : refuse(path, "differs from the source of the trial", "output", err);
 }
+
+ak_status ak_target_of_format(const char *path, const char *format, const char *asked,
+                              const ak_ending *endings, size_t count, ak_error *err)
+{
+    const char *end = path == NULL ? NULL : strrchr(path, '.');
+    const size_t i = end == NULL ? count : AK_FIND(endings, count, ending, end + 1);
+    if (i == count || ak_text_is_one_of(format, endings[i].formats)) {
+        return AK_OK;
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%.300s: a name in .%s is not for the format %s: choose another name, or %s %s",
+                   path, endings[i].ending, format, asked == NULL ? "give" : "leave out",
+                   asked == NULL ? "--format" : asked);
+}

@@ -32,4 +32,14 @@ ak_status ak_target_of_events(const char *path, const ak_args *args, ak_error *e
 ak_status ak_target_of_source(const char *path, const ak_content *content, const ak_args *args,
                               ak_error *err);
 
+/* A format that the end of a file's name stands for. */
+typedef struct ak_ending {
+    const char *ending;     /* "csv" */
+    const char *formats[8]; /* those that a file with this ending may have, then NULL */
+} ak_ending;
+/* Refuses a name whose end, if it is one of the list, stands for other formats than `format`, which
+   the option `asked` ("--json") asked for; NULL: none did. `path` may be NULL. */
+ak_status ak_target_of_format(const char *path, const char *format, const char *asked,
+                              const ak_ending *endings, size_t count, ak_error *err);
+
 #endif

@@ -292,6 +292,13 @@ static bool reads_array(const char *body, const char *end, const char *name)
            (value != NULL && value < after + strcspn(after, ";"));
 }
 
+void ak_scan_source_name(char out[AK_SCAN_NAME], const ak_scan *s, const ak_scan_argument *a)
+{
+    const size_t length = strlen(a->name);
+    const bool renamed = a->name[length - 1] == '_' && !ak_source_has(s->plain + s->entry, a->name);
+    ak_scan_copy_name(out, a->name, length - renamed);
+}
+
 /* Sets `reads` of each array that the kernel may write but reads first. */
 static void find_reads(ak_scan *s, const char *open)
 {
@@ -301,9 +308,7 @@ static void find_reads(ak_scan *s, const char *open)
     for (size_t i = 0; end != NULL && i < s->argument_count; i++) {
         ak_scan_argument *a = &s->arguments[i];
         char name[AK_SCAN_NAME];
-        const size_t length = strlen(a->name);
-        const bool renamed = a->name[length - 1] == '_' && !ak_source_has(body, a->name);
-        ak_scan_copy_name(name, a->name, length - renamed);
+        ak_scan_source_name(name, s, a);
         a->reads = a->pointer && !a->reads_only && reads_array(body, end, name);
     }
 }
@@ -375,7 +380,6 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, a
 {
     const char *text = input->text + ak_utf8_mark(input->text);
     ak_scan *s = ak_alloc(1, sizeof *s);
-    char shape[AK_SCAN_SHAPE];
     ak_status status = ak_made(s, err);
     AK_TRY(status);
     *s = (ak_scan){.text = text,
@@ -385,7 +389,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, a
                    .cpp =
                        strcmp(input->backend, "host") == 0 && !ak_fs_has_suffix(input->file, ".c"),
                    .err = err,
-                   .notes = AK_BUF(8192),
+                   .notes = AK_BUF(32768),
                    .names = AK_BUF(8192),
                    .own = ak_strdup(text),
                    .plain = ak_source_plain(text)};
@@ -407,10 +411,9 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, a
     AK_TRY(ak_scan_template(s));
     ak_scan_guarded(s);
     ak_scan_options(s);
-    ak_scan_guess_shape(shape, s);
+    AK_TRY(ak_scan_guess_shapes(s, open));
     AK_TRY(find_openmp(s));
-    AK_TRY(ak_stored(ak_scan_problem(out, s, input->name, shape) && ak_scan_space(out, s, shape),
-                     err));
+    AK_TRY(ak_stored(ak_scan_problem(out, s, input->name) && ak_scan_space(out, s), err));
     AK_TRY(ak_scan_source(out, s));
     AK_TRY(ak_scan_reference(out, s));
     ak_scan_notes(s);

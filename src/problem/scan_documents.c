@@ -20,28 +20,21 @@ static size_t count_sizes(const ak_scan *s)
     return count;
 }
 
-/* Guesses the extent of every array: the product of the first two sizes, or the only size, or "n"
-   if there is no size. */
-void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
+/* Returns the size at which a kernel is checked and tuned: the product of all sizes is at most some
+   2 million, because an array may have so many elements. */
+static json_int_t usual_size(const ak_scan *s)
 {
-    size_t found = 0;
-    (void)snprintf(out, AK_SCAN_SHAPE, "n");
-    for (size_t i = 0; i < s->argument_count && found < 2; i++) {
-        if (ak_scan_is_size(&s->arguments[i])) {
-            size_t used = found == 0 ? 0 : strlen(out);
-            (void)snprintf(out + used, AK_SCAN_SHAPE - used, "%s%s", found == 0 ? "" : "*",
-                           s->arguments[i].name);
-            found++;
-        }
-    }
+    static const json_int_t usual[AK_SIZES_MAX + 1] = {1048576, 1048576, 256, 128, 32, 16, 8, 8, 4};
+    return usual[count_sizes(s)];
 }
 
-bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const char *shape)
+bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name)
 {
     json_t *sizes = json_array(), *arguments = json_array(), *tolerance = json_object();
     const char *dtype = NULL;
     AK_AT_END(ak_buf_free) ak_buf bytes = AK_BUF(AK_EXPR_TEXT_MAX);
-    const json_int_t usual = count_sizes(s) > 1 ? 256 : 1048576;
+    const json_int_t usual = usual_size(s);
+    char shape[AK_SCAN_SHAPE];
     bool good = true;
     for (size_t i = 0; i < s->argument_count; i++) {
         const ak_scan_argument *a = &s->arguments[i];
@@ -50,6 +43,7 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
                 ak_json_append(sizes, json_pack("{s:s, s:I}", "name", a->name, "default", usual)) &&
                 good;
         } else if (a->pointer) {
+            ak_scan_shape(shape, s, a);
             good = ak_json_append(arguments,
                                   json_pack("{s:s, s:s, s:[s], s:s}", "name", a->name, "dtype",
                                             ak_dtype_text(a->dtype), "shape", shape, "access",
@@ -95,7 +89,24 @@ static bool add_values(json_t *list, const char *name, int64_t value, bool truth
            good;
 }
 
-static json_t *make_launch(const ak_scan *s, const char *block, const char *shape)
+/* Finds the shape whose elements get a thread each: that of the array with the most sizes, of a
+   result if several have as many. */
+static void launch_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
+{
+    const ak_scan_argument *most = NULL;
+    int count = -1;
+    for (size_t i = 0; i < s->argument_count; i++) {
+        const ak_scan_argument *a = &s->arguments[i];
+        const int sizes = a->guessed ? __builtin_popcount(a->sizes) : AK_SIZES_MAX;
+        if (a->pointer && (sizes > count || (sizes == count && most->reads_only))) {
+            most = a;
+            count = sizes;
+        }
+    }
+    ak_scan_shape(out, s, most);
+}
+
+static json_t *make_launch(const ak_scan *s, const char *block)
 {
     json_auto_t *passed = json_array();
     json_t *launch = NULL;
@@ -109,7 +120,8 @@ static json_t *make_launch(const ak_scan *s, const char *block, const char *shap
     if (block == NULL) {
         launch = json_pack("{s:O}", "Arguments", passed);
     } else {
-        char grid[4 * AK_SCAN_NAME + 32];
+        char shape[AK_SCAN_SHAPE], grid[AK_SCAN_SHAPE + 2 * AK_SCAN_NAME + 32];
+        launch_shape(shape, s);
         (void)snprintf(grid, sizeof grid, "(%s + %s - 1)//%s", shape, block, block);
         launch =
             json_pack("{s:[s], s:[s], s:O}", "Block", block, "Grid", grid, "Arguments", passed);
@@ -141,7 +153,7 @@ static bool set_host(json_t *kernel, const ak_scan *s)
            (s->openmp != AK_SOURCE_OMP_THREADS || ak_json_set_text(kernel, "Threads", "openmp"));
 }
 
-bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
+bool ak_scan_space(ak_kernel_scan *out, ak_scan *s)
 {
     bool host = strcmp(s->backend, "host") == 0;
     const char *block = NULL, *language = s->cpp ? "C++" : ak_backend_language(s->backend);
@@ -159,7 +171,7 @@ bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
         good = add_values(parameters, block, 128, false) && good;
     }
     good = (!host || add_compilers(parameters, s)) && good;
-    json_t *launch = make_launch(s, host ? NULL : block, shape);
+    json_t *launch = make_launch(s, host ? NULL : block);
     out->space =
         json_pack("{s:{s:o, s:[]}, s:{s:s, s:s, s:s, s:o}}", "ConfigurationSpace",
                   "TuningParameters", parameters, "Conditions", "KernelSpecification", "Language",
@@ -407,25 +419,45 @@ static void note_sizes(ak_scan *s)
     }
 }
 
+/* Notes the shape of each array, whether its indices say it, and what to look at. */
+static void note_shapes(ak_scan *s)
+{
+    char shape[AK_SCAN_SHAPE];
+    bool all = false, some = false;
+    ak_buf_puts(&s->notes, "shapes of the arrays: ");
+    for (size_t i = 0; i < s->argument_count; i++) {
+        const ak_scan_argument *a = &s->arguments[i];
+        if (a->pointer) {
+            ak_scan_shape(shape, s, a);
+            ak_buf_print(&s->notes, "%s%s[%s]%s", all || some ? ", " : "", a->name, shape,
+                         a->guessed ? "" : "*");
+            all = all || !a->guessed;
+            some = true;
+        }
+    }
+    ak_buf_print(
+        &s->notes,
+        " are guesses from the sizes that bound the indices%s; compare them with the "
+        "indices, also with offsets and strides, and correct them in problem.json: if there "
+        "are too few elements, the kernel accesses memory outside of the array; if there "
+        "are too many, part of an output stays unwritten\n",
+        !all                  ? ""
+        : count_sizes(s) == 0 ? " (*: no argument is a whole number, so a size n is made up)"
+                              : " (*: the product of all sizes, because the indices are "
+                                "not plain)");
+}
+
 void ak_scan_notes(ak_scan *s)
 {
     char what[256];
     note_rest(s);
     note_parameters(s);
-    size_t sizes = count_sizes(s);
     note_sizes(s);
-    ak_scan_note(
-        s, "shapes of the arrays",
-        sizes == 0   ? "no argument is a whole number, so all have n elements; write them into "
-                       "problem.json"
-        : sizes == 1 ? "all have as many elements as the only whole number says; write others "
-                       "into problem.json"
-                     : "all have the product of the first two whole numbers; write them into "
-                       "problem.json");
-    ak_scan_note(s, "the size at which it is checked and tuned",
-                 sizes > 1
-                     ? "256 is a guess; write \"default\" of \"sizes\" into problem.json"
-                     : "1048576 is a guess; write \"default\" of \"sizes\" into problem.json");
+    note_shapes(s);
+    (void)snprintf(what, sizeof what,
+                   "%lld is a guess; write \"default\" of \"sizes\" into problem.json",
+                   (long long)usual_size(s));
+    ak_scan_note(s, "the size at which it is checked and tuned", what);
     ak_scan_note(s, "edge-case sizes",
                  "none is checked; write some that are small, odd and no multiple of a block into "
                  "\"awkward\" of problem.json");

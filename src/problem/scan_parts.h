@@ -1,7 +1,7 @@
 /*
  * scan_parts.h: what is known of a kernel while its source file is scanned. kernel_scan.c finds the
- * entry and its arguments, scan_parameters.c the parameters, and scan_undefined.c names that may be
- * parameters; scan_documents.c makes the documents.
+ * entry and its arguments, scan_parameters.c the parameters, scan_undefined.c names that may be
+ * parameters, and scan_shapes.c the shapes of arrays; scan_documents.c makes the documents.
  */
 #ifndef AK_PROBLEM_SCAN_PARTS_H
 #define AK_PROBLEM_SCAN_PARTS_H
@@ -15,13 +15,16 @@
 
 #define AK_SCAN_NAME       (AK_KERNEL_NAME_MAX + 1)
 #define AK_SCAN_PARAMETERS 16
-#define AK_SCAN_SHAPE      (2 * AK_SCAN_NAME + 2)
+#define AK_SCAN_SHAPE      (AK_SIZES_MAX * (AK_SCAN_NAME + 1))
 
 typedef struct ak_scan_argument {
     char name[AK_SCAN_NAME];
     ak_dtype dtype;
     bool pointer, reads_only;
-    bool reads; /* of an array that is not const: the kernel reads it before it writes it */
+    bool reads;       /* of an array that is not const: the kernel reads it before it writes it */
+    bool guessed;     /* of an array: its indices say how many elements it has, which is */
+    unsigned sizes;   /* the product of these sizes, one bit each in the order of the arguments, */
+    int64_t elements; /* or this number if there are none */
 } ak_scan_argument;
 
 typedef struct ak_scan {
@@ -78,13 +81,21 @@ void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length);
 /* Notes a guess: what is guessed, and where the user writes the right value. */
 void ak_scan_note(ak_scan *s, const char *what, const char *where);
 
-/* Guesses the shape of the arrays, as an expression of sizes. */
-void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s);
+/* Returns whether the source, or a file beside it, has "#define NAME". */
+bool ak_scan_defines(const ak_scan *s, const char *name);
+/* Finds the name that an argument has in the source: "in", which is a keyword, is called "in_". */
+void ak_scan_source_name(char out[AK_SCAN_NAME], const ak_scan *s, const ak_scan_argument *a);
+/* Sets `guessed`, `sizes` and `elements` of each array from the indices that the kernel uses, whose
+   arguments begin at `open`. */
+ak_status ak_scan_guess_shapes(ak_scan *s, const char *open);
+/* Writes the extent of an array as an expression of sizes: what its indices say, else the product
+   of all sizes, or "n" if there is no size. */
+void ak_scan_shape(char out[AK_SCAN_SHAPE], const ak_scan *s, const ak_scan_argument *a);
 struct ak_kernel_scan; /* kernel_files.h */
 
 /* Make the parts of *out. The first two return false if there is no memory. */
-bool ak_scan_problem(struct ak_kernel_scan *out, ak_scan *s, const char *name, const char *shape);
-bool ak_scan_space(struct ak_kernel_scan *out, ak_scan *s, const char *shape);
+bool ak_scan_problem(struct ak_kernel_scan *out, ak_scan *s, const char *name);
+bool ak_scan_space(struct ak_kernel_scan *out, ak_scan *s);
 ak_status ak_scan_source(struct ak_kernel_scan *out, const ak_scan *s);
 ak_status ak_scan_reference(struct ak_kernel_scan *out, const ak_scan *s);
 /* Notes each guess that the documents hold. */

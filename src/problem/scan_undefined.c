@@ -47,6 +47,11 @@ static bool defines(const char *text, const char *name)
     return false;
 }
 
+bool ak_scan_defines(const ak_scan *s, const char *name)
+{
+    return defines(s->plain, name) || defines(s->beside, name);
+}
+
 /* Returns whether the name at `at` follows a word, such as a type or "typename", and so is
    declared there: "int N", "float *X", "struct N". */
 static bool follows_word(const char *text, const char *at)
@@ -112,8 +117,8 @@ static bool is_declared(const char *text, const char *name)
 
 static bool is_known(const ak_scan *s, const char *name)
 {
-    return ak_scan_is_parameter(s, name) || is_usual(name) || defines(s->plain, name) ||
-           defines(s->beside, name) || is_declared(s->plain, name) || is_declared(s->beside, name);
+    return ak_scan_is_parameter(s, name) || is_usual(name) || ak_scan_defines(s, name) ||
+           is_declared(s->plain, name) || is_declared(s->beside, name);
 }
 
 /* Returns the length of the name in capitals that begins the text; 0 if there is none. */

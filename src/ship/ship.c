@@ -7,8 +7,16 @@
 #include "backend/backend.h"
 #include "base/alloc.h"
 #include "base/ascii.h"
+#include "base/hash.h"
 #include "formats/format.h"
 #include "runtime/ak_runtime.h"
+
+/* Letters of a bundle's name, with which "test_NAME.c" is the name of a file in a tar file, and how
+   many of them are the beginning of a hash. A problem's name and a dtype take at most 80. */
+#define NAME_LONGEST (AK_PACK_NAME_MAX - 8)
+#define HASH_DIGITS  8
+_Static_assert(NAME_LONGEST > 80 + 1 + HASH_DIGITS && NAME_LONGEST < AK_BUNDLE_NAME_MAX,
+               "a hash fits behind every name");
 
 bool ak_bundle_is_for_gpu(const char *backend)
 {
@@ -43,15 +51,88 @@ static void build_clear(ak_bundle_build *b)
     ak_pack_clear(&b->sources);
 }
 
-/* Names the bundle, such as "matmul_f32", so that a C function can have this name. */
-static void name_bundle(ak_bundle_build *b)
+/* Letters of numbers in names. */
+#define NUMBER_LETTERS "0123456789pme"
+
+/* Appends a number in letters that a C name may have: 0.5 becomes "0p5", -1 "m1". */
+static void add_number(ak_buf *out, double number)
+{
+    AK_AT_END(ak_buf_free) ak_buf value = AK_BUF(64);
+    ak_buf_real(&value, number);
+    for (const char *p = value.data; *p != 0; p++) {
+        if (*p != '+') {
+            ak_buf_putc(out, *p == '.' ? 'p' : *p == '-' ? 'm' : *p);
+        }
+    }
+}
+
+/* Appends "_NAME_VALUE" for each option of the task that does not have its default. */
+static void add_options(ak_buf *out, const ak_task *task)
+{
+    for (size_t i = 0; i < task->problem->choice_count; i++) {
+        const ak_choice_spec *option = &task->problem->choices[i];
+        if (option->kind != AK_CHOICE_TEXT && task->number[i] != option->fallback) {
+            ak_buf_print(out, "_%s_", option->name);
+            add_number(out, task->number[i]);
+        } else if (option->kind == AK_CHOICE_TEXT &&
+                   task->choice[i] != (int)option->default_index) {
+            ak_buf_print(out, "_%s_%s", option->name, option->values[task->choice[i]]);
+        }
+    }
+}
+
+/* Returns in how many ways, 2 for more, the text can be read as what add_options appends for the
+   options from `first` on. */
+static int readings(const char *text, const ak_problem *problem, size_t first)
+{
+    int count = *text == 0;
+    for (size_t i = first; i < problem->choice_count && *text == '_'; i++) {
+        const ak_choice_spec *option = &problem->choices[i];
+        const size_t length = strlen(option->name);
+        if (strncmp(text + 1, option->name, length) != 0 || text[1 + length] != '_') {
+            continue;
+        }
+        const char *value = text + length + 2;
+        const size_t digits = option->kind == AK_CHOICE_TEXT ? 0 : strspn(value, NUMBER_LETTERS);
+        for (size_t k = 1; k <= digits && count < 2; k++) {
+            count += readings(value + k, problem, i + 1);
+        }
+        for (size_t k = 0; k < option->value_count && count < 2; k++) {
+            const size_t letters = strlen(option->values[k]);
+            if (strncmp(value, option->values[k], letters) == 0) {
+                count += readings(value + letters, problem, i + 1);
+            }
+        }
+    }
+    return count < 2 ? count : 2;
+}
+
+/* Names the bundle after problem, dtype and the options that do not have their defaults, such as
+   "matmul_act_f32_activation_relu", so that C functions with these names can stand in one program.
+   If other options would give the same name, or it would be too long, a hash of all options
+   follows.
+ */
+static ak_status name_bundle(ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = b->cases[0].task;
+    char hash[AK_HASH_BYTES];
+    AK_AT_END(ak_buf_free) ak_buf options = AK_BUF(AK_JSON_BYTES_MAX);
+    add_options(&options, task);
+    AK_DO(ak_buf_status(&options, err));
     (void)snprintf(b->name, sizeof b->name, "%.63s_%s", task->problem->name,
                    ak_dtype_text(task->dtype));
     for (char *p = b->name; *p != 0; p++) {
         *p = ak_ascii_is_word(*p) ? *p : '_';
     }
+    const size_t used = strlen(b->name), room = NAME_LONGEST - used;
+    if (options.length <= room && readings(options.data, task->problem, 0) == 1) {
+        (void)snprintf(b->name + used, room + 1, "%s", options.data);
+    } else {
+        ak_hash_text(hash, task->choices_text, strlen(task->choices_text));
+        (void)snprintf(b->name + used, room + 1, "%.*s_%.*s", (int)(room - 1 - HASH_DIGITS),
+                       options.data, HASH_DIGITS, hash);
+    }
+    return AK_OK;
 }
 
 static ak_status add_all(ak_pack *out, const char *folder, const ak_pack *from, ak_error *err)
@@ -125,7 +206,7 @@ ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
     AK_AT_END(build_clear) ak_bundle_build b = {.archive = archive, .kernel = request->kernel};
     AK_AT_END(ak_pack_clear) ak_pack pack = {0}, sources = {0};
     AK_DO(ak_bundle_cases(&b, request, err));
-    name_bundle(&b);
+    AK_DO(name_bundle(&b, err));
     AK_DO(ak_bundle_variants(&b, err));
     tell_notes(&b, request);
     AK_DO(add_all(&sources, "source/", &b.sources, err));

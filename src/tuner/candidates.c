@@ -7,14 +7,20 @@
 #include "tuner/warning.h"
 
 /* A candidate that fails its check is replaced by the next best. If more failures than this are
-   possible, no further ones are checked, and those that have passed are measured. */
+   possible, no further ones are checked, and those that have passed are measured. Where none has
+   passed, the next ones are checked however many have failed: without any there is no best. */
 #define WRONG_MAX 64
 
 /* Candidates whose check failed. */
 typedef struct wrong {
-    ak_seen list[WRONG_MAX];
-    size_t count;
+    ak_seen *list;
+    size_t count, capacity;
 } wrong;
+
+static void wrong_clear(wrong *w)
+{
+    ak_free(w->list);
+}
 
 static int by_cost(const void *a, const void *b)
 {
@@ -162,7 +168,11 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
     }
     ak_status checked = ak_session_check(trials, &r->session, configs, fresh->count, r->id, err);
     AK_DO(checked == AK_CANCELLED ? AK_OK : checked);
-    ak_status status = AK_OK;
+    ak_status status = AK_GROW(not ->list, &not ->capacity, not ->count + fresh->count, err);
+    if (status != AK_OK) {
+        AK_CLEAR_EACH(ak_trial_clear, trials, fresh->count);
+        return status;
+    }
     for (size_t i = 0; i < fresh->count; i++) {
         bool reached = trials[i].config != NULL;
         if (reached && trials[i].status == AK_TRIAL_OK) {
@@ -180,7 +190,7 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
 
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
 {
-    wrong not = {.count = 0};
+    AK_AT_END(wrong_clear) wrong not = {.count = 0};
     ak_candidates right = {.count = 0};
     ak_status status = AK_OK;
     for (;;) {
@@ -194,8 +204,8 @@ ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
         if (status != AK_OK || fresh.count == 0) {
             return status;
         }
-        bool late = r->options->seconds > 0 && ak_tuning_seconds_left(r) <= 0 && right.count > 0;
-        if (late || not .count + fresh.count > WRONG_MAX) {
+        const bool late = r->options->seconds > 0 && ak_tuning_seconds_left(r) <= 0;
+        if (right.count > 0 && (late || not .count + fresh.count > WRONG_MAX)) {
             *out = right;
             return AK_OK;
         }

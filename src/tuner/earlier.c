@@ -118,14 +118,46 @@ static ak_status drop_refuted(ak_tune_result *out, ak_archive *archive, const ak
     return AK_OK;
 }
 
+/* What is looked for. */
+typedef struct wanted {
+    const ak_task *task;
+    ak_archive *archive;
+    const ak_run *like; /* the task's kernel, size, environment and the like */
+    size_t evaluations;
+    bool sanitize;
+} wanted;
+
+/* Reads the run that ended before `later` others of the task. If it qualifies, *done becomes true,
+   and *out gets its result without what was refuted since. *done also becomes true if there is no
+   such run. */
+static ak_status read_run(ak_tune_result *out, bool *done, const wanted *w, size_t later,
+                          ak_error *err)
+{
+    AK_AT_END(ak_run_clear) ak_run run = {0};
+    json_auto_t *result = NULL, *options = NULL;
+    bool there = false;
+    AK_DO(ak_archive_ended_run(&there, &run, w->archive, w->like, later, err));
+    *done = !there;
+    if (!there) {
+        return AK_OK;
+    }
+    const char *text = run.options_json == NULL ? "{}" : run.options_json;
+    AK_DO(ak_json_parse(&result, run.result_json, strlen(run.result_json), "result of a run", err));
+    AK_DO(ak_json_parse(&options, text, strlen(text), "options of a run", err));
+    if (!same_part(options, w->task, w->sanitize)) {
+        return AK_OK;
+    }
+    AK_DO(take(out, &run, result, w->task, w->evaluations, err));
+    *done = out->found;
+    return out->found ? drop_refuted(out, w->archive, &run, err) : AK_OK;
+}
+
 ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                             size_t evaluations, bool sanitize, ak_error *err)
 {
     AK_FREED char *words = NULL;
     char hash[AK_ENVIRONMENT_BYTES];
-    AK_AT_END(ak_run_clear) ak_run run = {0};
-    json_auto_t *result = NULL, *options = NULL;
-    bool there = false;
+    bool done = false;
     AK_DO(ak_session_environment(hash, &words, task, err));
     ak_session_rename(task, archive, hash, words);
     const ak_run like = {.kernel = (char *)(uintptr_t)task->problem->name,
@@ -134,16 +166,9 @@ ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive
                          .dtype = (char *)(uintptr_t)ak_task_dtype(task),
                          .choices = task->choices_text,
                          .environment = hash};
-    AK_DO(ak_archive_ended_run(&there, &run, archive, &like, err));
-    if (there) {
-        const char *text = run.options_json == NULL ? "{}" : run.options_json;
-        AK_DO(ak_json_parse(&result, run.result_json, strlen(run.result_json), "result of a run",
-                            err));
-        AK_DO(ak_json_parse(&options, text, strlen(text), "options of a run", err));
-    }
-    if (there && same_part(options, task, sanitize)) {
-        AK_DO(take(out, &run, result, task, evaluations, err));
-        AK_DO(drop_refuted(out, archive, &run, err));
+    const wanted w = {task, archive, &like, evaluations, sanitize};
+    for (size_t later = 0; !done; later++) {
+        AK_DO(read_run(out, &done, &w, later, err));
     }
     if (!out->found) {
         ak_tune_result_clear(out);

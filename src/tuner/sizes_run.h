@@ -90,12 +90,12 @@ ak_status ak_many_end_record(ak_many *m, ak_error *err);
 void ak_many_announce(const ak_many *m);
 void ak_many_announce_phase(const ak_many *m, const char *name, size_t size);
 
-/* Takes the result of the task's latest ended run in the present environment, if that had the same
-   --fix, found a winner that was not refuted later, and has at least `evaluations` evaluations or
-   was exhausted or had converged. With `sanitize` it must also have run sanitizers. Older runs are
-   not considered. Fills in `run`, `resumed` (its evaluations), `found`, and the configurations of
-   `best` and the candidates; out->found is false if the run does not qualify. *out must be zero;
-   the caller clears it with ak_tune_result_clear. */
+/* Takes the result of the task's latest ended run in the present environment that had the same
+   --fix, found a winner, and has at least `evaluations` evaluations or was exhausted or had
+   converged. With `sanitize` it must also have run sanitizers. Fills in `run`, `resumed` (its
+   evaluations), `found`, and the configurations of `best` and the candidates; out->found is false
+   if no run qualifies, or if the winner of that run was refuted later. *out must be zero; the
+   caller clears it with ak_tune_result_clear. */
 ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                             size_t evaluations, bool sanitize, ak_error *err);
 

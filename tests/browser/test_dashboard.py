@@ -28,10 +28,10 @@ RUN = ("INSERT INTO runs (id, started, kernel, implementation, device, size, dty
 TRIAL = ("INSERT INTO trials (run, timestamp, kernel, implementation, device, size, dtype, choices,"
          " config, strategy, generation, predicted_gain, status, reason, propose_ns, compile_ns,"
          " check_ns, measure_ns, overhead_ns, ms, ci_low_ms, ci_high_ms, registers, shared_bytes,"
-         " spill_bytes, occupancy, compile_worker, compiled_before_ns, code_bytes, same_code,"
+         " spill_bytes, occupancy, compile_worker, compiled_before_ns, code_bytes, same_code, imported,"
          " measured_on) VALUES"
          " (?, ?, ?, 'host', 'host', 'M=64', 'f32', '', ?, 'random', 0, 0, ?, ?, 0, 5e7, 1e7, 2e7,"
-         " 0, ?, ?, ?, 0, 0, 0, 0, 1, 4e7, 0, 0, 'host@node1')")
+         " 0, ?, ?, ?, 0, 0, 0, 0, 1, 4e7, 0, 0, 0, 'host@node1')")
 
 
 def now():

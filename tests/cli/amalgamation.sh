@@ -129,7 +129,29 @@ try() {
     (cd one && gcc -std=gnu99 -Wall -Wextra -pedantic -Werror test_*_*.c $(ls -- *_*.c | grep -v ^test_) -ldl -lm -pthread -o test && env -i ./test)
 }
 try matmul_grouped --set inputs=e4m3 --size groups=3,M=8,N=8,K=8
-sed -i 's/right\[k\]\[i\] = /&(array->dtype == TEST_SIGNED ? 1 : 2) * /' one/test_matmul_grouped_bf16.c
+sed -i 's/right\[k\]\[i\] = /&(array->dtype == TEST_SIGNED ? 1 : 2) * /' one/test_matmul_grouped_bf16_inputs_e4m3.c
 (cd one && gcc test_*_*.c matmul_*.c -ldl -lm -pthread -o test && env -i ./test | grep -o '[0-9]* elements' | sed 's/^[1-9].*/some/')
 rm -r one
 try attention --set sequences=packed --size batch=3,heads=1,kv_heads=1,queries=9,keys=12,head_dim=8
+# Exports of one kernel with different options stand in one folder and in one program: names tell the options
+# apart, also where two could be read as one, and an export with all defaults has the short name.
+cp -r "$kernel" scaled
+sed -i 's/"name": "double"/"name": "scaled"/; s/"dtypes"/"choices": [{ "name": "mode", "values": ["plain", "a", "a_more_b"] }, { "name": "more", "values": ["c", "b"] }, { "name": "factor", "type": "real", "default": 2 }],\n  &/' scaled/problem.json
+sed -i 's/2\.0f* \*/call->number[2] * (1 + call->choice[0] + 10 * call->choice[1]) */' scaled/*.c
+for set in mode=plain factor=0.5 mode=a mode=a,more=b mode=a_more_b more=b,factor=-1e-20; do
+    autokernel tune ./scaled --size 100 --set $set --evals 1 --libraries none --quiet >/dev/null 2>&1
+    autokernel export ./scaled --size 100 --set $set --format c --output options/
+done
+autokernel export ./scaled --size 100 --set more=b,factor=-1e-20 --format bundle
+cd options
+ls scaled*.c
+{
+    for header in scaled*.h; do echo "#include \"$header\""; done
+    echo '#include <stdio.h>'
+    echo 'int main(void) { static float x[64] __attribute__((aligned(64))), y[64] __attribute__((aligned(64))); x[0] = 1;'
+    for header in scaled*.h; do echo "ak_${header%.h}(1, x, y, NULL, 0); printf(\"%g\\n\", y[0]);"; done
+    echo 'return 0; }'
+} >main.c
+gcc -O1 -Wall -Werror main.c scaled*.c -ldl -lm -pthread -o all && env -i ./all
+gcc -O1 -Wall -Werror test_scaled_f32_factor_0p5.c scaled_f32_factor_0p5.c -ldl -lm -pthread -o test && env -i ./test
+cd ..

@@ -26,7 +26,7 @@ autokernel tune matmul --size 48 --set pad_a=3,pad_c=8 --archive padded.db --fix
 autokernel export matmul --size 48 --set pad_a=3,pad_c=8 --archive padded.db --format bundle --output padded.akb
 autokernel bundle show padded.akb | sed -n '/^arguments/,/^needs/p' | grep -v ^needs
 autokernel export matmul --size 48 --set pad_a=3,pad_c=8 --archive padded.db --format c --output padded/ >/dev/null
-sed -n '/\[/,/Options/p' padded/matmul_f32.h
+sed -n '/\[/,/Options/p' padded/matmul_f32_pad_a_3_pad_c_8.h
 alone padded.akb 48 48 48
 echo "-- what is no whole bundle"
 head -c 20000 matmul_f32.akb >cut.akb

@@ -28,6 +28,25 @@ echo "-- measured again"
 autokernel tune ./mine --size 64 --evals 1 --quiet >/dev/null
 autokernel best ./mine | words
 autokernel export ./mine 2>&1 | words
+echo "-- an edit that is taken back: the best is that of the kernel as it is, where there is one"
+autokernel new kernel back >/dev/null
+cp back/host.c before.c
+of() { autokernel best "$@" --json | grep -o '"config":"[^"]*"' | grep -o 'UNROLL=[0-9]*'; }
+autokernel bench ./back --size 64 --config UNROLL=1 --quiet >/dev/null
+echo '/* abandoned */' >>back/host.c
+autokernel bench ./back --size 64 --config UNROLL=4 --quiet >/dev/null
+of ./back
+cp before.c back/host.c
+of ./back
+of
+autokernel best ./back | grep -o "kernel back has changed"
+autokernel export ./back --size 64 --output back.json 2>&1 | words
+grep -c '"UNROLL": *1' back.json
+cp -r back moved && of ./moved
+echo '/* a third version, which nobody measured */' >>back/host.c
+of ./back
+autokernel best ./back | grep -o "kernel back has changed"
+rm -r back
 echo "-- described in other words, which a prompt shows"
 sed -i 's/"Description": "/&Reworded: /; s/"Type": "int", \(.*\)"Default": \([^,]*\),/"Default": \2, "Type": "int", \1/' mine/host.json
 sed -i 's/"description": "/&Reworded: /; s/^  /        /' mine/problem.json

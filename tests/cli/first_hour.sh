@@ -63,6 +63,7 @@ void rowmax(int rows, int cols, const float *restrict x, float *restrict y)
 }
 C
 autokernel new kernel rowmax --from rowmax.c >made
+sed -i 's/"rows"$/"rows*cols"/' rowmax/problem.json
 try autokernel check ./rowmax --size 16 --config default --quiet
 echo "-- paths with bytes that are not UTF-8"
 odd=$(printf 'p\377')

@@ -19,6 +19,16 @@ echo "-- above the roofline"
 autokernel history alpha | grep -o -E '^roofline.*|[0-9.]+ %.*'
 autokernel best | grep -E '^roofline'
 autokernel stats beta | grep -E '^roofline'
+echo "-- the best says that it was imported, from a file or another archive, and one that was measured here does not"
+autokernel import ../archive.db --archive merged.db >/dev/null
+autokernel new kernel mine >/dev/null
+autokernel bench ./mine --size 64 --config UNROLL=1 --quiet --archive merged.db >/dev/null
+for db in ../archive.db merged.db; do
+    autokernel best --archive $db | grep imported
+    autokernel best --archive $db --json | grep -o '"kernel":"[a-z]*"\|"imported":[01]' | paste -sd ' '
+done
+autokernel best ./mine --archive merged.db | grep -c imported
+autokernel export alpha --archive merged.db --output alpha.json 2>/dev/null | grep imported
 echo "-- settings that hide trials"
 AUTOKERNEL_DEVICE=cuda:7 autokernel best alpha
 AUTOKERNEL_DEVICE=cuda:7 autokernel history alpha | grep -v next:

@@ -75,4 +75,8 @@ there=$(DNNL_MAX_CPU_ISA=SSE41 ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Presco
 [ "$here" = "$there" ] && echo same
 echo "-- a limit on open files below the descriptors of a child is named"
 (ulimit -n 9; autokernel check fates --config MODE=0 --size 1000 2>&1 | grep -o 'open files; raise .*')
+echo "-- a stack that is too small is named, too"
+for kib in 64 200; do
+    (ulimit -s $kib; autokernel list; echo "exit $?")
+done
 true

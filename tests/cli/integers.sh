@@ -92,7 +92,7 @@ void dot(const signed char *a, const int8_t *b, int *c, size_t n)
 }
 C
 autokernel new kernel dot --from dot.c | grep 'numbers in'
-sed -i -z 's/"n"\n *\],\n *"access": "out"/"1"], "access": "out"/; s/"name": "[ab]",/& "fill": "uniform(-128,127)",/g; s/"default",\n/"reference.c",\n/; s/1048576/4000/' dot/problem.json
+sed -i -z 's/"name": "[ab]",/& "fill": "uniform(-128,127)",/g; s/"default",\n/"reference.c",\n/; s/1048576/4000/' dot/problem.json
 sed -i 's/^}/    c[0] = 0;\n    for (int64_t i = 0; i < n; i++) {\n        c[0] += a[i] * b[i];\n    }\n}/' dot/reference.c
 grep -o '"dtype": "[a-z0-9]*"\|"bytes": .*' dot/problem.json
 autokernel check ./dot --config 'COMPILER=gcc' --quiet | grep -E '^(ok|wrong)'

@@ -308,6 +308,85 @@ autokernel list ./named | grep -c '^named '
 autokernel new kernel counts --from reads.cu >/dev/null
 sed -i 's/int n/long long n/' counts/reads.cu
 run autokernel list ./counts --device cuda:H200
+echo "-- shapes follow from the indices; where those are not plain, an array gets the product of all sizes"
+shapes() {
+    autokernel new kernel shaped --from "$1" | grep -E '^(shapes|the size at)'
+    [ $# -eq 1 ] || autokernel check ./shaped --configs 1 --quiet 2>&1 | grep -E '^[0-9] of|^autokernel'
+    tr -d ' \n' <shaped/problem.json | grep -oE '"shape":\["[^"]*"' | sed 's/"shape":\["/ /; s/"//' | tr -d '\n'
+    tr -d ' \n' <"$(ls shaped/host.json shaped/cuda.json 2>/dev/null)" | grep -oE '"Grid":[^]]*'
+    echo
+    rm -r shaped
+}
+cat >deep.c <<'C'
+void deep(const float *in, float *out, int nz, int ny, int nx)
+{
+    for (int z = 0; z < nz; z++)
+        for (int y = 0; y < ny; y++)
+            for (int x = 0; nx > x; x++) {
+                long i = ((long)z * ny + y) * nx + x;
+                out[i] = 2 * in[i];
+            }
+}
+C
+shapes deep.c checked
+cat >product.c <<'C'
+void product(const float *A, const float *B, const float *bias, float *C, float *first, int M, int N, int K)
+{
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = bias[j];
+            for (int k = 0; k < K; k++) sum += A[i * K + k] * B[k * N + j];
+            C[i * N + j] = sum;
+        }
+    first[0] = A[0];
+    first[1] = 2;
+}
+C
+shapes product.c checked
+cat >filter.c <<'C'
+#include <stddef.h>
+void filter(const float *image, const float *weight, float *out, int h, int w, int channels, int k)
+{
+    for (int c = 0; c < channels; c++)
+        for (int y = 0; y < h; y++)
+            for (int x = 0; x < w; x++) {
+                float sum = 0;
+                for (int dy = 0; dy < k; dy++)
+                    for (int dx = 0; dx < k; dx++)
+                        sum += weight[(c * k + dy) * k + dx] * image[((size_t)c * (h + k - 1) + y + dy) * (w + k - 1) + x + dx];
+                out[((size_t)c * h + y) * w + x] = sum;
+            }
+}
+C
+shapes filter.c checked
+cat >vague.c <<'C'
+#define AT(i) hidden[(i) * n]
+void vague(const float *hidden, const int *rows, const float *val, const float *far, float *out, float *tail, float *sum, int n, int m)
+{
+    int pos = 0, off = 0;
+    for (int r = 0; r < n; r++) {
+        int end = rows[r + 1];
+        for (int k = rows[r]; k < end; k++) out[pos++] = val[k] + AT(r);
+        off += m;
+        tail[off - 1] = far[rows[r]];
+        *sum = 0;
+    }
+}
+C
+shapes vague.c
+cat >tiles.cu <<'C'
+template <int TILE> __global__ void mm(const float *A, const float *B, float *C, float *blocks, int M, int N, int K)
+{
+    int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x, b = blockIdx.z;
+    float sum = 0;
+    if (row >= M || col >= N) return;
+    for (int k0 = 0; k0 < K; k0 += TILE)
+        for (int k = 0; k < TILE; k++) if (k0 + k < K) sum += A[row * K + k0 + k] * B[(k0 + k) * N + col];
+    C[row * N + col] = sum;
+    blocks[b * N + col] = sum;
+}
+C
+shapes tiles.cu
 echo "-- a sum of bytes with many terms is whole, and no objective counts twice"
 {
     echo 'void many(int number_of_rows_of_a_matrix_of_single_precision, int number_of_columns_of_a_matrix_of_single_precision'

@@ -30,6 +30,12 @@ grep -o '"ms":[0-9.e-]*,"ci_ms":\[[0-9.e-]*,[0-9.e-]*\]' resumed.json | wc -l
 # The sizes are not tuned again: their runs are the earlier ones, and the resumed run stands for them.
 grep -o '"run":"[0-9a-f]*"' resumed.json | head -2 | cut -d'"' -f4 >runs
 grep -q -f runs events.jsonl && echo 'the earlier runs'
+# Neither are they after a shorter run of one of them, or one of another part of the space.
+for more in '--evals 1' '--evals 4 --fix UNROLL=1'; do
+    autokernel tune "$kernel" --size 200000 $more --quiet >/dev/null 2>&1
+    autokernel tune "$kernel" --sizes '100;n=200000' --evals 4 --resume --json 2>/dev/null >again.json
+    grep -o '"run":"[0-9a-f]*"' again.json | head -2 | cut -d'"' -f4 | cmp - runs && echo 'the same runs'
+done
 autokernel stats --run "$(sed 's/.*"run":"\([0-9a-f]*\)".*/\1/' resumed.json)" | head -n 1 | grep -o '[0-9]* trials'
 # A table of our own, so that it is known what is near.
 sed -e '/"configs": \[/,/^  \],/d' -e '/"sizes": \[/,/^  \],/d' dispatch.json |

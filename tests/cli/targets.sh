@@ -13,7 +13,20 @@ echo "-- the name chooses the format"
 for name in r.html r.md r.csv r.json r.txt r; do
     autokernel report --output $name && echo "$(head -n 1 $name | head -c 9)"
 done
-autokernel report --output r.html --format md && head -n 1 r.html
+echo "-- and does not contradict the one that is asked for"
+cp r.html page.html
+autokernel report --output page.html --json; echo "exit $?"
+autokernel report --output page.html --format md; echo "exit $?"
+autokernel compare $run --output page.html --json; echo "exit $?"
+cmp r.html page.html && echo "it is as it was"
+autokernel report --output r.json --json
+autokernel report --output r.text --json
+for words in '--format csv --output c.json' '--format bundle --output c.csv' '--format json --output c.akb' \
+    '--output c.html' '--output c.py' '--format c --output c.json'; do
+    autokernel export ./double --size 100 $words; echo "exit $?"
+done
+ls c.* 2>/dev/null
+autokernel export ./double --size 100 --format bundle --output folder.csv/
 for name in e.csv e.akb e.json; do
     autokernel export ./double --size 100 --output $name 2>/dev/null | head -n 1
     head -c 11 $name | tr '\0' '\n' | head -n 1 | head -c 9

@@ -988,7 +988,8 @@ static void test_read_only(void **state)
                     "DROP COLUMN code_bytes; ALTER TABLE trials DROP COLUMN cost; ALTER TABLE "
                     "trials DROP COLUMN cost_low; ALTER TABLE trials DROP COLUMN cost_high; "
                     "ALTER TABLE trials DROP COLUMN code_hash; ALTER TABLE trials DROP COLUMN "
-                    "same_code; ALTER TABLE runs DROP COLUMN result_checksum; "
+                    "same_code; ALTER TABLE trials DROP COLUMN imported; "
+                    "ALTER TABLE runs DROP COLUMN result_checksum; "
                     "ALTER TABLE environments DROP "
                     "COLUMN same_as; PRAGMA user_version = 3");
         }
@@ -1086,6 +1087,7 @@ static void go_back_to_version_1(const char *path)
                   "ALTER TABLE trials DROP COLUMN cost_high; "
                   "ALTER TABLE trials DROP COLUMN code_hash; "
                   "ALTER TABLE trials DROP COLUMN same_code; "
+                  "ALTER TABLE trials DROP COLUMN imported; "
                   "ALTER TABLE runs DROP COLUMN result_checksum; "
                   "ALTER TABLE environments DROP COLUMN same_as; "
                   "PRAGMA user_version = 1");

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/csv.h"
+#include "base/dl.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -44,6 +46,52 @@ static void test_alloc_fails_where_told(void **state)
     ak_alloc_fail_at(0);
     ak_free(p);
     assert_null(ak_strdup(NULL));
+}
+
+static void test_arena_refuses_a_size_that_overflows(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    ak_arena *arena = ak_arena_new();
+    uint64_t *list = NULL;
+    /* Without a test of the product these are 0, 8 and 16 bytes. */
+    static const size_t counts[] = {SIZE_MAX / 8 + 1, SIZE_MAX / 8 + 2, SIZE_MAX / 8 + 3, SIZE_MAX};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        assert_int_equal(AK_ARENA_NEW(list, arena, counts[i], &err), AK_NO_MEMORY);
+        assert_null(list);
+    }
+    assert_int_equal(AK_ARENA_NEW(list, arena, 3, &err), AK_OK);
+    assert_int_equal(list[2], 0);
+    ak_arena_free(arena);
+}
+
+/* The message names the library that it gives the reason of: one that is there, else the first. */
+static void test_a_library_that_cannot_be_loaded(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    void *library = NULL;
+    char path[AK_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/ak_no_library_XXXXXX",
+                   getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR"));
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "no ELF file", 11), 11);
+    (void)close(file);
+    const char *const missing[] = {"libak_first.so.1", "libak_second.so", NULL};
+    assert_int_equal(ak_dl_open(&library, missing, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "libak_first.so.1 could not be loaded: "));
+    assert_null(strstr(err.text, "libak_second"));
+    const char *const orders[][4] = {{path, "libak_second.so", NULL},
+                                     {"libak_first.so.1", path, NULL},
+                                     {"libak_first.so.1", path, "libak_third.so", NULL}};
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        assert_int_equal(ak_dl_open(&library, orders[i], &err), AK_UNAVAILABLE);
+        assert_int_equal(strncmp(err.text, path, strlen(path)), 0);
+        assert_null(strstr(err.text, "libak_"));
+        assert_null(strstr(err.text, strerror(ENOENT)));
+    }
+    (void)remove(path);
 }
 
 static void test_arena_is_zeroed_and_reusable(void **state)
@@ -892,7 +940,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terminals),
         cmocka_unit_test(test_alloc_fails_where_told),
+        cmocka_unit_test(test_arena_refuses_a_size_that_overflows),
         cmocka_unit_test(test_arena_is_zeroed_and_reusable),
+        cmocka_unit_test(test_a_library_that_cannot_be_loaded),
         cmocka_unit_test(test_buf_stops_at_its_maximum),
         cmocka_unit_test(test_map_and_set),
         cmocka_unit_test(test_errors_are_one_clean_line),

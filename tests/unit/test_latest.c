@@ -123,10 +123,15 @@ static void runs_go_by_time(void **state)
     ak_run like = literal_run("none"), found;
     bool there = false;
     like.environment = (char *)"e";
-    assert_ok(ak_archive_ended_run(&there, &found, a, &like, err));
-    assert_true(there);
-    assert_string_equal(found.id, "bbbb");
-    ak_run_clear(&found);
+    static const char *const newest_first[] = {"bbbb", "aaaa", "cccc"};
+    for (size_t i = 0; i < sizeof newest_first / sizeof newest_first[0]; i++) {
+        assert_ok(ak_archive_ended_run(&there, &found, a, &like, i, err));
+        assert_true(there);
+        assert_string_equal(found.id, newest_first[i]);
+        ak_run_clear(&found);
+    }
+    assert_ok(ak_archive_ended_run(&there, &found, a, &like, 3, err));
+    assert_false(there);
     /* a run on a recording is as new as what was there when it was made */
     add_run(a, "dddd", "sim:x", "1970-01-01T00:00:00.000Z", "1970-01-01T00:00:09.000Z", "{}");
     assert_latest(a, "dddd");

@@ -516,6 +516,53 @@ static void test_a_wrong_finalist_is_replaced(void **state)
     ak_tune_result_clear(&result);
 }
 
+#define MANY_WRONG      70
+#define MANY_WRONG_TEXT "70"
+
+/* However many of the fastest fail their check, which tries sizes that the search did not, the run
+   ends with a best if another one passes. */
+static void test_many_wrong_finalists(void **state)
+{
+    fixture *f = need(state);
+    ak_error err = AK_ERROR_INIT;
+    AK_AT_END(ak_buf_free) ak_buf space = AK_BUF(8192);
+    char path[AK_PATH_MAX];
+    ak_buf_puts(&space, "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"SLOW\", "
+                        "\"Type\": \"int\", \"Values\": [1");
+    for (int i = 2; i <= MANY_WRONG + 2; i++) {
+        ak_buf_print(&space, ", %d", i);
+    }
+    ak_buf_puts(&space, "], \"Default\": 1}], \"Conditions\": []}, \"KernelSpecification\": "
+                        "{\"Language\": \"C\", \"KernelFile\": \"host.c\", "
+                        "\"CompilerOptions\": [\"-O1\", \"-fPIC\"]}}");
+    assert_int_equal(ak_fs_join(path, f->kernel, "host.json", &err), AK_OK);
+    assert_int_equal(ak_fs_write(path, space.data, space.length, &err), AK_OK);
+    write_kernel(f, "void ak_kernel(const ak_host_call *call)\n"
+                    "{\n"
+                    "    float *z = call->arg[2];\n"
+                    "    const float *x = call->arg[0], *y = call->arg[1];\n"
+                    "    int64_t n = call->size[0];\n"
+                    "    int listed = n == 1 || n == 7 || n == 33 || n == 1023 || n == 1025;\n"
+                    "    if (SLOW <= " MANY_WRONG_TEXT " && n != 5000 && !listed) return;\n"
+                    "    for (volatile int i = 0; i < (SLOW <= " MANY_WRONG_TEXT
+                    " ? 100 : 1000) * SLOW; i++) { "
+                    "}\n"
+                    "    for (int64_t i = 0; i < call->size[0]; i++)\n"
+                    "        z[i] = 2.0f * x[i] + y[i];\n"
+                    "}\n");
+    open_task(f);
+    ak_tune_options options = {.finish_seconds = FINISH,
+                               .strategy = "exhaustive",
+                               .evaluations = MANY_WRONG + 2,
+                               .finalists = 16};
+    ak_tune_result result = tune(f, &options);
+    assert_int_equal(result.evaluated, MANY_WRONG + 2);
+    assert_true(result.found);
+    assert_true(strcmp(result.best.config, "SLOW=71") == 0 ||
+                strcmp(result.best.config, "SLOW=72") == 0);
+    ak_tune_result_clear(&result);
+}
+
 static void test_failures_are_data(void **state)
 {
     fixture *f = need(state);
@@ -753,6 +800,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_comparisons_are_of_one_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_small_space_is_exhausted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_wrong_finalist_is_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_wrong_finalists, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_are_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_winner_is_right_on_every_edge_case, set_up,
                                         tear_down),
