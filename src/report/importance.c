@@ -184,7 +184,7 @@ typedef struct table {
     uint16_t *rows; /* [trial][feature] */
     double *y;
     size_t count;
-    ak_features features; /* without the levels of its values, since rows already hold levels */
+    ak_features features; /* has no levels of values, because `rows` holds levels already */
 } table;
 
 static void table_clear(table *t)
