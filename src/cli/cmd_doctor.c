@@ -209,7 +209,8 @@ static bool judge_devices(json_t *list, const json_t *findings, const char *what
                                      : why);
 }
 
-/* Adds a verdict on each backend of this build. The findings lack the other backends. */
+/* Adds the verdicts on the backends for CUDA and OpenCL. If this build lacks one of them, the
+   findings lack it too, and there is no verdict on it. */
 static bool judge_backends(json_t *list, const json_t *findings)
 {
     const json_t *cuda = json_object_get(findings, "cuda");

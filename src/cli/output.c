@@ -333,7 +333,7 @@ int ak_out_end(int code)
     if (write_error == 0) {
         return code;
     }
-    /* EPIPE is no error: a reader such as head has closed the pipe. */
+    /* There is no message for EPIPE, because a reader such as head may close the pipe. */
     if (write_error != EPIPE) {
         char text[160];
         (void)snprintf(text, sizeof text, "cannot write to standard output: %s%s",

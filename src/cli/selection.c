@@ -10,7 +10,8 @@
 #include "base/shell.h"
 #include "cli/options.h"
 
-/* Finds the archive's name for the kernel that `operand` names, and whether it has trials of it. */
+/* Finds the name of the kernel that `operand` names. *archived_out is true if `operand` is itself
+   the name of a kernel of which the archive has trials; a path never is. */
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {

@@ -20,8 +20,8 @@
 /* Limit on the attempts at a size whose worker does not start or is lost. */
 #define BEGINNINGS_MAX 3
 /* A place whose worker did not start or was lost rests for this time, which doubles with each
-   further failure in a row. When all places have failed FAILURES_MAX times in a row, no more sizes
-   are started on workers. */
+   further failure in a row, up to FAILURES_MAX - 1 times. When all places have failed FAILURES_MAX
+   times in a row, no more sizes are started on workers. */
 #define REST_NS      (10 * AK_SECOND_NS)
 #define FAILURES_MAX 5
 
