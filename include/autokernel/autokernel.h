@@ -189,7 +189,8 @@ AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t i
    default. */
 typedef struct ak_task_spec {
     const char *kernel;         /* as for ak_problem_open */
-    const char *implementation; /* "host"; NULL: the best one for the device */
+    const char *implementation; /* "host"; NULL: the first for the device that can do the task; see
+                                   ak_task_choose */
     /* "auto", "host" or "cuda:0". "cuda:all" and "cuda:0,cuda:1" name equal devices that share the
        trials of ak_tune; everything else happens on the first of them. "auto" (NULL) is the first
        device that the implementation can use. "cuda:H200" is a data sheet (docs/cuda.md), for which
@@ -555,8 +556,8 @@ AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archi
    time stamp (or the same result, if there is no time stamp) and with the same run, task and
    environment as far as the file gives them. `known` (may be NULL) counts the skipped trials. If
    `format` is NULL, import recognises it by the contents. A file to import may be compressed with
-   gzip. It may also be another archive: then its runs, environments, sources and conversations are
-   added as well, and runs whose ids are taken get new ones. */
+   gzip. With `format` NULL it may also be another archive: then its runs, environments, sources and
+   conversations are added as well, and runs whose ids are taken get new ones. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
 /* Gives what ak_archive_export would write. Free with ak_text_free. */
@@ -673,9 +674,8 @@ AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *teste
    for those from the same environment, at this size or at the nearest one within a factor of two at
    which all implementations were measured. Without these and with `race`, it compiles, checks,
    times and archives the default configuration of each now; without `race`, archived results of
-   some implementations suffice. Without any result it takes the first implementation of the
-   kernel's folder. An implementation in Triton takes part only if ak_task_open chooses it. `cancel`
-   may be NULL. */
+   some implementations suffice. Without any result it takes the implementation that ak_task_open
+   chooses. Other implementations in Triton do not take part. `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 

@@ -20,7 +20,7 @@ ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If the kernel has several implementations and --impl names none, replaces *task by that of the
    implementation which ak_task_choose finds: the one measured fastest in the archive or, with
-   `race`, now; else the first. */
+   `race`, now; else that of *task. */
 ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive, bool race,
                                 ak_error *err);
 /* Calls ak_args_task and then ak_args_measured_task without `race`, for commands that measure or
