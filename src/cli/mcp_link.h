@@ -50,7 +50,8 @@ void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
 void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, double total,
                           const char *text);
 /* Sends progress without a total every second until the next request is under way, for work whose
-   end cannot be estimated. `token` and `text` must live as long. A NULL token ends this earlier. */
+   end cannot be estimated. `token` and `text` must live until then. A call with a NULL token ends
+   it earlier. */
 void ak_mcp_link_tick(ak_mcp_link *link, const json_t *token, const char *text);
 
 #endif

@@ -93,7 +93,7 @@ void ak_next_on_archive(const char *words, const char *name, const char *why, co
 void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
 
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
-   or that of a setting, counts as empty if it does not. */
+   or that of a setting, counts as empty if it does not exist. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
 /* If the archive has ok trials from several environments (machines, compilers, sources) for the
    task of `taken`, prints from which one `taken` is. */
