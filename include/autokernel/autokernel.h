@@ -708,10 +708,10 @@ typedef struct ak_tune_options {
     size_t first_count;
     /* Recordings of this kernel at other sizes, dtypes or on other devices. Their best
        configurations are tried after the default, one by one while it pays, at most a tenth of the
-       budget at a time; strategies with a model also learn from the order of all their
-       configurations. Without recordings, the archive's trials of this kernel elsewhere take their
-       place, unless `like_none`. The event "like" reports how many there are and their source.
-       Borrowed for the call. */
+       budget at a time; strategies that fit a model to the times also learn from the order of all
+       their configurations. Without recordings, the archive's trials of this kernel elsewhere take
+       their place, unless `like_none`. The event "like" reports how many there are and their
+       source. Borrowed for the call. */
     const struct ak_recording *const *like;
     size_t like_count;
     bool like_none;
@@ -1306,8 +1306,8 @@ AK_API void ak_simulation_clear(ak_simulation *simulation);
    the model answered; a run that fell back to another strategy is reported and left out of all but
    "deployed", the quality of all runs. */
 typedef struct ak_study_options {
-    const char *arms; /* strategies with commas; NULL: random,local,portfolio and, with a model,
-                         also llm-oneshot,llm,hybrid */
+    const char *arms; /* strategies, separated by commas; NULL: random,local,portfolio and, with a
+                         language model, also llm-oneshot,llm,hybrid */
     /* As in ak_tune_options, for all arms alike. The archive is not used. */
     const struct ak_recording *const *like;
     size_t like_count;

@@ -56,8 +56,8 @@ static bool says(const json_t *value)
     return text[0] != 0 && strcmp(text, "-") != 0;
 }
 
-/* Collects the columns of a table: the members that have a text to show in some row, in the order
-   in which they first occur. */
+/* Collects the columns of a table, at most AK_COLUMNS_MAX: the members that have a text to show in
+   some row, in the order in which they first occur. */
 static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
 /* search_args.h: what the options of searches ask for: the language model of --llm, and the
-   recordings that --like names, whose best configurations are tried first. */
+   recordings that --like names, whose best configurations are tried early. */
 #ifndef AK_CLI_SEARCH_ARGS_H
 #define AK_CLI_SEARCH_ARGS_H
 

@@ -98,9 +98,9 @@ static ak_status start(wide *w, size_t place, ak_error *err)
     return ak_proc_start(&p->proc, &spec, err);
 }
 
-/* If the worker of a place did not start or was lost, and there are other places, lets this place
-   rest and, up to BEGINNINGS_MAX attempts, queues its size again. Returns false if the size is not
-   tried again. */
+/* If the worker of a place did not start or was lost, there are other places, and the user has not
+   interrupted, lets this place rest and, up to BEGINNINGS_MAX attempts, queues its size again.
+   Returns false if the size is not tried again. */
 static bool again(wide *w, struct place *p, bool unreached)
 {
     p->failures = unreached ? p->failures + 1 : 0;

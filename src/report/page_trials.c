@@ -243,8 +243,8 @@ static json_t *reason_json(const char *text)
     return cut.failed == AK_OK ? json_string(cut.data) : NULL;
 }
 
-/* Finds the index of a text in `names`, adding a new one; -1 if `names` has `most` texts already.
- */
+/* Finds the index of a text in `names`, and adds the text if it is new; -1 if it is new and `names`
+   has `most` texts already. */
 static ak_status index_of(json_int_t *out, ak_map *known, json_t *names, const char *text,
                           size_t most)
 {

@@ -303,8 +303,8 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
     add_versions(&b, v);
     add_same(&b, v);
     add_refuted(&b, v);
-    /* Each change between two versions is a section. The latest are shown, as many as there is room
-       for. */
+    /* Each change from a version to the next is a section. If there is no room for all changes,
+       only the latest are shown. */
     size_t most = AK_SECTIONS_MAX - 3, first = v->count > most ? v->count - most : 1;
     for (size_t i = first; i < v->count; i++) {
         add_changes(&b, v, i);
