@@ -279,8 +279,9 @@ void ak_warn(const char *format, ...)
     va_end(args);
 }
 
-/* Appends the origin of each option whose value the error contains, unless the option was typed.
-   The archive is left out, because many errors with another cause contain its path. */
+/* Appends the origin of each option whose value the error contains, unless the option was typed,
+   its value has one character, or the error names the origin already. The archive is left out,
+   because many errors with another cause contain its path. */
 static void add_origins(ak_buf *out, const char *text)
 {
     for (size_t i = 0; settings_of != NULL && i < AK_OPTION_COUNT; i++) {

@@ -113,8 +113,8 @@ static size_t parameters_of(bool *same, const reader *r, size_t trial, size_t fi
     return count;
 }
 
-/* Takes the parameters of the first configuration that can be read, and finds the trials that have
-   the same parameters. */
+/* Takes the parameters of the first configuration that can be read and has at most
+   AK_PARAMETERS_MAX of them, and finds the later trials that have the same parameters. */
 static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_error *err)
 {
     size_t first = 0, width = 0;

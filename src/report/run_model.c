@@ -61,8 +61,9 @@ static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *er
                : AK_OK;
 }
 
-/* Keeps the trials that a run takes over (tuner/resume.c): the first of each configuration, unless
-   that may be tried again or a later check refuted it. */
+/* Keeps the trials that a run takes over (tuner/resume.c): the first of each configuration.
+   Failures after which the configuration may be tried again do not count, nor do successful trials
+   of a configuration that a check refuted. */
 static ak_status keep_resumed(void *context, const ak_trial *trial, ak_error *err)
 {
     resuming *state = context;
