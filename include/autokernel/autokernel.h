@@ -171,7 +171,8 @@ AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const ch
    own. */
 typedef struct ak_problem ak_problem;
 
-/* Opens a problem. `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1
+/* Opens a problem. `name` is a built-in kernel ("matmul"), a folder with a problem.json, a Python
+   file with a Triton kernel (kernel.py, or kernel.py:function) and its settings beside it, or a T1
    file. AK_INVALID if a folder uses the name of a built-in problem or implementation for something
    else. */
 AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
@@ -188,7 +189,8 @@ AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t i
    default. */
 typedef struct ak_task_spec {
     const char *kernel;         /* as for ak_problem_open */
-    const char *implementation; /* "host"; NULL: the best one for the device */
+    const char *implementation; /* "host"; NULL: the first for the device that can do the task; see
+                                   ak_task_choose */
     /* "auto", "host" or "cuda:0". "cuda:all" and "cuda:0,cuda:1" name equal devices that share the
        trials of ak_tune; everything else happens on the first of them. "auto" (NULL) is the first
        device that the implementation can use. "cuda:H200" is a data sheet (docs/cuda.md), for which
@@ -315,9 +317,9 @@ AK_API const char *ak_trial_status_text(ak_trial_status status);
 /* Returns false if the text names no status. */
 AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
 
-/* The `strategy` of trials that record a failed check: the configuration was right in the search,
-   but wrong in a check at more sizes, as before the finish. Such a configuration is never the
-   best. */
+/* The `strategy` of trials that record a failed check: the configuration passed in the search, but
+   failed a check at more sizes, such as that before the finish. Such a configuration is never the
+   best, unless the reason says that the check did not judge it. */
 #define AK_FINALISTS "check of the finalists"
 
 /* What lists append to a trial with `same_code`. */
@@ -427,9 +429,9 @@ typedef struct ak_placement {
 /* Returns a clause that explains why a fraction of the roofline is above 1, such as "the device was
    slower when its ceilings were measured"; "" if it is not above 1. */
 AK_API const char *ak_efficiency_doubt(double efficiency, bool memory_bound);
+typedef void (*ak_placement_visitor)(void *context, const char *name, const char *text);
 /* Calls the visitor for each fact that is known, with a name and a text: "intensity", "170.7
    flop/byte (...)". */
-typedef void (*ak_placement_visitor)(void *context, const char *name, const char *text);
 AK_API void ak_placement_describe(const ak_placement *placement, ak_placement_visitor visit,
                                   void *context);
 /* Places one trial from the archive. A trial records its rates but not the device's ceilings, so
@@ -454,8 +456,9 @@ typedef struct ak_archive ak_archive;
    any other must exist (AK_NOT_FOUND). A file with a newer schema or with damage is refused and not
    changed; damage in a file above 64 MiB may be found only when it is read. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
-/* Opens the archive for reading. If the file does not exist, the archive is empty and nothing is
-   created. If the file or its folder cannot be written, the archive is a copy in memory. */
+/* Opens the archive as ak_archive_open does, but creates nothing: if the file does not exist, the
+   archive is empty. If the file or its folder cannot be written, the archive is a copy in
+   memory. */
 AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
@@ -518,8 +521,9 @@ AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *tri
    be of one task (kernel, device, size, dtype, choices). If an implementation has several
    environments, the one with the latest trial, by its time, counts, unless the kernel has changed
    since and another environment, which differs in nothing but the source, has trials of the kernel
-   as it is now (an edit that was taken back); if there are several implementations, the fastest.
-   AK_NOT_FOUND if no successful trial matches. The caller clears `out`. */
+   as it is now (an edit that was taken back). If there are several implementations, the fastest
+   counts, among those whose environments differ in the source only. AK_NOT_FOUND if no successful
+   trial matches, or if later checks refuted all configurations. The caller clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
@@ -535,10 +539,10 @@ AK_API void ak_trials_clear(ak_trials *trials);
 AK_API ak_status ak_archive_best_of_tasks(ak_trials *out, ak_archive *archive,
                                           const ak_archive_filter *filter, ak_error *err);
 
-/* If a trial is its run's best (ak_archive_best), gives what the run says of it, as JSON:
+/* Gives what a trial's run says of it if it is the run's best (ak_archive_best), as a JSON object:
    "baseline", "over_default" and "warnings" as in best_config.json (docs/formats.md), and
-   "undecided", a sentence about the speeds that the finish did not decide; null if there are none.
-   Free with ak_text_free. */
+   "undecided", a sentence about the speeds that the finish did not decide. Members for which the
+   run says nothing are null. Free with ak_text_free. */
 AK_API ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_trial *trial,
                                      ak_error *err);
 
@@ -557,9 +561,9 @@ AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archi
    file or none. It skips trials that the archive already has: those with the same configuration and
    time stamp (or the same result, if there is no time stamp) and with the same run, task and
    environment as far as the file gives them. `known` (may be NULL) counts the skipped trials. If
-   `format` is NULL, import recognises it by the contents. Files may be compressed with gzip. A file
-   may also be another archive: then its runs, environments, sources and conversations are added as
-   well, and runs whose ids are taken get new ones. */
+   `format` is NULL, import recognises it by the contents. A file to import may be compressed with
+   gzip. With `format` NULL it may also be another archive: then its runs, environments, sources and
+   conversations are added as well, and runs whose ids are taken get new ones. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
 /* What a format of export holds, and so which function writes it. */
@@ -590,21 +594,23 @@ AK_API size_t ak_archive_results_added(const ak_archive *archive);
 AK_API ak_status ak_task_export(const ak_task *task, const char *format, const char *path,
                                 ak_error *err);
 
-/* Removes a run, named as for ak_archive_find_run, with its trials and conversations and, if it is
-   over many sizes, the runs of its sizes that no other such run names; or a trial, named as "#5".
-   Sources and environments that nobody needs any more go too. Refuses (AK_INVALID) a run that is in
-   progress. *out counts what is removed or, unless `really` is set, what would be. */
+/* How much ak_archive_remove removes or would remove. */
 typedef struct ak_removal {
     size_t runs, trials, calls, sources;
     size_t resumed_by; /* runs that are kept although trials that they resumed are removed */
 } ak_removal;
+/* Removes a run, named as for ak_archive_find_run, with its trials and conversations and, if it is
+   over many sizes, the runs of its sizes that no other such run names; or a trial, named as "#5".
+   Sources and environments that nobody needs any more go too. Refuses (AK_INVALID) a run that is in
+   progress on this machine, or a trial of such a run. *out counts what is removed or, unless
+   `really` is set, what would be. */
 AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what,
                                    bool really, ak_error *err);
 
+typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);
 /* Calls the visitor for each file ("matmul/host.c") of the kernel that a trial measured, with the
    contents that it had then. AK_NOT_FOUND if there is no such trial, AK_UNAVAILABLE if the archive
    does not have its source. */
-typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);
 AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                                    void *context, ak_error *err);
 
@@ -617,12 +623,13 @@ AK_API ak_status ak_archive_kernel_place(char **out, ak_archive *archive, const 
    the space file, problem.json or the reference. If so, *out_place is where the changed kernel is,
    a name for ak_problem_open (free with ak_text_free); NULL if the kernel is the same, or if that
    cannot be known: for recordings, imported trials and kernels that no longer exist. The kernel is
-   looked for at `place` (may be NULL), then where the trial's run had it, then among the built-in
-   ones. */
+   looked for at `place` (may be NULL), then where the trial's run had it, then by its name alone,
+   as ak_problem_open does. */
 AK_API ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive,
                                            const ak_trial *trial, const char *place, ak_error *err);
 
-/* Reads the configuration in a best_config.json, as canonical text. Free with ak_text_free. */
+/* Reads the configuration in a best_config.json, as text for ak_config_parse; the parameters have
+   the order of the file. Free with ak_text_free. */
 AK_API ak_status ak_best_config_read(char **out_text, const char *path, ak_error *err);
 
 /* ---- 6. tester and optimizer ----------------------------------------------------------------- */
@@ -633,8 +640,9 @@ typedef struct ak_tester ak_tester;
 
 AK_API ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err);
 AK_API void ak_tester_close(ak_tester *tester);
-/* Compiles, checks and times one configuration. It fails only if the harness fails; what the
-   candidate did is in `out`, which the caller clears. */
+/* Compiles, checks and times one configuration. What the candidate did is in `out`, which the
+   caller clears, also if the candidate failed. AK_INVALID if the configuration is not in the space;
+   other errors say that the harness failed or was cancelled. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
 /* Returns the highest pressure (ak_noise) on this machine while ak_tester_run measured, and during
@@ -664,9 +672,11 @@ AK_API bool ak_tester_ready(const ak_tester *tester);
    `out`. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
                                  ak_error *err);
-/* With `on`, ak_tester_check also builds each configuration that passes with AddressSanitizer and
-   UndefinedBehaviorSanitizer (host only) and runs that build at the edge-case sizes. If the
-   sanitizers find an error, or each call leaks memory, the trial is AK_TRIAL_REJECTED. */
+/* With `on`, ak_tester_check also runs each configuration under sanitizers at the edge-case sizes,
+   if it passes, gives a wrong result or crashes: on the host a build with AddressSanitizer and
+   UndefinedBehaviorSanitizer, on CUDA under compute-sanitizer; other backends have none. If the
+   sanitizers find an error, or each call leaks memory, the reason says so, and a trial that had
+   passed becomes AK_TRIAL_REJECTED. */
 AK_API void ak_tester_sanitize(ak_tester *tester, bool on);
 /* Writes one line on what the sanitizers have done so far, or why they did nothing; "" if they were
    not asked for. */
@@ -676,8 +686,9 @@ AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *teste
    run the task, it chooses the fastest by measurements. First it looks in `archive` (may be NULL)
    for those from the same environment, at this size or at the nearest one within a factor of two at
    which all implementations were measured. Without these and with `race`, it compiles, checks,
-   times and archives the default configuration of each now. Otherwise it takes the first
-   implementation of the kernel's folder. `cancel` may be NULL. */
+   times and archives the default configuration of each now; without `race`, archived results of
+   some implementations suffice. Without any result it takes the implementation that ak_task_open
+   chooses. Other implementations in Triton do not take part. `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 
@@ -701,19 +712,19 @@ typedef struct ak_tune_options {
                               which has no finish */
     bool resume;           /* count archived trials of the same task and environment as evaluated,
                               so that the resumed run ends where it would have ended */
-    bool sanitize;         /* build finalists with sanitizers, too, as ak_tester_sanitize */
-    size_t finalists;      /* how many of the best the finish measures beside the baselines and the
-                              default; 0: 3 */
+    bool sanitize;         /* run finalists under sanitizers, too, as ak_tester_sanitize says */
+    size_t finalists; /* how many of the best (of each device, if several share the run) the finish
+                         measures beside the baselines and the default; 0: 3 */
     /* Configurations to try right after the default, as texts. Those that are not in the space are
        skipped. Borrowed for the call. */
     const char *const *first;
     size_t first_count;
     /* Recordings of this kernel at other sizes, dtypes or on other devices. Their best
        configurations are tried after the default, one by one while it pays, at most a tenth of the
-       budget at a time; strategies with a model also learn from the order of all their
-       configurations. Without recordings, the archive's trials of this kernel elsewhere take their
-       place, unless `like_none`. The event "like" reports how many there are and their source.
-       Borrowed for the call. */
+       budget at a time; strategies that fit a model to the times also learn from the order of all
+       their configurations. Without recordings, the archive's trials of this kernel elsewhere take
+       their place, unless `like_none`. The event "like" reports how many there are and their
+       source. Borrowed for the call. */
     const struct ak_recording *const *like;
     size_t like_count;
     bool like_none;
@@ -746,11 +757,11 @@ typedef struct ak_llm_use {
 } ak_llm_use;
 
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
-   measured, or it is the other one itself. TIE: the interval of the ratio reaches into the
-   difference between two measurements of identical code, which is taken as 1 % at least. UNDECIDED
-   (shown as "not decided"): the interval, or the control's, is wider than a fifth, the two overlap,
-   or too few rounds were undisturbed (docs/protocol.md). A tie or an undecided ratio is never
-   shown as a win. */
+   measured now, as on a recording, or it is the other one itself. TIE: the interval of the ratio
+   reaches into the difference between two measurements of identical code, which is taken as 1 % at
+   least. UNDECIDED (shown as "not decided"): the interval, or the control's, is wider than a fifth,
+   the two overlap, too few rounds were undisturbed (docs/protocol.md), or the two were not measured
+   beside each other. A tie or an undecided ratio is never shown as a win. */
 #define AK_SPEED_MAP(X)                                                                            \
     X(NONE, "none")                                                                                \
     X(FASTER, "faster")                                                                            \
@@ -893,7 +904,8 @@ typedef struct ak_tune_result {
     ak_llm_use llm;  /* the language model, if the strategy asked one */
 } ak_tune_result;
 
-/* Finds the best configuration of the task. `archive` may be NULL; then nothing is kept. */
+/* Finds the best configuration of the task. `archive` may be NULL; then nothing is kept. `options`
+   may be NULL for the defaults. */
 AK_API ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                          const ak_tune_options *options, ak_error *err);
 AK_API void ak_tune_result_clear(ak_tune_result *result);
@@ -957,20 +969,20 @@ typedef struct ak_sizes_result {
     ak_speed *speeds;
     ak_sizes_loss *alone;   /* for each configuration, what it loses if all sizes use it */
     char *objective, *unit; /* as ak_task_objective has them: "time", "ms" */
-    size_t *table;          /* the chosen indices into `configs`; none if the run ended early */
+    size_t *table; /* the chosen indices into `configs`; none unless `stopped_by` is "done" */
     size_t table_count;
     bool exact;              /* the table is the best of all possible ones; false: found greedily */
     ak_sizes_loss loss;      /* loss of the table, measured again */
-    ak_sizes_loss *tradeoff; /* loss of 1, 2, ... configurations, by the measurement that chose
-                                them */
+    ak_sizes_loss *tradeoff; /* loss of 1, 2, ... configurations, at most 8, by the measurement that
+                                chose them */
     size_t tradeoff_count;
     size_t evaluated;
     ak_llm_use llm; /* over all sizes */
     double seconds;
     char **warnings; /* what made the comparisons at a size less certain, with the size in front */
     size_t warning_count;
-    const char *stopped_by; /* "done", "cancelled", or "nothing" if no configuration works at some
-                               size */
+    const char *stopped_by; /* "done", "cancelled", or "nothing" if no table serves every size, as
+                               when no configuration works at one */
 } ak_sizes_result;
 
 /* The request to tune several sizes. The caller owns everything. */
@@ -980,7 +992,7 @@ typedef struct ak_sizes_request {
     const char *const *sizes; /* `size_count` texts as in ak_task_spec; AK_INVALID if a size is
                                  given twice */
     size_t size_count;
-    size_t table; /* how many configurations may be chosen */
+    size_t table; /* how many configurations may be chosen, 1 to `size_count` */
     /* Each size has just been tuned by a run of its own in the archive. Its result is used, however
        many configurations it tried. A size without such a run is tuned. */
     bool tuned;
@@ -1034,10 +1046,10 @@ typedef struct ak_compare_options {
 /* Measures configurations and libraries in one comparison. */
 AK_API ak_status ak_compare(ak_comparison *out, const ak_task *task,
                             const ak_compare_options *options, ak_error *err);
+typedef bool (*ak_comparison_visitor)(void *context, ak_comparison *comparison);
 /* Repeats the comparison, which shows how repeatable it is on this machine. Everything is opened
    and compiled once; each comparison has new processes. The visitor may keep a comparison by
    zeroing *comparison, and ends the series by returning false. */
-typedef bool (*ak_comparison_visitor)(void *context, ak_comparison *comparison);
 AK_API ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options,
                                  size_t times, ak_comparison_visitor visit, void *context,
                                  ak_error *err);
@@ -1047,9 +1059,10 @@ AK_API void ak_comparison_clear(ak_comparison *comparison);
 AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison,
                                     const ak_task *task, ak_error *err);
 
-/* Gives the report of a run (NULL: the latest) in the format "text", "csv", "json", "md" or "html",
-   a page that needs no network. "text:80" is text for a screen of 80 columns ("text": 100);
-   "text:0" does not fold lines. Free with ak_text_free. */
+/* Gives the report of a run (NULL: the latest that was not imported or, without one, the latest) in
+   the format "text", "csv", "json", "md" or "html", a page that needs no network. "text:80" is text
+   for a screen of 80 columns ("text": 100); "text:0" does not fold lines. Free with
+   ak_text_free. */
 AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
                            const char *format, ak_error *err);
 /* Gives a report of two runs side by side, in the same formats: what each found, where their
@@ -1132,9 +1145,9 @@ typedef struct ak_llm_options {
    object (docs/llm.md). Free with ak_text_free. */
 AK_API ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err);
 
-/* Returns the conversations of a run (NULL: the latest) as JSON, {"run": ..., "calls": [...]}. Each
-   call has the prompt, the reply or the error, tokens, cost and time, and for each proposal its
-   prediction and outcome (docs/formats.md). Free with ak_text_free. */
+/* Returns the conversations of a run (NULL: as for ak_report) as JSON, {"run": ..., "calls":
+   [...]}. Each call has the prompt, the reply or the error, tokens, cost and time, and for each
+   proposal its prediction and outcome (docs/formats.md). Free with ak_text_free. */
 AK_API ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *run,
                                      ak_error *err);
 /* Returns what language models contributed to the trials that match, as JSON: success by proposer,
@@ -1251,8 +1264,9 @@ typedef struct ak_simulate_options {
     const ak_recording *const *like;
     size_t like_count;
     size_t evaluations; /* limit of one repeat, which the strategy is told; 0: no limit */
-    /* Simulated time limit of one repeat. 0: 1.1 times the cut-off at 95 %; unless `evaluations` is
-       set, the search also stops at the optimum, because nothing better can come. */
+    /* Simulated time limit of one repeat. 0: 1.1 times the cut-off at 95 %, or no limit if the
+       recording has no cut-off but `evaluations` is set; unless `evaluations` is set, the search
+       also stops at the optimum, because nothing better can come. */
     double seconds;
     int jobs; /* threads; 0: one for each core. The result does not depend on it */
     const volatile int *cancel;
@@ -1279,7 +1293,8 @@ typedef struct ak_simulation {
                                did */
     double ms_per_proposal; /* processor time for each proposal, over all repeats */
     /* Score: 1 is the optimum at once, 0 as good as random search, below 0 worse. `scored` is false
-       if the recording has no costs, or no configuration better than the median. */
+       if the recording has no costs, or if random search is expected to have the optimum at all
+       times of the score. */
     bool scored;
     double score;
 } ak_simulation;
@@ -1290,8 +1305,9 @@ typedef struct ak_simulation {
 
    The score follows Willemsen et al., Future Generation Computer Systems 2024, doi
    10.1016/j.future.2024.05.021: with F(t) the objective at the mean rank of the best found by time
-   t over the repeats, R(t) that of random search, and `opt` the optimum, it is the mean of
-   (R(t) - F(t)) / (R(t) - opt) over 1,000 times from first_seconds to last_seconds. */
+   t over the repeats, R(t) that of random search, and `opt` the optimum, it is the mean, over 1,000
+   times from first_seconds to last_seconds, of (R(t) - F(t)) / (R(t) - opt). Times at which R(t) is
+   `opt` do not count. */
 AK_API ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
                              const ak_simulate_options *options, ak_error *err);
 AK_API void ak_simulation_clear(ak_simulation *simulation);
@@ -1300,10 +1316,11 @@ AK_API void ak_simulation_clear(ak_simulation *simulation);
 
 /* A study compares strategies, called arms. All arms get the same number of evaluations, begin with
    the default configuration and use the same seeds. A run that asks a language model counts only if
-   the model answered; a run that fell back to another strategy is reported and left out. */
+   the model answered; a run that fell back to another strategy is reported and left out of all but
+   "deployed", the quality of all runs. */
 typedef struct ak_study_options {
-    const char *arms; /* strategies with commas; NULL: random,local,portfolio and, with a model,
-                         also llm-oneshot,llm,hybrid */
+    const char *arms; /* strategies, separated by commas; NULL: random,local,portfolio and, with a
+                         language model, also llm-oneshot,llm,hybrid */
     /* As in ak_tune_options, for all arms alike. The archive is not used. */
     const struct ak_recording *const *like;
     size_t like_count;
@@ -1358,10 +1375,10 @@ typedef struct ak_bundle_request {
 } ak_bundle_request;
 
 /* Compiles the best configurations of the archive and writes them with all that is needed to run
-   them. The format "bundle" is one file, or a folder if `path` is a folder or ends in '/'. The path
-   "-" is standard output; without a path (NULL) the file is named after the kernel and its dtype.
-   Equal archives and compilers give equal bytes. *out_path is the path that was written (free with
-   ak_text_free). */
+   them. The format "bundle" is one file, or a folder if `path` is a folder or ends in '/'; the
+   format "c" is always a folder. For one file, the path "-" is standard output. Without a path
+   (NULL) the file or folder is named after the kernel and its dtype. Equal archives and compilers
+   give equal bytes. *out_path is the path that was written (free with ak_text_free). */
 AK_API ak_status ak_bundle_export(char **out_path, ak_archive *archive,
                                   const ak_bundle_request *request, const char *format,
                                   const char *path, ak_error *err);

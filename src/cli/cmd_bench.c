@@ -271,8 +271,8 @@ out:
     return m->cancelled ? AK_OK : status; /* the trials before the interrupt are shown */
 }
 
-/* With --baselines, compares the configurations that worked with the libraries, interleaved, unless
-   an interrupt ended the trials early. */
+/* With --baselines, measures the libraries and those configurations that worked, interleaved,
+   unless an interrupt ended the trials early. */
 static ak_status compare(bench *b, measured *m, ak_error *err)
 {
     ak_config configs[AK_CONFIGS_MAX];

@@ -9,10 +9,10 @@
 #include "cli/trial_table.h"
 
 /* Suggests the export of the first row. If other rows have the same kernel and size, the suggested
-   command also names dtype, options, implementation and device; else only those of the four that
-   were typed, without which other trials would match, and a recording as the device. An imported
-   trial may lack a size: if the first row does and its kernel has other rows, --size cannot select
-   it, and nothing is suggested. Nor is anything suggested for a trial without a device. */
+   command also names dtype, options, implementation and device. Else it names those of the four
+   that were typed, because other trials would match without them, and the device if that is a
+   recording. Nothing is suggested for a trial without a device, nor for an imported trial without a
+   size if its kernel has other rows, because --size cannot select such a trial. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 {
     const ak_trial *first = &list[0];

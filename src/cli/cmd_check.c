@@ -9,8 +9,9 @@
 #include "cli/task_args.h"
 
 #define RANDOM_DEFAULT 3
-/* How many more draws than wanted configurations are allowed, since a draw may give one that is in
-   the list already. In a small space all may be in the list, and drawing would never end. */
+/* At most this many draws more than the wanted configurations are made. A draw may give a
+   configuration that is in the list already; in a small space all may be in the list, and drawing
+   would never end. */
 #define DRAWS_MAX 100
 
 /* Adds up to `wanted` random configurations that are not in the list yet. */

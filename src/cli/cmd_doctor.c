@@ -56,8 +56,8 @@ static bool says(const json_t *value)
     return text[0] != 0 && strcmp(text, "-") != 0;
 }
 
-/* Collects the columns of a table: the members that have a text to show in some row, in the order
-   in which they first occur. */
+/* Collects the columns of a table, at most AK_COLUMNS_MAX: the members that have a text to show in
+   some row, in the order in which they first occur. */
 static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows)
 {
     size_t count = 0;
@@ -209,7 +209,8 @@ static bool judge_devices(json_t *list, const json_t *findings, const char *what
                                      : why);
 }
 
-/* Adds a verdict on each backend of this build. The findings lack the other backends. */
+/* Adds the verdicts on the backends for CUDA and OpenCL. If this build lacks one of them, the
+   findings lack it too, and there is no verdict on it. */
 static bool judge_backends(json_t *list, const json_t *findings)
 {
     const json_t *cuda = json_object_get(findings, "cuda");

@@ -254,8 +254,8 @@ out:
     return code;
 }
 
-/* Returns "bundle" or "csv" if the file name ends so; otherwise, or if it is NULL, "best", because
-   several formats are JSON. */
+/* Returns "bundle" for a file name that ends in ".akb" and "csv" for one that ends in ".csv"; for
+   others, and for NULL, "best", because several formats are JSON. */
 static const char *format_of_name(const char *path)
 {
     const char *end = path == NULL ? NULL : strrchr(path, '.');

@@ -10,8 +10,8 @@
 #include "cli/options.h"
 #include "cli/trial_table.h"
 
-/* How many trials or runs a table shows by default. The archive gives the oldest trials first and
-   people want the latest, so a ring keeps the last `limit`. */
+/* By default a table shows this many trials or runs, the latest. The archive gives the oldest
+   trials first, so a ring keeps the last `limit` of them. */
 #define SHOWN_DEFAULT 20
 
 typedef struct ring {

@@ -22,7 +22,8 @@ typedef struct board {
     ak_like_files like;
     entry entries[STRATEGIES_MAX];
     size_t entry_count;
-    double control[AK_OPERANDS_MAX]; /* the score of random search; 0 if there is none */
+    double control[AK_OPERANDS_MAX]; /* the score of random search; 0 without --score, or if there
+                                        is none */
 } board;
 
 /* Returns whether this part of a comma-separated list continues the strategy before it. It does if
@@ -82,11 +83,12 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
-/* The score is defined so that random search gets 0. It is computed from ranks, which are whole
-   numbers and so are coarse in a recording of few configurations, and as if all configurations took
-   the same time to try. So with --score random search is simulated CONTROL_REPEATS times, and its
-   mean score is reported if it is further than CONTROL_FAR from 0; if fewer than FEW_CONFIGURATIONS
-   were ok, their number is given as the reason. */
+/* The score is defined so that random search gets 0, but on some recordings it does not: ranks are
+   whole numbers, which are coarse if there are few configurations, and the score assumes that all
+   configurations take the same time to try. So with --score, random search is simulated
+   CONTROL_REPEATS times on each recording, and its score is reported if that is further than
+   CONTROL_FAR from 0. If fewer than FEW_CONFIGURATIONS were ok, their number is given as the
+   reason. */
 #define FEW_CONFIGURATIONS 1000
 #define CONTROL_REPEATS    100
 #define CONTROL_FAR        0.1

@@ -110,8 +110,8 @@ static void print_arms(const json_t *study)
     ak_table_print(&table);
 }
 
-/* Prints quality along one axis, with a column for each arm that has a curve there; nothing if none
-   has. */
+/* Prints quality along one axis, with a column for each arm that has a curve there, as far as a
+   table has columns. Prints nothing if no arm has one. */
 static void print_axis(const json_t *study, const char *axis)
 {
     const json_t *longest = NULL;
@@ -160,7 +160,7 @@ static void print_axis(const json_t *study, const char *axis)
     ak_table_print(&table);
 }
 
-/* Says how many runs of an arm were left out, if any, and why, and what all its runs asked and
+/* If runs of an arm were left out, says how many and why, and what all runs of the arm asked and
    paid. */
 static void print_left_out(const json_t *arm)
 {
@@ -219,7 +219,8 @@ static void print_text(const json_t *study)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Options that choose a task. A recording is of one task, so they are refused with it. */
+/* Options that choose a task. A recording is of one task, so these options are refused with a
+   recording. */
 #define OF_A_TASK (AK_O_TASK | AK_O(THREADS) | AK_O(LAUNCHER) | AK_O(WORKERS))
 
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,

@@ -142,7 +142,7 @@ static void print_next(const ak_task *task, const ak_archive *archive, const ak_
     ak_next_on_archive("report", result->run, "what happened in this run", args);
 }
 
-/* Returns why the first configuration that failed in the finish did; NULL if none did. */
+/* Returns the reason of the first configuration that failed in the finish; NULL if none failed. */
 static const char *lost_in_finish(const ak_tune_result *result)
 {
     const char *reason = NULL;

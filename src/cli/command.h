@@ -109,9 +109,10 @@ typedef struct ak_manual {
 extern const ak_manual ak_manuals[];
 extern const size_t ak_manual_count;
 
-/* Prints the report of the run `a` (NULL: the latest) or writes it to --output. If `b` is not NULL,
-   the report compares both runs; with `versions`, it compares the kernel's versions in the runs of
-   the same task. Also reads --format, --archive and --json. Returns the exit code. */
+/* Prints the report of the run `a` (NULL: the latest run that was not imported or, without one, the
+   latest) or writes it to --output. If `b` is not NULL, the report compares both runs; with
+   `versions`, it compares the kernel's versions in the runs of the same task. Also reads --format,
+   --archive and --json. Returns the exit code. */
 int ak_reported(const ak_args *args, const char *a, const char *b, bool versions);
 
 #endif

@@ -73,8 +73,8 @@ static size_t rank_of(const ak_compared *list, size_t count, const ak_compared *
     return 0;
 }
 
-/* Adds the name of a candidate: a configuration with its rank, "#1 tuned", "#2", "#3 default", one
-   that failed without it, and a library with its version if that is short. */
+/* Adds the name of a candidate: a configuration with its rank, "#1 tuned", "#2", "#3 default", a
+   failed configuration without a rank, and a library with its version if that is short. */
 static void name_cell(ak_table *table, const ak_compared *list, size_t count, const ak_compared *c)
 {
     bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;

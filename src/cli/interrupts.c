@@ -9,7 +9,7 @@ volatile int ak_interrupted;
 
 /* Handles SIGINT, SIGTERM and SIGHUP. The program `timeout` and supervisors signal the child and
    then its process group, so signals within a second of the first are ignored. Later, a Ctrl-C ends
-   the process at once. */
+   the process at once, and the other signals are still ignored. */
 static void interrupt(int number)
 {
     static volatile int64_t first_ns;

@@ -72,8 +72,9 @@ static void print_proposals(const json_t *call)
     ak_table_print(&table);
 }
 
-/* Writes "12,300 tokens in, 400 out", and the number of questions whose tokens are not known: those
-   that failed, and those that a person answered in files (--llm file:DIR). */
+/* Writes "12,300 tokens in, 400 out" and the number of questions whose tokens are not known, for
+   example because they failed or because a person answered them in files (--llm file:DIR). If no
+   question's tokens are known, writes that instead. */
 static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tokens, size_t asked,
                         size_t uncounted)
 {

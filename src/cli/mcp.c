@@ -306,7 +306,8 @@ static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     return code;
 }
 
-/* Makes the error for a request that names an unknown revision. It says which one is supported. */
+/* Makes the error for a request that names a revision other than the newest in "_meta". It says
+   that only the newest is supported there. */
 static json_t *revision_error(const json_t *id, const char *wanted)
 {
     json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");

@@ -105,7 +105,8 @@ ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err);
    and adds it to the text. */
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, const ak_args *args,
                           ak_error *err);
-/* Adds a warning to the result's "warnings", which must exist, and to the text, by ak_mcp_words. */
+/* Adds a warning, as ak_mcp_words restates it, to the result's "warnings", which must exist, and to
+   the text. */
 ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err);
 /* Reads a configuration from an argument: an object, a text, "default", or a trial's id, "#5".
    NULL is the default. */

@@ -2,9 +2,9 @@
  * mcp_link.h: the two pipes of `autokernel mcp`, and the messages that come while a tool works.
  *
  * A thread reads standard input. It answers pings and lines that are not JSON at once, notes
- * cancellations, watches the deadline and queues all other messages, which the caller takes one by
- * one. Only messages go to standard output: what other code prints there is redirected to standard
- * error.
+ * cancellations, watches the deadline and queues other messages, which the caller takes one by one.
+ * A request for which the queue has no room is refused. Only messages go to standard output: what
+ * other code prints there is redirected to standard error.
  */
 #ifndef AK_CLI_MCP_LINK_H
 #define AK_CLI_MCP_LINK_H
@@ -17,7 +17,7 @@
 
 typedef struct ak_mcp_link ak_mcp_link;
 
-/* The reason why a request must end before its work is done. */
+/* The reason why a request must end before its work is done; AK_MCP_GO: it need not. */
 typedef enum ak_mcp_stop {
     AK_MCP_GO,
     AK_MCP_CANCELLED, /* the client cancelled it and wants no reply */
@@ -28,9 +28,9 @@ typedef enum ak_mcp_stop {
 ak_status ak_mcp_link_open(ak_mcp_link **out, ak_error *err);
 void ak_mcp_link_close(ak_mcp_link *link);
 
-/* Waits for the next message and returns it; NULL at the end of the input or after a signal. It
-   belongs to the link and lives until the next one is taken, because the reader's thread compares
-   cancellations with its id. The request of the message is then under way. */
+/* Waits for the next message and returns it; NULL at the end of the input or after a signal. The
+   message belongs to the link and lives until the next one is taken, because the reader's thread
+   compares cancellations with its id. The request of the message is then under way. */
 const json_t *ak_mcp_link_take(ak_mcp_link *link);
 /* Puts another request of a batch under way. `id` must live until the next request is under way. */
 void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id);
@@ -50,7 +50,8 @@ void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
 void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, double total,
                           const char *text);
 /* Sends progress without a total every second until the next request is under way, for work whose
-   end cannot be estimated. `token` and `text` must live as long. A NULL token ends this earlier. */
+   end cannot be estimated. `token` and `text` must live until then. A call with a NULL token ends
+   it earlier. */
 void ak_mcp_link_tick(ak_mcp_link *link, const json_t *token, const char *text);
 
 #endif

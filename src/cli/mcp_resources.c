@@ -48,8 +48,8 @@ static bool each_asset(const char *folder, const char *uri, resource_visitor vis
     return true;
 }
 
-/* Visits each file of a known type in the folder, except links that lead out of it. Returns false
-   if the visitor stopped. */
+/* Visits each file of a known type in the folder, except links that lead out of the folder and
+   names that are not UTF-8. Returns false if the visitor stopped. */
 static bool each_file(const char *folder, const char *uri, resource_visitor visit, void *context)
 {
     AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};

@@ -1,5 +1,5 @@
-/* mcp_tools.c: the table of tools. What they are for, and the schemas of their arguments and
-   results, is in mcp_tools.json. */
+/* mcp_tools.c: the table of tools. mcp_tools.json says what they are for, and has the schemas of
+   their arguments and results. */
 
 #include "base/alloc.h"
 #include "base/asset.h"

@@ -6,8 +6,9 @@
 
 #include "cli/command.h"
 
-/* Reads the words after the command's name. On a mistake it fails, with the line to print. If they
-   include --help, it reads only that and succeeds, whatever the others are. */
+/* Reads the words after the command's name. On a mistake it fails, with the line to print. If
+   --help or -h is among the words before a "--", it reads only that and succeeds, whatever the
+   other words are. */
 ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char **argv,
                         ak_error *err);
 /* Checks a value as if it had been given on the command line, and stores it. `origin` is the source

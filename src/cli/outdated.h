@@ -15,8 +15,8 @@ typedef struct ak_outdated_to {
    standard error. */
 ak_outdated_to ak_outdated_on(const ak_args *args, bool warning);
 
-/* Says a sentence for each kernel, and each environment, in which trials of the list measured an
-   earlier version. */
+/* Says a sentence for each kernel and environment whose trials in the list measured an earlier
+   version of the kernel. A list may have 32 such pairs; trials of further ones are ignored. */
 ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count,
                          const ak_outdated_to *to, ak_error *err);
 /* Does the same for all trials that match the filter. */

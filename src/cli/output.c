@@ -279,8 +279,9 @@ void ak_warn(const char *format, ...)
     va_end(args);
 }
 
-/* Appends the origin of each option whose value the error contains, unless the option was typed.
-   The archive is left out, because many errors with another cause contain its path. */
+/* Appends the origin of each option whose value the error contains, unless the option was typed,
+   its value has one character, or the error names the origin already. The archive is left out,
+   because many errors with another cause contain its path. */
 static void add_origins(ak_buf *out, const char *text)
 {
     for (size_t i = 0; settings_of != NULL && i < AK_OPTION_COUNT; i++) {
@@ -333,7 +334,7 @@ int ak_out_end(int code)
     if (write_error == 0) {
         return code;
     }
-    /* EPIPE is no error: a reader such as head has closed the pipe. */
+    /* There is no message for EPIPE, because a reader such as head may close the pipe. */
     if (write_error != EPIPE) {
         char text[160];
         (void)snprintf(text, sizeof text, "cannot write to standard output: %s%s",

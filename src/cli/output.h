@@ -91,7 +91,7 @@ int ak_out_end(int code);
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
 /* Writes the interval of a trial's time; "3 samples: no interval" if its samples are too few; "-"
-   if a recording gave the time. */
+   if it has none or one, as on a recording. */
 const char *ak_show_trial_interval(char out[AK_NUMBER_BYTES], const ak_trial *trial);
 /* Writes " (LOW .. HIGH)", to follow a figure; "" if there is no interval. */
 const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high);

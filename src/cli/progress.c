@@ -313,8 +313,8 @@ static const char *show_value(char out[VALUE_BYTES], const ak_progress *p, const
     return out;
 }
 
-/* Writes " (3 samples: no interval)" if a trial has too few samples for an interval; "" else, and
-   for a recorded time, which is one. */
+/* Writes " (3 samples: no interval)" if a trial has several samples, but too few for an interval;
+   else "". A recorded time is a single sample. */
 static const char *show_few(char out[AK_NUMBER_BYTES], const json_t *event)
 {
     char words[AK_REAL_BYTES];

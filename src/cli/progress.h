@@ -12,7 +12,7 @@
 #define AK_EVALUATIONS_OPEN 1000000
 
 typedef struct ak_progress {
-    bool bar, lines; /* a redrawn line, or plain lines; neither: nothing is shown */
+    bool bar, lines; /* a redrawn line, or plain lines; neither: only warnings are shown */
     FILE *events;    /* NULL: events are not written */
     const char *events_path;
     int events_error; /* errno of the first write that failed */
@@ -27,16 +27,16 @@ typedef struct ak_progress {
     double bytes; /* that one run of the kernel moves to and from memory */
     bool memory_bound;
     int64_t begin_ns;           /* when the search began */
-    char reason[240];           /* why the first trial that failed did */
+    char reason[240];           /* why the first failed trial failed */
     double trend[AK_TREND_MAX]; /* best_ms after every `trend_step` trials; 0: none yet */
     size_t trend_count, trend_step;
     size_t drawn;     /* columns of the line that is overwritten; 0: there is none */
     char warned[320]; /* the latest warning, which is not shown again */
 } ak_progress;
 
-/* Opens *out. --quiet hides progress; --json hides it unless it goes to a terminal. Fails if the
-   file for --events cannot be opened or, without --force, if it would lose other contents than
-   events. */
+/* Opens *out. --quiet hides progress, except warnings; --json hides it unless it goes to a
+   terminal. Fails if the file for --events cannot be opened, or if it has other contents, which
+   ak_target_of_events protects. */
 ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err);
 /* Shows one event and writes it to the --events file. It is an ak_event_sink whose context is the
    ak_progress. */

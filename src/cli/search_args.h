@@ -1,5 +1,5 @@
 /* search_args.h: what the options of searches ask for: the language model of --llm, and the
-   recordings that --like names, whose best configurations are tried first. */
+   recordings that --like names, whose best configurations are tried early. */
 #ifndef AK_CLI_SEARCH_ARGS_H
 #define AK_CLI_SEARCH_ARGS_H
 
@@ -16,13 +16,13 @@ void ak_warn_left_out(const char *path, const ak_recording *recording);
 ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err);
 void ak_like_files_close(ak_like_files *files); /* also needed after a failed open */
 
-/* Fills *out from the --llm options. It borrows its texts from `args` and keeps the pointer
- * `cancel`. */
+/* Fills *out from the --llm options. Its texts are borrowed from `args`; it keeps the pointer
+   `cancel`. */
 void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel);
 
 /* ---- what study and simulate share (keep_study.c) -------------------------------------------- */
 
-/* Returns whether the operand is a file, and so taken as a recording, and no kernel in the T1
+/* Returns whether the operand is taken as a recording: it is a file, and no kernel in the T1
    format. */
 bool ak_study_of_file(const ak_args *args);
 /* Adds the command line to `result` as "command", and `result` to the archive; `kind` is "study" or

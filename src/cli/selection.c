@@ -10,7 +10,8 @@
 #include "base/shell.h"
 #include "cli/options.h"
 
-/* Finds the archive's name for the kernel that `operand` names, and whether it has trials of it. */
+/* Finds the name of the kernel that `operand` names. *archived_out is true if `operand` is itself
+   the name of a kernel of which the archive has trials; a path never is. */
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {
@@ -56,8 +57,10 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
                          .look = true};
     ak_status status = ak_task_open(&out->task, &spec, err);
     if (status != AK_OK) {
-        /* If the kernel or device is not on this machine, trials are found by size and options as
-           typed. Trials on a recording have the name of the recorded device, which is no file. */
+        /* If the task cannot be opened, for example because the kernel or device is not on this
+           machine, archived trials are found by size and options as typed. This needs a size in
+           full or, without a size, the name of a recorded device, which trials on a recording have
+           and which is no file. */
         const bool named = size == NULL && status == AK_NOT_FOUND && out->filter.device != NULL &&
                            ak_device_is_recorded(out->filter.device);
         const bool whole = size != NULL && strchr(size, '=') != NULL;

@@ -1,5 +1,6 @@
-/* settings.c: see settings.h. A value of any JSON type becomes text and is then checked by the code
-   that checks the command line, so that the rules are the same everywhere. */
+/* settings.c: see settings.h. A JSON text, number or Boolean becomes text and is then checked by
+   the code that checks the command line, so that the rules are the same everywhere. Other types are
+   refused. */
 #include "cli/settings.h"
 
 #include <sys/stat.h>

@@ -2,9 +2,10 @@
  * settings.h: reads options that are set once for all commands.
  *
  * Such options are set in the environment (AUTOKERNEL_EVALS), by the project (autokernel.json in
- * the current folder) or by the user (config.json in the folder autokernel under XDG_CONFIG_HOME).
- * The first of command line, environment, project and user wins. Files are objects whose keys are
- * the options with '_' for '-': {"device": "host", "time": "10m"}. Unknown keys are refused.
+ * the current folder) or by the user (autokernel/config.json under XDG_CONFIG_HOME or, without that
+ * variable, under ~/.config). The first of command line, environment, project and user wins. Files
+ * are objects whose keys are the options with '_' for '-': {"device": "host", "time": "10m"}.
+ * Unknown keys are refused, and so are keys of a project that only the user may set, such as "llm".
  */
 #ifndef AK_CLI_SETTINGS_H
 #define AK_CLI_SETTINGS_H

@@ -21,7 +21,7 @@ bool ak_wide_part(void);
    then takes their results from there, and itself tunes the sizes that failed. If there are several
    places, a size whose worker does not start or is lost is queued again, up to twice, and its place
    rests for a while, so that a node where no worker starts does not take all sizes. Returns
-   AK_CANCELLED after Ctrl-C. */
+   AK_CANCELLED after an interrupt (ak_catch_interrupts). */
 ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *err);
 
 /* Tunes all sizes and returns the exit code. Opens and closes `progress`, to which the event sink

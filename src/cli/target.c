@@ -27,9 +27,9 @@ static bool is_archive(const char *path)
     return strcmp(head, begin) == 0;
 }
 
-/* Returns whether writing to the path destroys nothing that a user could miss: with --force unless
-   it is an archive, and for standard output, what is no regular file, or a file that does not exist
-   or is empty. */
+/* Returns whether writing to the path destroys nothing that a user could miss. This holds for
+   standard output, for what is no regular file, for a file that does not exist or is empty and,
+   with --force, for any file that is no archive. */
 static bool is_free(const char *path, const ak_args *args)
 {
     struct stat info;
@@ -63,7 +63,8 @@ static bool has_content(const char *path, const ak_content *content)
 #define CSV_BYTES_MAX (256u << 20)
 #define KERNEL_BYTES  128
 
-/* Writes the kernel whose export a JSON document is. Leaves `out`, "" at first, if it is none. */
+/* Writes the name of the kernel whose export a JSON document is. `out` is "" at first and stays so
+   if the document is no export. */
 static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
 {
     const json_t *first = json_array_get(document, 0);
@@ -163,7 +164,7 @@ static bool is_c_export(const char *path, const ak_content *content)
            strncmp(head, content->data, begin) == 0 && strstr(head, " autokernel") != NULL;
 }
 
-/* Returns whether a folder holds a whole bundle of this kernel to which the file belongs. */
+/* Returns whether a folder holds a whole bundle of this kernel that has the file `name`. */
 static bool is_of_bundle(const char *folder, const char *name, const char *kernel)
 {
     AK_AT_END(ak_text_free_at) char *text = NULL;

@@ -1,6 +1,7 @@
-/* target.h: keeps a command from replacing a file that autokernel has not written. Each function
-   returns AK_OK for the files named at it. Any other file that exists is refused, unless --force is
-   given and it is no archive. A path "-" is standard output; an empty file may be replaced. */
+/* target.h: keeps a command from replacing a file that autokernel has not written. The comment of
+   each function says which files it accepts (AK_OK). Any other file that exists is refused, unless
+   --force is given and the file is no archive. A path "-" is standard output; an empty file may be
+   replaced. */
 #ifndef AK_CLI_TARGET_H
 #define AK_CLI_TARGET_H
 

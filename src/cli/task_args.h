@@ -18,8 +18,9 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args);
    device, implementation, size, dtype and options are used where no other option gives them. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* If several implementations can run the task, replaces *task by the one measured fastest: in the
-   archive or, with `race`, now (ak_task_choose). */
+/* If the kernel has several implementations and --impl names none, replaces *task by that of the
+   implementation which ak_task_choose finds: the one measured fastest in the archive or, with
+   `race`, now; else that of *task. */
 ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive, bool race,
                                 ak_error *err);
 /* Calls ak_args_task and then ak_args_measured_task without `race`, for commands that measure or
@@ -72,9 +73,10 @@ json_t *ak_space_json(const ak_task *task);
 json_t *ak_implementations_json(const ak_problem *problem);
 
 /* Suggests the command `verb`, perhaps with flags ("check --sanitize"), on the same task. The
-   kernel is repeated as it was given, except for `export` on a recording, which takes its name; so
-   are the options typed to choose the task, if the other command takes them. If a best_config.json
-   or a trial gave parts of the task, these are repeated too, and with `with_size` the size. */
+   kernel is repeated as it was given, except for `export` on a recording, which takes the kernel's
+   name. The options that were typed to choose the task are repeated too, as far as the other
+   command takes them. If a best_config.json or a trial gave parts of the task, these are repeated
+   too, and with `with_size` the size. */
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
                      bool with_size);
 /* Suggests importing the file with the results that the archive could not take. Returns false, and
@@ -82,8 +84,8 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
 bool ak_next_import(const ak_archive *archive, const ak_args *args);
 /* Suggests the present command line of `tune` with --resume added. */
 void ak_next_resume(const ak_args *args);
-/* Suggests a command on the same archive: `words` and, unless it is NULL, `name`, which is quoted.
- */
+/* Suggests a command on the same archive: `words`, followed by `name` in quotes if it needs them
+   (NULL: no name). */
 void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args);
 /* Does the same as ak_next_on_archive for a command on the trials that were shown. It repeats a
    --device that names a recording, without which the command would leave out trials on
@@ -91,7 +93,7 @@ void ak_next_on_archive(const char *words, const char *name, const char *why, co
 void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
 
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
-   or that of a setting, counts as empty if it does not. */
+   or that of a setting, counts as empty if it does not exist. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
 /* If the archive has ok trials from several environments (machines, compilers, sources) for the
    task of `taken`, prints from which one `taken` is. */

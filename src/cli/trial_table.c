@@ -8,8 +8,8 @@ static void size_cell(ak_table *table, const ak_trial *trial)
                   ak_or_empty(trial->choices)[0] == 0 ? "" : " ", ak_or_empty(trial->choices));
 }
 
-/* Adds a cell with the rate and, if the objective is not the time, the objective's value. Which
-   objective it is stands among the options in the size's cell. */
+/* Adds a cell with the rate and, if the objective is not the time, the objective's value. The
+   options in the size's cell name that objective. */
 static void rate_cell(ak_table *table, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];

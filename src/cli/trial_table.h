@@ -34,7 +34,8 @@ void ak_best_row(ak_table *table, ak_roofline_notes *notes, const ak_trial *tria
    a member `finish`: what its run says of it if it is the run's best (ak_archive_evidence). */
 ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *archive,
                                ak_error *err);
-/* Gives the same `finish` of one trial; JSON null if there is none. */
+/* Gives the same `finish` of one trial, an object; its members are null if the trial is not its
+   run's best. */
 ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *trial,
                             ak_error *err);
 /* Appends "KERNEL SIZE TYPE OPTIONS: its speed is not decided against ...", without a line break,

@@ -37,7 +37,8 @@ static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
     return out;
 }
 
-/* Returns the number of a configuration in the dispatch table, from 1; 0 if it is not in it. */
+/* Returns the number of a configuration in the dispatch table, from 1; 0 if the table does not have
+   it. */
 static size_t number_in_table(const ak_sizes_result *r, size_t config)
 {
     for (size_t i = 0; i < r->table_count; i++) {

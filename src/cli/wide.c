@@ -20,8 +20,8 @@
 /* Limit on the attempts at a size whose worker does not start or is lost. */
 #define BEGINNINGS_MAX 3
 /* A place whose worker did not start or was lost rests for this time, which doubles with each
-   further failure in a row. When all places have failed FAILURES_MAX times in a row, no more sizes
-   are started on workers. */
+   further failure in a row, up to FAILURES_MAX - 1 times. When all places have failed FAILURES_MAX
+   times in a row, no more sizes are started on workers. */
 #define REST_NS      (10 * AK_SECOND_NS)
 #define FAILURES_MAX 5
 
@@ -98,9 +98,9 @@ static ak_status start(wide *w, size_t place, ak_error *err)
     return ak_proc_start(&p->proc, &spec, err);
 }
 
-/* If the worker of a place did not start or was lost, and there are other places, lets this place
-   rest and, up to BEGINNINGS_MAX attempts, queues its size again. Returns false if the size is not
-   tried again. */
+/* If the worker of a place did not start or was lost, there are other places, and the user has not
+   interrupted, lets this place rest and, up to BEGINNINGS_MAX attempts, queues its size again.
+   Returns false if the size is not tried again. */
 static bool again(wide *w, struct place *p, bool unreached)
 {
     p->failures = unreached ? p->failures + 1 : 0;

@@ -5,7 +5,8 @@
  *
  * A replay needs neither the tuner nor a backend; recording.h tells it apart from a recall. The
  * repeats are independent. Threads take them one by one, each thread with its own space. The seed
- * of a repeat alone decides what it does, so the number of threads changes only the duration.
+ * of a repeat alone decides which trials the repeat makes, so the number of threads changes only
+ * the duration.
  */
 #include <assert.h>
 #include <math.h>
@@ -25,8 +26,9 @@
 #define REPEATS_MAX     100000
 #define BATCH_MAX       4096
 #define JOBS_MAX        256
-/* Unless the options set a time, a repeat may last this many times as long as the last point of the
-   score, as in the experiments of the paper that defines the score (see ak_simulate). */
+/* Unless the options set a time, a repeat may take this many times the simulated time of the
+   score's last point, as in the experiments of the paper that defines the score (see ak_simulate).
+   If the recording has no costs, only the options' evaluations limit a repeat. */
 #define BEYOND_CUTOFF 1.1
 
 typedef struct job {

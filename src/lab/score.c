@@ -50,8 +50,8 @@ bool ak_score(double *out, const ak_recording *recording, const ak_trace *traces
         double found = values[rank > (double)(ok - 1) ? ok - 1 : (size_t)rank];
         double base = ak_recording_baseline(recording, t);
         /* Once random search is expected to have reached the optimum, time no longer separates
-           searches. In small spaces with a single good configuration the last points therefore
-           do not count. */
+           searches. Such points do not count; in a small space with a single good configuration,
+           these are the last ones. */
         if (base > values[0]) {
             sum += (base - found) / (base - values[0]);
             points++;

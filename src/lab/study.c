@@ -393,8 +393,8 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
     return ak_json_whole(object, good);
 }
 
-/* Returns a list with the warning that the machine was busy, empty if it was not; NULL after a
-   failure. */
+/* Returns a list with the warning that the machine was busy; an empty list if the machine was not
+   busy; NULL after a failure. */
 static json_t *warnings_json(const ak_study *study, ak_error *err)
 {
     AK_AT_END(ak_warnings_free) ak_warnings warnings = {0};

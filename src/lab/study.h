@@ -5,8 +5,8 @@
  *
  * Each run makes a curve, which records after each evaluation the best value so far (smaller is
  * better) and the seconds and money spent so far. Curves are compared by quality, which is
- * reference / best and 1 at the reference. The reference is the optimum of a recording or, on a
- * device, the best value of any run of the study.
+ * reference / best and 1 at the reference. The reference is the optimum of a recording or, where
+ * none is known, the best value of any run of the study.
  */
 #ifndef AK_LAB_STUDY_H
 #define AK_LAB_STUDY_H
@@ -66,10 +66,11 @@ ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error 
 void ak_study_announce(const ak_study *study, const ak_study_arm *arm, const ak_study_run *run);
 bool ak_study_cancelled(const ak_study *study);
 
+#define AK_STUDY_RESAMPLES 1000
 /* Writes the whole study as JSON, which the caller frees with ak_free. Each curve gives the mean
    quality against evaluations, seconds or money, with 95 % bootstrap intervals: percentiles of
-   AK_STUDY_RESAMPLES resamples of the runs. The ends are null if the arm has only one run. */
-#define AK_STUDY_RESAMPLES 1000
+   AK_STUDY_RESAMPLES resamples of the runs that count. The ends of an interval are null if only one
+   run of the arm counts. */
 ak_status ak_study_json(char **out, const ak_study *study, ak_error *err);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct live {
     ak_study *study;
     const ak_task *task;
     ak_archive *archive;
-    /* what all runs have spent on the language model so far; the user's limits cover the whole
-       study */
+    /* What all runs have spent on the language model so far. The user's limits cover the whole
+       study. */
     double spent_usd;
     int64_t used_tokens;
     /* These members belong to one run. */
@@ -71,8 +71,8 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
-/* Raises the study's pressure to the machine's while no run is under way; does nothing on a
-   recording. */
+/* Raises the study's pressure to the machine's present one if that is higher; does nothing on a
+   recording. It is called when no run is under way. */
 static void look_at_machine(live *l)
 {
     if (!l->task->recorded) {

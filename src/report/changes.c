@@ -45,7 +45,7 @@ static void keep_fastest(const ak_trial **fastest, const ak_trial *trial)
     }
 }
 
-/* Returns how many times as fast as `from` the trial `to` is, by the trials' own times. */
+/* Returns the speed of the trial `to` relative to `from`, by the trials' own times or costs. */
 static ak_outcome contrast_of(const ak_trial *from, const ak_trial *to)
 {
     const ak_outcome start = ak_outcome_of(NULL, from), end = ak_outcome_of(NULL, to);

@@ -4,9 +4,10 @@
  *
  * The worth of a change comes from pairs of successful trials that differ in this parameter alone,
  * one with the default's value and one with the best's. The speed is the median over the pairs of
- * the ratio of their times; `least` and `greatest` bound it by the intervals of the times. A pair
- * that is the same code has the ratio 1, as only one of the two was measured. A search
- * need not have made such a pair; then nothing is known about the change by itself.
+ * the ratio of their times (or costs, if the objective is not the time); `least` and `greatest`
+ * bound it by the intervals of the times. Two trials that share one measurement, because they have
+ * the same code, have the ratio 1. A search need not have made such a pair; then nothing is known
+ * about the change by itself.
  */
 #ifndef AK_REPORT_CHANGES_H
 #define AK_REPORT_CHANGES_H
@@ -18,12 +19,12 @@ typedef struct ak_report_change {
                                      from the matrix */
     size_t pairs;
     size_t same_code; /* the pairs of which one was not measured, because both are the same code */
-    double speed, least, greatest; /* time with `from` over time with `to`; 0 without a pair */
+    double speed, least, greatest; /* cost with `from` over cost with `to`; 0 without a pair */
 } ak_report_change;
 
 /* Returns whether the pairs leave open if the change makes anything faster: their bounds lie on
    both sides of 1 and are too far apart to decide (measure/verdict.h). One pair is enough to
-   decide. */
+   decide; without a pair it returns false. */
 bool ak_report_change_is_open(const ak_report_change *change);
 /* Finds the changes, in the order of the parameters; the caller frees the list. A parameter with a
    value that no trial has is left out. */

@@ -367,8 +367,9 @@ static void put_duration(ak_buf *text, double seconds)
     }
 }
 
-/* Returns the upper over the lower end of the interval of the search's best time; 1 if it has none,
-   as a recorded time. How near another time is to it cannot be told any finer. */
+/* Returns the ratio of the upper to the lower end of the interval of the search's best time; 1 if
+   that time has no interval, as on a recording. Whether another time is nearer to the best than
+   this ratio cannot be told. */
 static double width_of_best(const ak_report_model *model)
 {
     const ak_trial *best =

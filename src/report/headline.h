@@ -1,6 +1,6 @@
-/* headline.h: says in sentences what a run found: the speed of the best relative to the default and
-   to each library, how much of the roofline it reaches, what it changes, and how the search
-   went. */
+/* headline.h: says in sentences what a run found: the speed of the best configuration relative to
+   the default and to each library, how much of the roofline the best reaches, which parameters of
+   the default it changes, and how the search went. */
 #ifndef AK_REPORT_HEADLINE_H
 #define AK_REPORT_HEADLINE_H
 
@@ -38,10 +38,12 @@ typedef struct ak_sizes_lost {
 
 ak_sizes_lost ak_sizes_lost_of(const json_t *result);
 
-/* Says how many sizes were tuned and what the table loses; prints nothing if there are none. */
+/* Says how many sizes were tuned and what the table loses; prints nothing if the result has no
+   sizes. */
 void ak_headline_sizes(ak_buf *out, const json_t *result, bool timed);
-/* Compares the dispatch table with the libraries, or each size's best configuration where the table
-   was not compared; prints nothing if there are none. */
+/* Compares the dispatch table with the fastest library of each size. Where the table was not
+   compared, it compares the size's best configuration instead. Prints nothing if no size has a
+   library. */
 void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed);
 
 /* ---- pictures in characters (picture.c) ------------------------------------------------------ */
@@ -56,8 +58,9 @@ void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed);
    few evaluations, the time at the end. The height of a block is the speed on a logarithmic
    scale. */
 void ak_picture_convergence(ak_buf *out, const ak_report_model *model);
-/* Draws the roofline on logarithmic scales with the configurations, the libraries and the best. For
-   a kernel without arithmetic, it draws a bar of the bandwidth. */
+/* Draws the roofline on logarithmic scales with the configurations, the libraries and the best. If
+   one of the figures that this needs is missing, as for a kernel without arithmetic, it draws a bar
+   for each ceiling whose utilisation is known. */
 void ak_picture_roofline(ak_buf *out, const ak_report_model *model);
 
 #endif

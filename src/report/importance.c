@@ -113,8 +113,8 @@ static size_t parameters_of(bool *same, const reader *r, size_t trial, size_t fi
     return count;
 }
 
-/* Takes the parameters of the first configuration that can be read, and finds the trials that have
-   the same parameters. */
+/* Takes the parameters of the first configuration that can be read and has at most
+   AK_PARAMETERS_MAX of them, and finds the later trials that have the same parameters. */
 static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_error *err)
 {
     size_t first = 0, width = 0;
@@ -184,7 +184,7 @@ typedef struct table {
     uint16_t *rows; /* [trial][feature] */
     double *y;
     size_t count;
-    ak_features features; /* without the levels of its values, since rows already hold levels */
+    ak_features features; /* has no levels of values, because `rows` holds levels already */
 } table;
 
 static void table_clear(table *t)

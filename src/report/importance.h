@@ -9,8 +9,8 @@
  * AK_IMPORTANCE_TRIALS_MIN trials, shares would describe noise and are not given.
  *
  * Times of several tasks (sizes, devices, environments) are compared by their ratio to the
- * geometric mean of their own task. A search tries more configurations where it is fast, so the
- * shares describe that part of the space.
+ * geometric mean of their own task. A search tries more configurations where times are short, so
+ * the shares describe that part of the space.
  */
 #ifndef AK_REPORT_IMPORTANCE_H
 #define AK_REPORT_IMPORTANCE_H

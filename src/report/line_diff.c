@@ -1,5 +1,6 @@
 /* line_diff.c: finds which lines differ between two texts. The common beginning and end of the
-   texts are skipped; between them dynamic programming finds a longest common subsequence. */
+   texts are skipped; between them dynamic programming finds a longest common subsequence, unless
+   that is too much work (AK_LINE_DIFF_WORK_MAX). */
 #include "report/versions.h"
 
 #include "base/alloc.h"
@@ -35,8 +36,8 @@ static bool same(const line *a, const line *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* The comparison of two texts. Lines before `from`, from old_to and from new_to on, counted from 0,
-   are their common beginning and end. */
+/* The comparison of two texts. Lines are counted from 0. The lines before `from` are the common
+   beginning; the common end begins at old_to in the old text and at new_to in the new one. */
 typedef struct diff {
     lines before, after;
     size_t from, old_to, new_to;

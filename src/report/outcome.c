@@ -13,7 +13,8 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run)
     return result;
 }
 
-/* Returns whether a configuration of the result, an object, equals the trial's, a text. */
+/* Returns whether `config`, a configuration of the result as an object, equals that of a trial,
+   given as text. */
 static bool same_config(const json_t *config, const char *text)
 {
     json_auto_t *other = NULL;

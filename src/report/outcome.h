@@ -25,15 +25,17 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run);
 /* Returns the time and cost of the trial's configuration by the rule above; cost 0 if it has none.
    `result` is the result of the trial's run, or NULL. */
 ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial);
-/* Returns how many times as fast as `start` the outcome `of` is; 0 if one of them has no time. */
+/* Returns the speed of the outcome `of` relative to `start`, as `cost`; all 0 if one of them has no
+   time. */
 ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of);
-/* Returns how many times as fast as `from` the trial `to` of the same run is; 0 if one of them has
-   no time. If one of them was measured in the finish and the other only in the search, the machine
-   may have been busy at one of these times. The one with both times then counts with the shorter,
-   because other work only makes times longer, and with an interval that reaches over both. */
+/* Returns the speed of the trial `to` relative to `from`, a trial of the same run; all 0 if one of
+   them has no time. If one was measured in the finish and the other only in the search, the machine
+   may have been busy at one of these times. The trial that has both times then counts with the
+   shorter one, because other work only makes times longer, and with an interval that reaches over
+   both. */
 ak_outcome ak_outcome_speed_over(const json_t *result, const ak_trial *from, const ak_trial *to);
 /* Returns the gain of speed over its parent that was predicted for a trial: 0.1 means 1.10 times
-   the speed; 0: none, or an impossible one. */
+   the parent's speed; 0: no gain was predicted, or an impossible one. */
 double ak_predicted_speed(const ak_trial *trial);
 /* Returns whether the interval of a speed does not contain 1, so that it is known which of the two
    is faster. */

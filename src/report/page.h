@@ -31,7 +31,8 @@ json_t *ak_page_sections(const struct ak_sections *sections);
 ak_status ak_study_object(json_t **out, const char *kind, const char *ended, const char *json,
                           ak_error *err);
 
-/* Scripts and style of a page, in the order in which they are loaded, NULL-terminated. */
+/* The scripts of a page, in the order in which they are loaded, with NULL at the end; and the
+   style. */
 extern const char *const ak_page_scripts[];
 #define AK_PAGE_STYLE "src/report/page/page.css"
 

@@ -98,7 +98,7 @@ static bool cut_failures(json_t *report)
     return ak_json_set_count(report, "failure_kinds", count);
 }
 
-/* Returns the index of a text in `texts`, which is added if it is new. Returns JSON's null if
+/* Returns the index of `text` in `texts`, and adds it there if it is new. Returns JSON's null if
    `text` is NULL or would exceed the limit of bytes, and NULL if memory ran out. */
 static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *text)
 {

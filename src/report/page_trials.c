@@ -229,8 +229,8 @@ static const struct {
     {"device", "devices", "measured_on", 1000},   {"throttle", "throttles", "throttle", 1000},
 };
 
-/* Returns the text, which may be a compiler's long output, cut to AK_PAGE_REASON_BYTES_MAX bytes.
-   NULL: no memory. */
+/* Returns the text. One of more than AK_PAGE_REASON_BYTES_MAX bytes, such as a compiler's long
+   output, is cut and marked as cut. NULL: no memory. */
 static json_t *reason_json(const char *text)
 {
     const size_t length = ak_utf8_cut(text, AK_PAGE_REASON_BYTES_MAX);
@@ -243,8 +243,8 @@ static json_t *reason_json(const char *text)
     return cut.failed == AK_OK ? json_string(cut.data) : NULL;
 }
 
-/* Finds the index of a text in `names`, adding a new one; -1 if `names` has `most` texts already.
- */
+/* Finds the index of a text in `names`, and adds the text if it is new; -1 if it is new and `names`
+   has `most` texts already. */
 static ak_status index_of(json_int_t *out, ak_map *known, json_t *names, const char *text,
                           size_t most)
 {

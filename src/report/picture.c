@@ -45,7 +45,7 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
 #define ROWS    13
 #define COLUMNS 62
 #define LABEL   9   /* columns to the left of the picture */
-#define DEEPEST 300 /* points slower than peak / DEEPEST are drawn on the last line */
+#define DEEPEST 300 /* points slower than peak / DEEPEST do not extend the scale */
 
 /* Logarithmic scales: x is flop/byte, y is TFLOP/s. */
 typedef struct plane {
@@ -75,7 +75,8 @@ static void put(plane *p, double x, double y, char sign)
     }
 }
 
-/* Puts a sign at its place or, if other signs are there already, to the right of them. */
+/* Puts a sign at its place or, if other signs are there already, to the right of them. In the last
+   column it replaces the sign that is there. */
 static void put_beside(plane *p, double x, double y, char sign)
 {
     size_t row = ROWS - 1 - place(y, p->y_low, p->y_high, ROWS);
@@ -97,7 +98,7 @@ static void draw_roof(plane *p, const ak_placement *roof)
     }
 }
 
-/* Returns the sign of a library: a, b, ... */
+/* Returns the sign of a library: a, b, ... z, and then a again. */
 static char sign_of(size_t library)
 {
     return (char)('a' + library % 26);

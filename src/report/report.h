@@ -69,8 +69,8 @@ typedef struct ak_report_model {
     ak_trial *trials;                        /* in the order of evaluation */
     size_t count, capacity;
     /* The first `resumed` of `trials` are from earlier runs, and this run took them over. They are
-       ranked and drawn with the others; counts, times, failures and proposers are those of this run
-       alone. */
+       in `count`, are ranked and drawn with the others, and count for parameter importance.
+       `by_status`, times, failures, proposers and devices are those of this run alone. */
     size_t resumed;
     /* For a run over many sizes, how many trials the runs of its single sizes made, in all and by
        status. These are not in `trials`. */
@@ -134,8 +134,8 @@ const size_t *ak_report_by_status(const ak_report_model *model);
 /* Returns whether the run resumed this trial, one of model->trials. */
 bool ak_report_is_resumed(const ak_report_model *model, const ak_trial *trial);
 /* Returns the seconds of the run that belong to no stage of a trial: starting, making the
-   reference, the finish. 0 if stages that overlap hide it; negative if it is not known, as for a
-   run that was killed. */
+   reference, the finish. 0 if stages overlap so much that their sum reaches the wall time; negative
+   if the wall time is not known, as for a run that was killed. */
 double ak_report_rest(const ak_report_model *model);
 /* Returns a new object, the json report; NULL if memory ran out. */
 json_t *ak_report_object(const ak_report_model *model);
@@ -156,6 +156,8 @@ typedef struct ak_report_ops {
 
 #define AK_REPORT_WIDTH     100 /* columns, unless the format has its own: "text:80" */
 #define AK_REPORT_BYTES_MAX (64u << 20)
-#define AK_REPORT_ROWS_MAX  10 /* rows of a table for people; json has all */
+/* Limit on the rows of some tables for people, such as that of failures. json limits the fastest
+   configurations only. */
+#define AK_REPORT_ROWS_MAX 10
 
 #endif

@@ -1,5 +1,5 @@
-/* report_csv.c: prints the report as CSV in long form, one figure a row: section, row, column,
-   value. `export --format csv` writes a row for each trial instead. */
+/* report_csv.c: prints the report as CSV in long form, one cell a row: section, row, column, value.
+   `export --format csv` writes a row for each trial instead. */
 #include "report/section.h"
 
 #include "base/csv.h"

@@ -1,9 +1,10 @@
 /*
  * report_html.c: writes a page that stands alone: style, scripts, ECharts and the data in one file,
- * which opens from disk without a network. Whatever a kernel, a compiler or a language model wrote
- * is data: JSON in a block that is no script, in which "<" never appears, and which the scripts
- * insert as text, never as markup. The policy names the scripts by their hashes, so nothing else
- * can run.
+ * which opens from disk without a network. What a kernel, a compiler or a language model wrote is
+ * data, except in the title, which is escaped. The data are JSON in a block that is no script. The
+ * character "<" never appears there, and the scripts insert texts from there as text, never as
+ * markup. The content security policy names the scripts by their hashes, so no other script can
+ * run.
  */
 #include "report/page.h"
 

@@ -3,8 +3,8 @@
 
 #include "measure/placement.h"
 
-/* Format characters of json_pack: "s?" takes a text or NULL, "o?" a value or NULL, which it then
-   owns. */
+/* Format characters of json_pack: "s?" takes a text or NULL; "o" takes over a value; "O?" takes a
+   value or NULL and keeps a reference of its own. */
 
 /* Returns a word for whether and how the run has ended. */
 static const char *state_of(const ak_report_model *model)
@@ -29,7 +29,8 @@ static json_t *run_of(const ak_report_model *model)
         state_of(model));
 }
 
-/* Returns the default configuration, its status and its time; JSON's null if it is not known. */
+/* Returns the default configuration, its status, why it failed, and its time; JSON's null if the
+   default is not known. */
 static json_t *default_of(const ak_report_model *model)
 {
     const ak_trial *failed = model->default_failed, *trial = model->default_trial;

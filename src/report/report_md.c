@@ -1,7 +1,8 @@
 /* report_md.c: prints the report as Markdown, with tables as GitHub shows them. */
 #include "report/section.h"
 
-/* Escapes every character that Markdown could interpret: "*" in a configuration is not emphasis. */
+/* Escapes the characters that mark up text in a line of Markdown: "*" in a configuration is not
+   emphasis. */
 static void put_escaped(ak_buf *out, const char *text)
 {
     for (; *text != 0; text++) {

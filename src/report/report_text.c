@@ -1,6 +1,6 @@
 /* report_text.c: prints the report for people, without colours or escape sequences, so that it can
-   be piped, mailed and pasted. Long cells (configurations, reasons) are folded in their column.
-   Commands are folded only between words, so that they can be copied. */
+   be piped, mailed and pasted. Long cells (configurations, reasons) are folded in their column,
+   unless the width is 0. Commands are folded only between words, so that they can be copied. */
 #include "report/section.h"
 
 #include <assert.h>

@@ -55,7 +55,8 @@ static void number_option(ak_buf *out, const char *flag, const json_t *options, 
     }
 }
 
-/* Adds which language model is asked, where, at what prices and within what limits. */
+/* Adds the options on the language model: which one is asked, where and with what limits, or which
+   tape answers. */
 static void llm_options(ak_buf *out, const ak_report_model *model)
 {
     option(out, "--llm", file(model, "llm"));
@@ -83,7 +84,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
                                                                  trials */
         const char *device = devices == NULL ? run->device : devices;
         const char *recording = file(model, "recording");
-        const char *kernel = text(model->paths, "kernel"); /* NULL: a built-in one */
+        const char *kernel = text(model->paths, "kernel"); /* NULL: a built-in one, or not known */
         char place[AK_PATH_MAX + 8];
         (void)snprintf(place, sizeof place, "sim:%s", ak_or_empty(recording));
         /* A recording opened without its kernel has the kernel's name as its implementation. */

@@ -1,6 +1,6 @@
 /* run_model.c: computes the model of a run; nothing is formatted here. The record of a run may be
-   incomplete (a killed or an imported run). Then its result and options are missing, and the model
-   rests on the trials alone. */
+   incomplete: a killed run has no result, and an imported run may have no options either. Then the
+   model rests on the trials. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -11,8 +11,9 @@
 #include "base/map.h"
 #include "measure/placement.h"
 
-/* A tenth of the successful trials, but at least this many if there are so many, count as the
-   fastest, whose values are compared with the values of all. Shares of fewer would mean little. */
+/* A tenth of the successful trials count as the fastest, but at least this many, or all if there
+   are fewer. Their values are compared with those of all successful trials; shares of fewer trials
+   would mean little. */
 #define TOP_MIN 3
 
 /* ---- the trials ------------------------------------------------------------------------------ */
@@ -36,7 +37,7 @@ static ak_status keep_trial(void *context, const ak_trial *trial, ak_error *err)
     return add_trial(model, trial, err);
 }
 
-/* The state of reading, from earlier runs, the trials that a run resumed. */
+/* The state while the trials that a run resumed are read from earlier runs. */
 typedef struct resuming {
     ak_report_model *model;
     ak_map *known, *refuted; /* configurations that were kept, and those that a check refuted */
@@ -60,8 +61,9 @@ static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *er
                : AK_OK;
 }
 
-/* Keeps the trials that a run takes over (tuner/resume.c): the first of each configuration, unless
-   that may be tried again or a later check refuted it. */
+/* Keeps the trials that a run takes over (tuner/resume.c): the first of each configuration.
+   Failures after which the configuration may be tried again do not count, nor do successful trials
+   of a configuration that a check refuted. */
 static ak_status keep_resumed(void *context, const ak_trial *trial, ak_error *err)
 {
     resuming *state = context;
@@ -406,7 +408,8 @@ static ak_status choose_best(ak_report_model *model, ak_archive *archive, ak_err
     return AK_OK;
 }
 
-/* Finds the default: every finish names it; in other runs its trial has the strategy "default". */
+/* Finds the default. It is the candidate of the finish that is called "default" or, without one,
+   the configuration of the trial that has the strategy "default". */
 static void find_default(ak_report_model *model)
 {
     AK_EACH(one, json_object_get(model->result, "contestants")) {

@@ -10,7 +10,8 @@ static const ak_report_ops *const formats[] = {
 #undef X
 };
 
-/* Finds the format that a text such as "text:80" names, and its width, 80 columns. */
+/* Finds the format and the width in columns that a text such as "text:80" names. Without a number
+   the width is AK_REPORT_WIDTH. */
 static ak_status find_format(const ak_report_ops **out, size_t *width, const char *format,
                              ak_error *err)
 {

@@ -19,9 +19,9 @@ typedef struct ak_section {
     bool right[AK_COLUMNS_MAX];          /* right-aligned, for numbers */
     bool below[AK_COLUMNS_MAX];          /* printed below its row if the screen has a width, for
                                             long texts */
-    bool whole;                          /* cells are for copying and never folded */
-    const char *picture;                 /* lines of characters (picture.c), or NULL */
-    const char **cells;                  /* row by row */
+    bool whole;          /* cells are commands to copy, which are folded only between words */
+    const char *picture; /* lines of characters (picture.c), or NULL */
+    const char **cells;  /* row by row */
     size_t cell_count, capacity;
 } ak_section;
 

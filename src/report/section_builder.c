@@ -145,7 +145,8 @@ void ak_section_note_roofline(ak_section_builder *b, double efficiency, bool mem
     }
 }
 
-/* Control characters, which names may contain, are replaced as in cells. Line breaks are kept. */
+/* Replaces control characters, which names in the picture may contain, as in cells, but keeps line
+   breaks. */
 void ak_section_picture(ak_section_builder *b, ak_buf *picture)
 {
     if (b->status == AK_OK) {

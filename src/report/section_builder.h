@@ -6,7 +6,7 @@
 
 #define AK_SECTION_CELL_BYTES_MAX (64u << 10)
 
-/* A section under construction. After the first failure, further calls do nothing. */
+/* A section under construction. After the first failure, no further cells or pictures are added. */
 typedef struct ak_section_builder {
     ak_sections *sections;
     ak_section *section;
@@ -31,7 +31,8 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
 /* Adds to the section's note why a fraction of the roofline is above 1; adds nothing if it is not,
    or if the note says so already. */
 void ak_section_note_roofline(ak_section_builder *b, double efficiency, bool memory_bound);
-/* Takes the text of the buffer and frees it; an empty buffer adds no picture. */
+/* Adds the text of a buffer as the section's picture and frees the buffer; an empty buffer adds no
+   picture. */
 void ak_section_picture(ak_section_builder *b, ak_buf *picture);
 void ak_section_cell(ak_section_builder *b, const char *text);
 void ak_section_cellf(ak_section_builder *b, const char *format, ...)

@@ -11,7 +11,8 @@
 #include "report/headline.h"
 #include "report/outcome.h"
 
-/* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
+/* Adds the members of a JSON object as pairs, those of nested objects as "a.b". The parser bounds
+   the depth. */
 static void flatten(ak_section_builder *b, const char *prefix, const json_t *value)
 {
     char label[256];

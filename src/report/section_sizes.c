@@ -42,7 +42,7 @@ static void sizes_cell(ak_section_builder *b, const json_t *object, const char *
     ak_section_cell_if(b, count > 0, "%.0f size%s", count, ak_plural((size_t)count));
 }
 
-/* Returns the number of a configuration in the table, from 1; 0 if it is not in it. */
+/* Returns the number of a configuration in the table, from 1; 0 if the table does not have it. */
 static size_t place_of(const json_t *table, const json_t *config)
 {
     const json_t *list = json_object_get(table, "configs");

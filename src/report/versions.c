@@ -17,7 +17,7 @@ typedef struct gathering {
     ak_kernel_version *version; /* the version that the run being read belongs to */
 } gathering;
 
-/* Finds the version with these sources, which is added if it is new. */
+/* Finds the version with these sources, or adds it if there is none. */
 static ak_status find_version(gathering *g, const ak_run *run, const char *hash, ak_error *err)
 {
     ak_versions *v = g->out;
@@ -249,8 +249,8 @@ static void add_file(ak_section_builder *b, const ak_pack_file *before, const ak
     }
 }
 
-/* Appends the names of the members of `one`, besides the sources, that `other` does not have like
-   that; with `missing`, only of those that it does not have at all. */
+/* Appends the names of the members of `one` that `other` lacks and, unless `missing`, of those that
+   have another value there. The member "source" is left out. */
 static void list_changed(ak_buf *out, const json_t *one, const json_t *other, bool missing)
 {
     AK_EACH_MEMBER(key, value, one) {
@@ -303,8 +303,8 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
     add_versions(&b, v);
     add_same(&b, v);
     add_refuted(&b, v);
-    /* Each change between two versions is a section. The latest are shown, as many as there is room
-       for. */
+    /* Each change from a version to the next is a section. If there is no room for all changes,
+       only the latest are shown. */
     size_t most = AK_SECTIONS_MAX - 3, first = v->count > most ? v->count - most : 1;
     for (size_t i = first; i < v->count; i++) {
         add_changes(&b, v, i);

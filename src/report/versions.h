@@ -14,8 +14,8 @@ typedef struct ak_kernel_version {
     char *since, *run,
         *config; /* when its first run began; the run and configuration of its best */
     size_t runs, trials;
-    double ms, low_ms, high_ms; /* time of its best, with the interval; 0: no trial was successful,
-                                   or there is no interval */
+    double ms, low_ms, high_ms; /* time of its best, with the interval; 0: no run recorded a best
+                                   that counts, or there is no interval */
     json_t *noise;              /* "noise" in the result of `run`: how sure `ms` is */
     double same_ms;      /* time of its fastest trial with the run's best configuration; 0: none */
     json_t *environment; /* of its latest run */
@@ -50,9 +50,9 @@ typedef struct ak_line_change {
     size_t length;
 } ak_line_change;
 
-/* Unchanged are the lines that both texts begin or end with and, between these, a longest common
-   subsequence. If finding that takes more than this many comparisons, all lines between are
-   changed. */
+/* The lines that both texts begin or end with are unchanged, and so is a longest common subsequence
+   of the lines between these. If finding it takes more than this many comparisons, all lines
+   between count as changed. */
 #define AK_LINE_DIFF_WORK_MAX (4u << 20)
 
 /* Gives the changes in the order of the texts; the caller frees the list with ak_free. */

@@ -146,8 +146,8 @@ static void add_runs(ak_section_builder *b, const ak_versus *v)
     row(b, "environment", x->environment, y->environment);
 }
 
-/* Returns how the tasks of the runs differ, so that their times cannot be compared; NULL: they do
-   not. */
+/* Returns how the tasks of the runs differ, so that their times cannot be compared; NULL: they can,
+   also if the implementations or devices differ. */
 static const char *difference(const ak_versus *v)
 {
     const ak_run *x = &v->a.run, *y = &v->b.run;

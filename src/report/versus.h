@@ -39,8 +39,8 @@ ak_status ak_versus_object(json_t **out, const ak_versus *versus, const ak_secti
 
 /* Compares the best of two runs that were not measured beside each other. Each run's finish
    measured its own error: one candidate took part twice, and disturbed rounds were counted ("noise"
-   in its result). A ratio between runs can be no surer than either of them, so it is judged by the
-   worse of the two controls, and counts as clean only if both runs were clean. */
+   in its result). A ratio between two runs can be no surer than either run. So the ratio is judged
+   by the worse of the two controls, and counts as clean only if both runs were clean. */
 
 /* The best of a run. The interval is 0, 0 if there is none, as for recorded times. */
 typedef struct ak_apart {

@@ -339,7 +339,7 @@ ak_status ak_llm_worth(char **out_json, ak_archive *archive, const ak_archive_fi
                ? ak_fail_memory(err)
                : ak_archive_each_call(archive, NULL, note_run, w, err));
     AK_TRY(w->status);
-    /* Most archives have no calls, and nothing more is read. */
+    /* Most archives have no calls; then nothing more is read. */
     if (ak_map_count(w->asked) > 0) {
         AK_TRY(ak_gather(&w->trials, archive, filter, err));
         AK_TRY(count_trials(w, archive, err));

@@ -2,9 +2,10 @@
  * guests.h: keeps the dashboard's open connections and decides which one a newcomer replaces.
  *
  * Anyone who can connect may hold connections open with no request or half of one, or open event
- * streams by the dozen. So a new connection always gets a place. If all are taken, it replaces the
+ * streams by the dozen. So a new connection gets a place even if all are taken: it replaces the
  * connection whose last whole request (or, without one, whose start) is the oldest; event streams
- * are replaced last. A browser whose stream ends reconnects by itself.
+ * are replaced last. Only if AK_SERVE_LEAVING_MAX replaced connections are not closed yet
+ * (server.h) does a new one have to wait. A browser whose stream ends reconnects by itself.
  */
 #ifndef AK_SERVE_GUESTS_H
 #define AK_SERVE_GUESTS_H
@@ -49,8 +50,9 @@ bool ak_guest_is_gone(const ak_guest *guest);
    rules keep such a page out. The Host of a request must be localhost, 127.0.0.1, [::1] or the
    address that the server listens at, so a name that an attacker points at this machine is refused.
    The Origin, if the request has one, must be the dashboard itself. The header Sec-Fetch-Site must
-   not name another site, unless the user follows a link. With a token, any Host is accepted, but a
-   request without the token is refused. */
+   not name another site, unless the browser navigates (Sec-Fetch-Mode), as it does when the user
+   follows a link. With a token, any Host is accepted, but a request without the token is
+   refused. */
 
 /* The parts of a request that the decision depends on. NULL: the request has no such part; `method`
    is never NULL. */

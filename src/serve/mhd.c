@@ -4,7 +4,7 @@
 
 #include "base/dl.h"
 
-/* No lock is needed, because a process has at most one server, which one thread opens. */
+/* No lock guards these two: our program opens one server, from one thread. */
 static ak_mhd mhd;
 static void *library;
 

@@ -33,7 +33,8 @@ enum { AK_MHD_NO = 0, AK_MHD_YES = 1 };
 #define AK_MHD_OPTION_CONNECTION_TIMEOUT 3
 #define AK_MHD_OPTION_LISTEN_SOCKET      12
 
-/* The option sets a function (ak_mhd_notice) that is called when a connection begins and ends. */
+/* NOTIFY_CONNECTION sets a function (ak_mhd_notice) that is called when a connection begins, with
+   CONNECTION_STARTED as `what`, and when it ends, with another value. */
 #define AK_MHD_OPTION_NOTIFY_CONNECTION 27
 #define AK_MHD_CONNECTION_STARTED       0
 
@@ -89,8 +90,8 @@ typedef struct ak_mhd {
     void (*MHD_destroy_response)(struct MHD_Response *response);
 } ak_mhd;
 
-/* Loads the library once. Returns AK_UNAVAILABLE, with what to install in the error, if it is
-   absent or too old. */
+/* Loads the library at the first call. Returns AK_UNAVAILABLE if the library is absent or too old;
+   the error says what to install or which version is needed. */
 ak_status ak_mhd_load(const ak_mhd **out, ak_error *err);
 
 #endif

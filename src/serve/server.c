@@ -25,8 +25,8 @@
 static const char html[] = "text/html; charset=utf-8";
 static const char json_kind[] = "application/json";
 
-/* Headers of every reply: a browser loads only the dashboard's own scripts and style, no page may
-   frame it, and no cache keeps it. */
+/* Headers of every reply that queue() sends. They make a browser load only the dashboard's own
+   scripts and style, and forbid that a page frames the reply or a cache keeps it. */
 static const char *const headers[][2] = {
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -49,7 +49,7 @@ struct server {
     ak_guests guests;
     ak_streams streams;
     int64_t page_killed; /* ak_watch_killed's version when `page` was made */
-    char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* the run page built last */
+    char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* data of the latest run page */
 };
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ static int show_asset(server *s, struct MHD_Connection *connection, const char *
 }
 
 /* Builds the data for a run's page, or keeps those built last if they are for the same run and
-   nothing in the archive has changed since. */
+   neither the place (watch.h) nor the killed runs have changed since. */
 static ak_status make_run(server *s, const char *id, ak_error *err)
 {
     AK_AT_END(ak_report_model_clear) ak_report_model model = {0};
@@ -364,7 +364,8 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* Refuses a token with characters that RFC 6265 forbids in a cookie, where the browser keeps it. */
+/* Refuses a token that a cookie, in which the browser keeps it, cannot hold by RFC 6265.
+   ak_key_read has refused blanks, control characters and bytes beyond ASCII. */
 static ak_status check_token(const char *token, const char *file, ak_error *err)
 {
     const char *bad = strpbrk(token, "\",;\\");

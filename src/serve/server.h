@@ -11,8 +11,9 @@
  *     /api/run/ID           the data that the page /run/ID shows (report/page.h), as JSON
  *     /api/study/N          the data that the page /study/N shows, as JSON
  *     /events               server-sent events: "runs" and "studies" list what changed, and their
- *                           event id is a place (watch.h), which a browser that reconnects sends as
- *                           Last-Event-ID; "fleets" and "killed" hold the whole present state
+ *                           event id, if they have one, is a place (watch.h), which a browser that
+ *                           reconnects sends as Last-Event-ID; "fleets" and "killed" hold the whole
+ *                           present state
  */
 #ifndef AK_SERVE_SERVER_H
 #define AK_SERVE_SERVER_H

@@ -113,7 +113,8 @@ struct MHD_Response *ak_streams_add(ak_streams *streams, struct MHD_Connection *
                        .connection = connection,
                        .guest = guest,
                        .pending = AK_BUF(EVENT_BYTES_MAX),
-                       /* An earlier server may have sent the browser states, so all are sent. */
+                       /* The browser may have states from an earlier server, whose versions mean
+                          nothing here, so all states are sent. */
                        .fleets = -1,
                        .killed = -1,
                        .next = streams->first};

@@ -1,6 +1,6 @@
 /*
- * streams.h: sends events to the browsers that wait on /events. A stream whose browser is gone is
- * noticed at the next turn of the server's loop, even if nothing is written to it.
+ * streams.h: sends events to the browsers that wait on /events. At its next turn, the server's loop
+ * notices that a browser is gone, even if nothing is written to its stream.
  */
 #ifndef AK_SERVE_STREAMS_H
 #define AK_SERVE_STREAMS_H

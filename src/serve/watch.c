@@ -228,7 +228,8 @@ static ak_status look_at_fleets(ak_watch *w, ak_error *err)
 
 /* ---- runs that were killed ------------------------------------------------------------------- */
 
-/* Looks up the process of each run under way whose process is not known yet. */
+/* Looks up the process of each run under way whose process is not known yet, at most ASKS_MAX times
+   for each run. */
 static ak_status look_at_processes(ak_watch *w, ak_error *err)
 {
     for (size_t i = 0; i < w->count; i++) {
@@ -253,7 +254,7 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
         seen *s = &w->runs[i];
         bool before = s->killed;
         if (s->ended != NULL || s->process == NULL) {
-            s->killed = false; /* the process wrote the end before it exited */
+            s->killed = false; /* it has ended, or its process is not known */
         } else if (!s->killed) {
             s->killed = ak_alive_check(s->process) == AK_ALIVE_NO;
         }

@@ -1,12 +1,12 @@
 /*
  * watch.h: finds what changed in an archive that other processes write. The watch reads the archive
- * only when it is polled; a poll costs one small query if nothing changed. It never writes.
+ * only when it is polled, and never writes to it; a poll costs one small query if nothing changed.
  *
  * A place in the stream of changes is a text: "TRIAL.RUN.STUDY.ENDS", the highest id of a trial,
- * the highest number of a run, the highest id of a study and the number of runs that have ended. It
- * keeps its meaning after a restart of the server, so a browser that reconnects with one gets what
- * it missed. If runs ended while no server was watching, it is not known which they are, so the
- * browser gets all ended runs.
+ * the highest number of a run, the highest id of a study and the number of runs that have ended. A
+ * place keeps its meaning after a restart of the server, so a browser that reconnects with a place
+ * gets what it missed. If runs ended while no server was watching, the server does not know which
+ * they are, so the browser gets all ended runs.
  */
 #ifndef AK_SERVE_WATCH_H
 #define AK_SERVE_WATCH_H
