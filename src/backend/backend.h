@@ -43,17 +43,17 @@ typedef struct ak_compile_job {
     /* Limit of processor time; ak_compile_limit derives the limit of elapsed time from it. */
     int64_t timeout_ns;
     size_t memory_max; /* bytes for the compiler and each of its children */
-    /* The code may keep state between calls: true for references and baselines, false for
-       candidates. */
+    /* The code may keep state between calls: true for references in C and for baselines that a
+       problem brings, false for candidates. */
     bool keeps_state;
-    /* Code that spills registers, or is slow for another reason that the compiler reports, is
-       REJECTED. */
+    /* Code that spills more than a few registers, or is slow for another reason that the compiler
+       reports, is REJECTED. */
     bool reject_slow;
     ak_proc_priority priority;
 } ak_compile_job;
 
-/* What a compile worker may read besides the job's folder, and one folder that it may write to
-   besides that ("": none). */
+/* What a compile worker may read, and one folder that it may write to ("": none), besides the job's
+   folder. */
 typedef struct ak_compile_folders {
     ak_reads reads;
     char writable[AK_PATH_MAX];
@@ -61,15 +61,15 @@ typedef struct ak_compile_folders {
 
 typedef struct ak_compile_result {
     ak_trial_status status; /* OK, COMPILE_ERROR, TIMED_OUT, REJECTED, OUT_OF_MEMORY */
-    char *reason;           /* one line: the first error of the log; NULL when ok */
+    char *reason;           /* one line that says why it failed; NULL when ok */
     char *log;              /* bounded, no control characters; NULL if empty */
     int64_t compile_ns;
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
     int code_bytes;                           /* machine code in the artifact; 0: not known */
-    char artifact_hash[AK_HASH_BYTES];        /* of the code; equal for equal code */
+    char artifact_hash[AK_HASH_BYTES];        /* of the code; of the whole file if none is found */
     char file_hash[AK_HASH_BYTES];            /* of the whole file; shows a later change of it */
 } ak_compile_result;
-/* Larger artifacts are refused, in bytes. */
+/* An artifact of more bytes is refused. */
 #define AK_ARTIFACT_MAX (256u << 20)
 void ak_compile_result_clear(ak_compile_result *result);
 
@@ -104,10 +104,10 @@ typedef struct ak_load {
                              backends do not read it: the space file names their kernels. */
 } ak_load;
 
-/* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
 /* At most this many iterations may have their own arguments. */
 #define AK_PLACES_MAX 32
 
+/* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
 typedef struct ak_launch {
     const ak_task *task;
     const ak_shape *shape;
@@ -173,14 +173,15 @@ typedef struct ak_referee ak_referee;
 
 typedef struct ak_referee_ops {
     /* Opens a referee for arguments at `offset` of the block. Returns AK_UNAVAILABLE if the problem
-       has no reference for such devices, or if its dtypes or the device's memory do not allow one;
-       the host then judges. */
+       has no reference for such devices, or if its dtypes, an argument that is read and written, or
+       the device's memory do not allow one; the host then judges. */
     ak_status (*open)(ak_referee **out, ak_device *device, const ak_shape *shape,
                       const size_t *offset, ak_error *err);
     /* Computes the reference from what the block holds now. It is also called after `compare` has
        found that the reference was changed. */
     ak_status (*compute)(ak_referee *referee, ak_error *err);
-    /* Gives the root mean square of an output's reference and how many of its elements are NaN. */
+    /* Gives the root mean square of the finite elements of an output's reference, and how many of
+       its elements are NaN. */
     void (*describe)(size_t *nans, double *rms, const ak_referee *referee, size_t argument);
     /* Gives `count` elements of an output's reference, from `first` on. */
     ak_status (*values)(double *out, ak_referee *referee, size_t argument, size_t first,
@@ -273,15 +274,16 @@ typedef struct ak_backend_ops {
        compiler. */
     ak_status (*requires)(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                           ak_error *err);
-    /* (optional) Builds a configuration with sanitizers and runs it, confined, at the edge-case
-       shapes. Blocks for some seconds; may be called in any process. */
+    /* (optional) Builds a configuration with sanitizers, or for them, and runs it at the edge-case
+       shapes that it allows and that are small enough. Only the host confines it as it confines a
+       candidate. Blocks for seconds, at most some minutes; may be called in any process. */
     ak_status (*sanitize)(ak_sanitized *out, const ak_task *task, const ak_config *config,
                           ak_error *err);
-    /* The device is the CPU itself, so compilers run only on processors that are otherwise idle
-       (SCHED_IDLE). With other devices compilers have the lowest usual priority, because Linux
-       treats a processor that runs only SCHED_IDLE tasks as idle and starts the next task there
-       even if another processor is free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4
-       on). */
+    /* The device is the CPU itself, so a compiler first runs only on processors that are otherwise
+       idle (SCHED_IDLE); the pool repeats at a usual priority what gets no processor. With other
+       devices compilers have the lowest usual priority, because Linux treats a processor that runs
+       only SCHED_IDLE tasks as idle and starts the next task there even if another processor is
+       free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
     bool is_cpu;
     /* (optional) Adds what else `compile` needs with these compilers to `out`, which already lists
        what every compiler reads and the installations of these. It is called in a compile worker

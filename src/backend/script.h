@@ -1,7 +1,7 @@
 /*
- * script.h: runs one of our scripts in a Python process, behind script.py. Requests are JSON
- * objects, one a line, on its descriptor 3; each gets one reply on its descriptor 4: {"ok": true,
- * ...}, or {"ok": false, "error": one line}.
+ * script.h: runs one of our scripts in a Python process, which runs script.py before it. Requests
+ * are JSON objects, one a line, on its descriptor 3; each gets one reply on its descriptor 4:
+ * {"ok": true, ...}, or {"ok": false, "error": one line}.
  */
 #ifndef AK_BACKEND_SCRIPT_H
 #define AK_BACKEND_SCRIPT_H
@@ -48,7 +48,8 @@ typedef struct ak_script_spec {
     const char *who;
     const char *purpose;  /* what needs Python, for messages: "a Triton kernel" */
     const char *folder;   /* for temporary files, the only one that a confined process writes to;
-                             "": none; NULL: none, and the environment stays as it is */
+                             "": none; NULL: none, and the environment stays as it is, without
+                             `variable` */
     const char *variable; /* "NAME=value" for its environment; NULL: none */
     bool keep_files;      /* as in ak_proc_spec */
     bool may_start;       /* a confined process may start others */

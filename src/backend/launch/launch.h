@@ -8,7 +8,7 @@
  *     ak_launch_evaluate(&plan, task, shape, config, resident, err)
  *
  * A plan holds no addresses of device memory: it names buffers by the index of the argument, and
- * the launching code (cuda_kernel.c) replaces them by addresses.
+ * the launching code (cuda_kernel.c, opencl_launch.c) replaces them by addresses.
  */
 #ifndef AK_BACKEND_LAUNCH_LAUNCH_H
 #define AK_BACKEND_LAUNCH_LAUNCH_H
