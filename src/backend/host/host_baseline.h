@@ -59,8 +59,8 @@ void ak_own_confine(const struct ak_runner_page *page);
 const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name);
 /* Returns the title of the library that a reader would take a baseline of this name for, or NULL.
    Compares letters and digits only, without case: the name begins with the name or the title of a
-   library in the table, or with cuBLAS or cuDNN. If the title has several words ("copy of the same
-   size"), it is no product's, and only an equal name counts. */
+   library in the table, or with cuBLAS or cuDNN. A title of several words ("copy of the same size")
+   is no product's; such a baseline must be named exactly. */
 const char *ak_baseline_resembled(const char *name);
 bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dtype dtype);
 

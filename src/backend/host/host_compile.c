@@ -1,8 +1,9 @@
 /*
  * host_compile.c: compiles source and options to a shared object, with the machine's own gcc or
- * clang. The compiler always runs as a child with limits on time and memory that reads only
- * what is installed and reaches no network and no other process's memory (sandbox.h). Its temporary
- * files go where the artifact goes; its output is bounded and cleaned before anybody sees it.
+ * clang. The compiler runs as a child with limits on time and memory. It reads only the source and
+ * what is installed, and reaches no network and no other process's memory (sandbox.h). Its
+ * temporary files go where the artifact goes; its output is bounded and cleaned before anybody sees
+ * it.
  *
  * Earlier compilations are taken from the cache (compile_cache.h) if the compiler, its options, the
  * source, this processor and what else the compiler reads are the same. Code with Fortran is not
@@ -22,7 +23,7 @@
 #include "base/clock.h"
 
 #define LOG_MAX (64u << 10)
-/* As long as a worker may take to start: a busy machine takes seconds to load clang. */
+/* This is long because a busy machine takes seconds to load clang. */
 #define VERSION_TIMEOUT_NS (30 * AK_SECOND_NS)
 /* Limits for references and baselines. */
 #define OWN_TIMEOUT_NS (120 * AK_SECOND_NS)
