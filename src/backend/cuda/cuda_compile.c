@@ -175,9 +175,9 @@ static const char *unspliced(const char *at)
     return at;
 }
 
-/* Returns whether a source or an option may make NVRTC read other files; it needs no folder for
-   absolute paths and for those that begin at the current folder. The kernel's own files are part of
-   the source already, so words are enough: one in a comment counts, too. */
+/* Returns whether a source or an option may make NVRTC read other files. Without any folder of
+   headers NVRTC still reads absolute paths and those that begin at the current folder. The kernel's
+   own files are part of the source already, so words are enough: one in a comment counts, too. */
 static bool may_read_files(const char *text)
 {
     static const char *const words[] = {"include", "include_next", "import", "embed"};

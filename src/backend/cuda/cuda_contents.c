@@ -1,5 +1,5 @@
 /*
- * cuda_contents.c: the copies between the sets and the two spare places after them, which
+ * cuda_contents.c: the copies between the sets and the spare places after them, which
  * launch/contents.c asks for while a candidate is timed, the kernel that mixes contents
  * (launch/mixed.h), and the one that writes inputs late (cuda_late.cu).
  */

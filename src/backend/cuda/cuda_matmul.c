@@ -717,8 +717,9 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     return AK_CUDA_SUCCESS;
 }
 
-/* The finals rank only the candidates that were in them. When at most one of these is left, the
-   best of the others join it in new finals. */
+/* Drops the algorithm in use, which was wrong, and goes on to the next. The finals rank only the
+   candidates that were in them, so when at most one of these is left, the best of the others join
+   it in new finals. */
 static bool product_another(ak_runnable *runnable)
 {
     choice *c = &runnable->device->lt->chosen[runnable->product->role];

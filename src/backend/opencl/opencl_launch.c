@@ -24,8 +24,8 @@
 /* All sets together are at least this many times as large as the device's cache, if
    AK_OPENCL_SETS_MAX and a quarter of the memory allow. */
 #define ROTATE_CACHES 2
-/* They are at least this large in any case: small arguments then have 64 sets, so that 64 runs in a
-   row each have their own contents. */
+/* They are at least this large, too, within these limits: small arguments have 64 sets, so that 64
+   runs in a row each have their own contents. */
 #define ROTATE_BYTES ((size_t)4 << 20)
 #define SETS_MIN     2
 /* At most this many runs are queued between two waits, because their events are kept until then. */
