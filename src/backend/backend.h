@@ -9,6 +9,7 @@
  * launches: the result and the cost of each configuration are known, and the pool's clock advances
  * by that cost.
  *
+ * References, baselines of a problem and code of the harness are also compiled where they are used.
  * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
  * backend is one folder and one line in backends.def; docs/howto-backend.md says what else a new
  * language of kernels touches. Members of ak_backend_ops that are marked (optional) may be NULL.
@@ -62,7 +63,7 @@ typedef struct ak_compile_folders {
 typedef struct ak_compile_result {
     ak_trial_status status; /* OK, COMPILE_ERROR, TIMED_OUT, REJECTED, OUT_OF_MEMORY */
     char *reason;           /* one line that says why it failed; NULL when ok */
-    char *log;              /* bounded, no control characters; NULL if empty */
+    char *log;              /* bounded, without escape sequences; NULL if empty */
     int64_t compile_ns;
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
     int code_bytes;                           /* machine code in the artifact; 0: not known */
@@ -270,8 +271,8 @@ typedef struct ak_backend_ops {
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
     /* (optional) Gives what a machine needs to run the artifact of a job, in the form that bundles
-       use: {"os", "architecture", "cpu_features": [...]}. `version` gets one line that names the
-       compiler. */
+       use, for the host {"os", "architecture", "cpu_features": [...]}. `version` gets one line that
+       names the compiler. */
     ak_status (*requires)(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                           ak_error *err);
     /* (optional) Builds a configuration with sanitizers, or for them, and runs it at the edge-case
@@ -307,8 +308,8 @@ typedef struct ak_backend_ops {
      */
     ak_status (*fill)(ak_device *device, size_t offset, const void *element, size_t bytes,
                       size_t count, ak_error *err);
-    /* Loads a candidate or baseline. Fails only if the harness fails; `outcome` reports a candidate
-       that cannot be loaded. */
+    /* Loads a candidate or baseline. `outcome` reports what cannot be loaded; the call fails if the
+       harness fails, or if the name or the source of a baseline is wrong. */
     ak_status (*load)(ak_runnable **out, ak_device *device, const ak_load *load,
                       ak_outcome *outcome, ak_error *err);
     /* Runs one batch. After any outcome but OK the runnable is dead: only `unload` is allowed. */
@@ -329,7 +330,7 @@ typedef struct ak_backend_ops {
        past. Fails with one line that says why it cannot be read here. */
     ak_status (*joules)(double *out, ak_device *device, ak_error *err);
     /* (optional) Returns whether a kernel of a batch may begin before the previous one has ended;
-       UNKNOWN until a batch of several runs has been timed. */
+       UNKNOWN until a batch of several runs has been timed, and if the driver does not tell. */
     ak_overlap (*overlap)(const ak_runnable *runnable);
     /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...". */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);

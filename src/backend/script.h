@@ -36,8 +36,8 @@ typedef struct ak_script_home {
     char *path[AK_SCRIPT_PATHS]; /* the interpreter first */
     char *text;                  /* owns the text of all paths */
 } ak_script_home;
-/* Asks the interpreter for its paths. Returns AK_UNAVAILABLE if there is none or it cannot be run;
-   `who` is then named as the one that needs it. */
+/* Asks the interpreter for its paths. Returns AK_UNAVAILABLE if there is none, with a message that
+   names `who` as what needs it, or if it cannot be run. */
 ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err);
 void ak_script_home_clear(ak_script_home *home);
 /* Adds these paths to a list of what a confined process may read. */

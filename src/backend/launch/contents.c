@@ -62,7 +62,7 @@ static int mix_argument(ak_contents *c, const ak_launch *launch, size_t i)
         return 0;
     }
     const size_t turn = 1 + ak_rng_below(c->rng, count - 1);
-    /* Where there are more than two rows, no element stays where it was. */
+    /* If more than two rows (or elements) change places, none stays where it was. */
     size_t other = count == 2 ? 0 : 1 + ak_rng_below(c->rng, count - 2);
     other += count > 2 && other >= turn ? 1 : 0;
     *m = (ak_mixed){.span = (count - 1) * unit + (rows > 1 ? shape->row[i] : 1),

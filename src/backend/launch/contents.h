@@ -52,8 +52,8 @@ typedef struct ak_contents_ops {
     /* Whether the batch is timed again each time that they took longer, and the next comparison
        uses that time. This is for devices that may have become slower in between. */
     bool repeats;
-    /* If the arguments have at most so many bytes, each run of a batch has contents that no run has
-       seen. Such batches are not compared. */
+    /* If the arguments have at most so many bytes, each run of a batch of several has contents that
+       no run has seen. Such batches are not compared. */
     size_t fresh_bytes;
     int64_t least_ns; /* shorter batches are not compared with runs on unseen contents */
     unsigned cold;    /* number of longer batches at the beginning that are not compared either */
