@@ -58,9 +58,9 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
    installed. */
 ak_status ak_host_compiler(const char **out, ak_error *err);
 /* Gives the first line of `compiler --version`; "" if it is not installed, fails or does not
-   answer. Returns false only if it did not answer (time ran out, a signal ended it, or it could not
-   be started, which `why`, unless NULL, then says). The answers of the last four compilers are kept
-   until their files change. Any thread may call this. */
+   answer. Returns false only if it did not answer: time ran out, a signal ended it, or it could not
+   be started; in the last case `why`, unless NULL, gets the reason. The answers of the last four
+   compilers are kept until their files change. Any thread may call this. */
 bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_error *why);
 /* Does the same, but fails with AK_UNAVAILABLE if there was no answer. */
 ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak_error *err);

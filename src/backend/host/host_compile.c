@@ -96,9 +96,9 @@ static bool is_same(const answer *a, const char *path, const struct stat *file)
            a->file.st_mtim.tv_nsec == file->st_mtim.tv_nsec;
 }
 
-/* The version is asked for by the facts of the device, by its description and for each
-   configuration's compiler, and clang takes 20 ms to answer. So answers are kept until the process
-   ends or the file changes. */
+/* The version is asked for by the environment of the device, by its description and in each
+   compilation, and clang takes 20 ms to answer. So answers are kept until the process ends or the
+   file changes. */
 bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_error *why)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */
@@ -120,7 +120,7 @@ bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_
         found = &answers[next++ % ANSWERS];
         *found = (answer){.file = file};
         answered = ask_version(found->version, sizeof found->version, compiler, why);
-        /* A compiler that did not answer is asked again, because the machine may have been too
+        /* A compiler that gave no version is asked again, because the machine may have been too
            busy. */
         (void)snprintf(found->path, sizeof found->path, "%s", found->version[0] == 0 ? "" : path);
     }
@@ -316,9 +316,9 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return ak_compile_judge(result, &run, job, "the compiler", err);
 }
 
-/* Has the compiler write the candidate's assembly. Fortran cannot contain assembly, so only the C
-   part of a source is compiled. *text is NULL if it does not compile, with the reason in `result`;
-   else the caller frees it. */
+/* Has the compiler write the assembly of the job's source. Fortran cannot contain assembly, so only
+   the C part of a source is compiled. *text is NULL if it does not compile, with the reason in
+   `result`; else the caller frees it. */
 static ak_status assembly_of(char **text, ak_compile_result *result, const char *compiler,
                              const parts *p, const ak_compile_job *job, ak_error *err)
 {

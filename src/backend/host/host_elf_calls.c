@@ -1,7 +1,7 @@
 /*
  * host_elf_calls.c: the functions of libraries that a kernel may call: those of C's <math.h>,
- * <complex.h>, <fenv.h>, <string.h> and <stdlib.h> that compute, handle bytes or give memory; those
- * of vectors that compilers call; and those of OpenMP that the runner has.
+ * <complex.h>, <fenv.h>, <string.h> and <stdlib.h> that compute, handle bytes or give memory; the
+ * vector functions that compilers call; and the functions of OpenMP that the runner has.
  *
  * Functions are missing if they keep something from one call to the next (rand, strtok, the locale,
  * the environment), do input and output, or concern the process, except abort and exit. Before each
