@@ -5,8 +5,9 @@
  * because starting a program that loads it takes a fifth as long as compiling. Other processes may
  * have threads and cannot be copied safely, so they start this program anew.
  *
- * Earlier compilations are taken from the cache (compile_cache.h). The key is the source, the
- * options (one is the architecture), and the version and file of NVRTC.
+ * Earlier compilations are taken from the cache (compile_cache.h), unless the code may depend on
+ * headers. The key is the source, the options (one is the architecture), and the version and file
+ * of NVRTC.
  *
  * If the implementation says so (`Spills`), this file rejects code that spills more than a few
  * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (notes C7508 to

@@ -3,7 +3,7 @@
  *
  *   cublaslt           the first answer of its heuristics, as for a program that asks for one only
  *   cublaslt-best      the fastest of all answers: all are timed here, the best of them again, and
- *                      the top five in turn; this is the best that the library can do
+ *                      the top five in turn; this is the best that its heuristics offer
  *   cublaslt-unfused   the same for the plain product, followed by our elementwise pass
  *   cublaslt-fast      cublaslt-best with fast accumulation, which 8-bit floats have: partial sums
  *                      stay in the tensor cores, with fewer bits

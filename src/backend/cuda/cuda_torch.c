@@ -251,8 +251,8 @@ static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *e
     return AK_OK;
 }
 
-/* Lists all ways as installed, because it takes seconds to find out whether PyTorch is. If it is
-   missing, loading one of them says so. */
+/* Lists the ways for this problem as installed, because it takes seconds to find out whether
+   PyTorch is. If it is missing, loading one of them says so. */
 static ak_status torch_list(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err)
 {
