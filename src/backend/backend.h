@@ -63,7 +63,7 @@ typedef struct ak_compile_folders {
 typedef struct ak_compile_result {
     ak_trial_status status; /* OK, COMPILE_ERROR, TIMED_OUT, REJECTED, OUT_OF_MEMORY */
     char *reason;           /* one line that says why it failed; NULL when ok */
-    char *log;              /* bounded, without escape sequences; NULL if empty */
+    char *log;              /* bounded; NULL if empty */
     int64_t compile_ns;
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
     int code_bytes;                           /* machine code in the artifact; 0: not known */
@@ -125,7 +125,7 @@ typedef struct ak_launch {
     size_t stride;
     bool warmed; /* on a CPU, one iteration: a call before it, whose results are then changed,
                     brings caches and predictors into the state of the middle of a batch */
-    bool plain;  /* on a CPU, for a reference: outputs are not changed before the call */
+    bool plain;  /* on a CPU, for references and reads: outputs are not changed before a call */
     /* On a CPU where nothing is loaded: number of bytes that a call reads, in lines at equal
        distances across all arguments; 0: all bytes. */
     size_t reads;

@@ -40,9 +40,9 @@ void ak_reads_add_variable(ak_reads *reads, const char *name);
    subfolders are added. For any other private folder only a compiler's own subfolders are added
    (lib/gcc, lib/clang and the like). */
 void ak_reads_add_installation(ak_reads *reads, const char *prefix);
-/* Adds the file to which a program in PATH leads through symbolic links, and that file's
-   installation: the prefix P of P/bin/gcc, the folder x of x/gcc. Does nothing if there is no such
-   program. */
+/* Adds the file to which a program, found in PATH or named by its path, leads through symbolic
+   links, and that file's installation: the prefix P of P/bin/gcc, the folder x of x/gcc. Does
+   nothing if there is no such program. */
 void ak_reads_add_tool(ak_reads *reads, const char *program);
 
 #endif

@@ -221,7 +221,8 @@ int ak_cuda_workspace_check(bool whole[2], ak_device *device, size_t bytes);
 extern const ak_cuda_work ak_cuda_kernel_work;
 ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_error *err);
 
-/* cuda_cubin.c: refuses code that could keep state from run to run. */
+/* cuda_cubin.c: refuses code that could keep state from run to run, or calls functions of the
+   driver. */
 void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length);
 
 /* cuda_ceilings.c */

@@ -18,7 +18,7 @@ typedef struct ak_host_pool ak_host_pool;
 ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak_error *err);
 void ak_host_pool_close(ak_host_pool *pool);
 int ak_host_pool_threads(const ak_host_pool *pool);
-/* Pins the caller and each worker to a processor of its own if there are enough. Otherwise the
+/* Pins the caller and each worker to a processor of its own if there are enough. Without this the
    scheduler may wake two of them on one core, and a measurement runs at half speed. */
 void ak_host_pool_pin(ak_host_pool *pool);
 
