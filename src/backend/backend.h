@@ -147,8 +147,8 @@ typedef struct ak_outcome {
        but waited for a processor. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
-    /* The block holds the result of a single run on its former contents, even if there were several
-       iterations. */
+    /* The block holds what a single run on the block's earlier contents has written, even if there
+       were several iterations. */
     bool alone;
     /* `fetch_aside` has the outputs of a run on contents that are not in the block: input i of that
        run is input i of the block, changed as mixed[i] says. */

@@ -26,8 +26,8 @@ void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max);
 /* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
    covered from version 1 on, TCP ports from 4, signals to others and abstract sockets from 6. */
 int ak_sandbox_landlock_abi(void);
-/* Restricts files to these NULL-terminated lists of paths, each of which may be NULL; skips paths
-   that do not exist. Returns false if the restriction is not in force. */
+/* Restricts files to these two NULL-terminated lists of paths; a list may be NULL. Skips paths that
+   do not exist. Returns false if the restriction is not in force. */
 bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 
 /* Restricts the system calls of all threads, present and future. Returns false if the restriction

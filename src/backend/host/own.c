@@ -80,8 +80,8 @@ static void name_version(char *version, size_t bytes, const char *what, const ch
     (void)snprintf(version, bytes, "%s%s%.*s", what, hash[0] == 0 ? "" : " ", DIGITS, hash);
 }
 
-/* Loads the library so that the artifact finds the function there, and writes the path of its
-   file. */
+/* Loads the library, so that the artifact finds the function there, and gives the path of the
+   library's file. */
 static ak_status load_library(char path[AK_PATH_MAX], const ak_runner_page *page, ak_error *err)
 {
     void *library = dlopen(page->library, RTLD_NOW | RTLD_GLOBAL);

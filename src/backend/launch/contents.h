@@ -49,8 +49,8 @@ typedef struct ak_contents_ops {
        times in a row. */
     double times, each_ns, all_ns;
     int tries;
-    /* Whether the batch is timed again each time that they took longer, and the next comparison
-       uses that time. This is for devices that may have become slower in between. */
+    /* Whether the batch is timed again each time that runs on unseen contents took longer; the next
+       comparison then uses that time. This is for devices that other work slows down. */
     bool repeats;
     /* If the arguments have at most so many bytes, each run of a batch of several has contents that
        no run has seen. Such batches are not compared. */
