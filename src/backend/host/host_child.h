@@ -71,8 +71,8 @@ struct ak_runnable {
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
     ak_host_withheld withheld[AK_PLACES_MAX * AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
-    size_t withheld_count, withheld_last; /* the first `withheld_last` return when the clock starts
-                                           */
+    /* The first `withheld_last` are restored when the clock starts, the others before. */
+    size_t withheld_count, withheld_last;
     char title[64], version[96];
 };
 

@@ -75,7 +75,8 @@ void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_staine
    previous call, so a call that does its work writes that result again over the stain. */
 uint64_t ak_host_stained_look(const ak_host_stainable *of, ak_host_stained *s);
 /* Changes elements all over the outputs, which hold the results of a call, to plausible numbers
-   that are not right: all of small outputs, some of large ones. */
+   that are not right: all of small outputs, some of large ones. NaN and infinities stay as they
+   are. */
 void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t *state);
 
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };

@@ -54,8 +54,7 @@ AK_MIXED_FUNCTION ak_mixed_word ak_mixed_from(ak_mixed m, ak_mixed_word place)
     return from < m.wrap ? from : from - m.wrap;
 }
 
-/* A place between rows keeps its element if the new one would come from the gap after the last row.
- */
+/* A place between rows keeps its element if the new one would come from behind the last row. */
 #define AK_MIXED_LOOP(first, step)                                                                 \
     for (ak_mixed_word i = (first); i < m.span; i += (step)) {                                     \
         const ak_mixed_word from = ak_mixed_from(m, i);                                            \
