@@ -1,6 +1,6 @@
 /*
  * compile.h: runs a compiler as a confined child, and judges how it ended and what it wrote. All
- * backends share it, whichever compiler they use.
+ * backends that compile share it, whichever compiler they use.
  *
  *     status = ak_proc_run(&run, &spec, err);
  *     status = ak_compile_judge(&result, &run, job, "NVRTC", err);

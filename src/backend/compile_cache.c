@@ -201,8 +201,8 @@ static bool note_file(word_parts *list, const char *path)
     return good;
 }
 
-/* Notes the words of the source, the options and the files that a rule names, except those in /usr.
-   Returns false if a file cannot be read. */
+/* Notes the words of the source, of the options and of the files that a rule names, except files in
+   /usr. Returns false if a file cannot be read. */
 static bool note_job(word_parts *list, const char *rule, const ak_compile_job *job)
 {
     char path[AK_PATH_MAX];

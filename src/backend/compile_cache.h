@@ -1,6 +1,7 @@
 /*
- * compile_cache.h: keeps artifacts in $XDG_CACHE_HOME/autokernel/BACKEND, so that the next command
- * does not compile a configuration again. The caller hashes all that the artifact depends on.
+ * compile_cache.h: keeps artifacts in $XDG_CACHE_HOME/autokernel/BACKEND or, without the variable,
+ * in ~/.cache/autokernel/BACKEND, so that the next command does not compile a configuration again.
+ * The caller hashes all that the artifact depends on.
  *
  * The files are HASH and HASH.log in one of 256 folders, each written to a temporary name and
  * renamed. The log begins with a checksum of both files and their path, and with the size and time

@@ -64,8 +64,9 @@ struct ak_runnable {
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;
     int64_t stop_ns;    /* from the end of the latest batch until all threads had stopped */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
-    /* Growth of its memory at these sizes and with this workspace: bytes in use after the first
-       batch (from) and at most (most); batches and calls since, and batches in which it grew. */
+    /* How the child's memory has grown at these sizes and with this workspace: bytes in use after
+       the first batch (from) and at most (most), batches and calls since then, and batches in which
+       the memory grew (times). */
     int64_t grown_size[AK_SIZES_MAX];
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
