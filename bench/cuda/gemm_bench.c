@@ -978,9 +978,10 @@ static void run_shape(int m, int n, int k)
                     2.0 * m * n * k / ours[i].quick * 1e-12, ours[i].name);
         }
         for (int i = 0; i < libs_count && i < 8; i++) {
-            fprintf(details, "quick %dx%dx%d %.2f us %.1f TF  %s (%d of %d edges programmatic) %s\n",
-                    m, n, k, libs[i].quick * 1e6, 2.0 * m * n * k / libs[i].quick * 1e-12,
-                    libs[i].name, libs[i].early, libs[i].edges, libs[i].kernel);
+            fprintf(details,
+                    "quick %dx%dx%d %.2f us %.1f TF  %s (%d of %d edges programmatic) %s\n", m, n,
+                    k, libs[i].quick * 1e6, 2.0 * m * n * k / libs[i].quick * 1e-12, libs[i].name,
+                    libs[i].early, libs[i].edges, libs[i].kernel);
         }
     }
     /* A short run may not reach the power limit that a long one does. So the best of both sides are

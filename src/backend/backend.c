@@ -274,7 +274,7 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const names *list,
     return status;
 }
 
-/* Lists several devices, each named by itself or all those of a backend named together
+/* Lists the devices that a text names one by one, or all devices of the backend that it names
    ("cuda:all"). */
 static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
                               ak_error *err)

@@ -9,6 +9,7 @@
  * launches: the result and the cost of each configuration are known, and the pool's clock advances
  * by that cost.
  *
+ * References, baselines of a problem and code of the harness are also compiled where they are used.
  * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
  * backend is one folder and one line in backends.def; docs/howto-backend.md says what else a new
  * language of kernels touches. Members of ak_backend_ops that are marked (optional) may be NULL.
@@ -43,17 +44,17 @@ typedef struct ak_compile_job {
     /* Limit of processor time; ak_compile_limit derives the limit of elapsed time from it. */
     int64_t timeout_ns;
     size_t memory_max; /* bytes for the compiler and each of its children */
-    /* The code may keep state between calls: true for references and baselines, false for
-       candidates. */
+    /* The code may keep state between calls: true for references in C and for baselines that a
+       problem brings, false for candidates. */
     bool keeps_state;
-    /* Code that spills registers, or is slow for another reason that the compiler reports, is
-       REJECTED. */
+    /* Code that spills more than a few registers, or is slow for another reason that the compiler
+       reports, is REJECTED. */
     bool reject_slow;
     ak_proc_priority priority;
 } ak_compile_job;
 
-/* What a compile worker may read besides the job's folder, and one folder that it may write to
-   besides that ("": none). */
+/* What a compile worker may read, and one folder that it may write to ("": none), besides the job's
+   folder. */
 typedef struct ak_compile_folders {
     ak_reads reads;
     char writable[AK_PATH_MAX];
@@ -61,15 +62,15 @@ typedef struct ak_compile_folders {
 
 typedef struct ak_compile_result {
     ak_trial_status status; /* OK, COMPILE_ERROR, TIMED_OUT, REJECTED, OUT_OF_MEMORY */
-    char *reason;           /* one line: the first error of the log; NULL when ok */
-    char *log;              /* bounded, no control characters; NULL if empty */
+    char *reason;           /* one line that says why it failed; NULL when ok */
+    char *log;              /* bounded; NULL if empty */
     int64_t compile_ns;
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
     int code_bytes;                           /* machine code in the artifact; 0: not known */
-    char artifact_hash[AK_HASH_BYTES];        /* of the code; equal for equal code */
+    char artifact_hash[AK_HASH_BYTES];        /* of the code; of the whole file if none is found */
     char file_hash[AK_HASH_BYTES];            /* of the whole file; shows a later change of it */
 } ak_compile_result;
-/* Larger artifacts are refused, in bytes. */
+/* An artifact of more bytes is refused. */
 #define AK_ARTIFACT_MAX (256u << 20)
 void ak_compile_result_clear(ak_compile_result *result);
 
@@ -104,10 +105,10 @@ typedef struct ak_load {
                              backends do not read it: the space file names their kernels. */
 } ak_load;
 
-/* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
 /* At most this many iterations may have their own arguments. */
 #define AK_PLACES_MAX 32
 
+/* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
 typedef struct ak_launch {
     const ak_task *task;
     const ak_shape *shape;
@@ -124,7 +125,7 @@ typedef struct ak_launch {
     size_t stride;
     bool warmed; /* on a CPU, one iteration: a call before it, whose results are then changed,
                     brings caches and predictors into the state of the middle of a batch */
-    bool plain;  /* on a CPU, for a reference: outputs are not changed before the call */
+    bool plain;  /* on a CPU, for references and reads: outputs are not changed before a call */
     /* On a CPU where nothing is loaded: number of bytes that a call reads, in lines at equal
        distances across all arguments; 0: all bytes. */
     size_t reads;
@@ -146,8 +147,8 @@ typedef struct ak_outcome {
        but waited for a processor. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
-    /* The block holds the result of a single run on its former contents, even if there were several
-       iterations. */
+    /* The block holds what a single run on the block's earlier contents has written, even if there
+       were several iterations. */
     bool alone;
     /* `fetch_aside` has the outputs of a run on contents that are not in the block: input i of that
        run is input i of the block, changed as mixed[i] says. */
@@ -173,14 +174,15 @@ typedef struct ak_referee ak_referee;
 
 typedef struct ak_referee_ops {
     /* Opens a referee for arguments at `offset` of the block. Returns AK_UNAVAILABLE if the problem
-       has no reference for such devices, or if its dtypes or the device's memory do not allow one;
-       the host then judges. */
+       has no reference for such devices, or if its dtypes, an argument that is read and written, or
+       the device's memory do not allow one; the host then judges. */
     ak_status (*open)(ak_referee **out, ak_device *device, const ak_shape *shape,
                       const size_t *offset, ak_error *err);
     /* Computes the reference from what the block holds now. It is also called after `compare` has
        found that the reference was changed. */
     ak_status (*compute)(ak_referee *referee, ak_error *err);
-    /* Gives the root mean square of an output's reference and how many of its elements are NaN. */
+    /* Gives the root mean square of the finite elements of an output's reference, and how many of
+       its elements are NaN. */
     void (*describe)(size_t *nans, double *rms, const ak_referee *referee, size_t argument);
     /* Gives `count` elements of an output's reference, from `first` on. */
     ak_status (*values)(double *out, ak_referee *referee, size_t argument, size_t first,
@@ -269,19 +271,20 @@ typedef struct ak_backend_ops {
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
     /* (optional) Gives what a machine needs to run the artifact of a job, in the form that bundles
-       use: {"os", "architecture", "cpu_features": [...]}. `version` gets one line that names the
-       compiler. */
+       use, for the host {"os", "architecture", "cpu_features": [...]}. `version` gets one line that
+       names the compiler. */
     ak_status (*requires)(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                           ak_error *err);
-    /* (optional) Builds a configuration with sanitizers and runs it, confined, at the edge-case
-       shapes. Blocks for some seconds; may be called in any process. */
+    /* (optional) Builds a configuration with sanitizers, or for them, and runs it at the edge-case
+       shapes that it allows and that are small enough. Only the host confines it as it confines a
+       candidate. Blocks for seconds, at most some minutes; may be called in any process. */
     ak_status (*sanitize)(ak_sanitized *out, const ak_task *task, const ak_config *config,
                           ak_error *err);
-    /* The device is the CPU itself, so compilers run only on processors that are otherwise idle
-       (SCHED_IDLE). With other devices compilers have the lowest usual priority, because Linux
-       treats a processor that runs only SCHED_IDLE tasks as idle and starts the next task there
-       even if another processor is free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4
-       on). */
+    /* The device is the CPU itself, so a compiler first runs only on processors that are otherwise
+       idle (SCHED_IDLE); the pool repeats at a usual priority what gets no processor. With other
+       devices compilers have the lowest usual priority, because Linux treats a processor that runs
+       only SCHED_IDLE tasks as idle and starts the next task there even if another processor is
+       free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
     bool is_cpu;
     /* (optional) Adds what else `compile` needs with these compilers to `out`, which already lists
        what every compiler reads and the installations of these. It is called in a compile worker
@@ -305,8 +308,8 @@ typedef struct ak_backend_ops {
      */
     ak_status (*fill)(ak_device *device, size_t offset, const void *element, size_t bytes,
                       size_t count, ak_error *err);
-    /* Loads a candidate or baseline. Fails only if the harness fails; `outcome` reports a candidate
-       that cannot be loaded. */
+    /* Loads a candidate or baseline. `outcome` reports what cannot be loaded; the call fails if the
+       harness fails, or if the name or the source of a baseline is wrong. */
     ak_status (*load)(ak_runnable **out, ak_device *device, const ak_load *load,
                       ak_outcome *outcome, ak_error *err);
     /* Runs one batch. After any outcome but OK the runnable is dead: only `unload` is allowed. */
@@ -327,7 +330,7 @@ typedef struct ak_backend_ops {
        past. Fails with one line that says why it cannot be read here. */
     ak_status (*joules)(double *out, ak_device *device, ak_error *err);
     /* (optional) Returns whether a kernel of a batch may begin before the previous one has ended;
-       UNKNOWN until a batch of several runs has been timed. */
+       UNKNOWN until a batch of several runs has been timed, and if the driver does not tell. */
     ak_overlap (*overlap)(const ak_runnable *runnable);
     /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...". */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);

@@ -59,8 +59,8 @@ void ak_compile_result_clear(ak_compile_result *result)
     *result = (ak_compile_result){0};
 }
 
-/* Replaces control characters, including the start of escape sequences, and what is not ASCII by
-   '?'. */
+/* Replaces by '?' what is not ASCII and all control characters, such as the start of an escape
+   sequence, except line ends and tabs. */
 static void clean(char *text)
 {
     for (; *text != 0; text++) {
@@ -71,9 +71,10 @@ static void clean(char *text)
     }
 }
 
-/* Returns a copy of the first line that contains "error" or "Error: ", else of the first line, cut
-   to 200 bytes; NULL: no memory. "1 error generated." does not count: clang writes it to another
-   descriptor, perhaps before the error. */
+/* Returns a copy of the first line that contains "error" or "Error: ", else of the first line that
+   is not empty, cut to 200 bytes; "WHO failed without a message" if there is none; NULL: no memory.
+   "1 error generated." does not count: clang writes it to another descriptor, perhaps before the
+   error. */
 static char *first_error(const char *log, const char *who)
 {
     const char *best = NULL;
@@ -114,8 +115,8 @@ void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job)
         job->priority == AK_PROC_IDLE ? job->timeout_ns / IDLE_PART : job->timeout_ns * CLOCK_TIMES;
 }
 
-/* Returns the line of the log that says that the machine lacks something, or NULL. A line with
-   #error does not count, because a source can write it. */
+/* Returns the first line of the log that says that the machine lacks something, or NULL. A line
+   with #error does not count, because a source can write it. */
 static const char *lack(const char *log)
 {
     static const char *const texts[] = {"No space left on device",
@@ -274,7 +275,8 @@ static uint64_t segment_bytes(const ak_elf *elf, size_t length)
 
 /* Returns how many bytes of machine code a 64-bit ELF file in this machine's byte order has, at
    most INT_MAX; 0 for any other file. In a shared object for the host all that the loader makes
-   executable counts: its author chooses the types of sections, in which code could hide. */
+   executable counts: its author chooses the types of its sections, so code could hide in a section
+   of another type. */
 static int code_bytes(const char *file, size_t length)
 {
     ak_elf elf;

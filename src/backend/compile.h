@@ -1,6 +1,6 @@
 /*
  * compile.h: runs a compiler as a confined child, and judges how it ended and what it wrote. All
- * backends share it, whichever compiler they use.
+ * backends that compile share it, whichever compiler they use.
  *
  *     status = ak_proc_run(&run, &spec, err);
  *     status = ak_compile_judge(&result, &run, job, "NVRTC", err);
@@ -33,11 +33,12 @@ const char **ak_compile_command(const char *compiler, const char *const *options
    it at a usual priority; any other one is stopped after five times the limit. */
 void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job);
 
-/* Sets status, reason and log by how the child ended. On success takes the log from `run`, after
-   its control characters, which a terminal might obey, have been replaced. `who` names the compiler
-   in reasons: "the compiler", "NVRTC". A fault of the machine is not a property of a configuration
-   and makes the call fail: AK_TIMED_OUT if a compiler at idle priority got no processor; AK_IO if
-   files cannot be written or no process can be started, with a line that says what to do. */
+/* Sets status, reason and log by how the child ended. Unless the call fails, the log is taken from
+   `run`; its control characters, which a terminal might obey, are replaced. `who` names the
+   compiler in reasons: "the compiler", "NVRTC". A fault of the machine is not a property of a
+   configuration and makes the call fail: AK_TIMED_OUT if a compiler at idle priority got no
+   processor; AK_IO if files cannot be written or no process can be started, with a line that says
+   what to do. */
 ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
                            const char *who, ak_error *err);
 
@@ -45,19 +46,20 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
    target and advice: "; sm_80 lacks it: ...". Without memory the reason stays as it is. */
 void ak_lacking_explain(ak_compile_result *result, const ak_compile_job *job);
 
-/* Hashes the artifact: only its code if `of_code` is given and finds the code in the file, else the
-   whole file. `of_code` returns false if it cannot find the code. If the compiler wrote nothing, or
-   more than 256 MiB, the status becomes COMPILE_ERROR. */
+/* Sets file_hash, code_bytes and artifact_hash. artifact_hash is that of the code if `of_code` is
+   given and finds the code in the file, else that of the whole file; `of_code` returns false if it
+   cannot find the code. If the compiler wrote nothing, or more than 256 MiB, the status becomes
+   COMPILE_ERROR. */
 ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                           bool (*of_code)(char out[AK_HASH_BYTES], const unsigned char *file,
                                           size_t length),
                           ak_error *err);
 
-/* Compiles in a new folder below `job->folder`, the only one that the compiler may write to, so
-   that it cannot reach other artifacts. Then copies the artifact to `job->artifact`, or rejects it
-   if it has changed since it was hashed. If a process of the compiler lives on
-   (`compiler_process`), it keeps the folder, and the next compilation of this process uses that
-   again. */
+/* Compiles in a folder of this process below `job->folder`, the only one that the compilers of host
+   and cuda may write to, so that they cannot reach other artifacts. (The OpenCL compiler may write
+   wherever the compile worker may.) Then copies the artifact to `job->artifact`, or rejects it if
+   it has changed since it was hashed. The folder is removed at the end unless a process of the
+   compiler lives on (`compiler_process`); the next call then uses it again. */
 ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend,
                            const ak_compile_job *job, ak_error *err);
 

@@ -201,8 +201,8 @@ static bool note_file(word_parts *list, const char *path)
     return good;
 }
 
-/* Notes the words of the source, the options and the files that a rule names, except those in /usr.
-   Returns false if a file cannot be read. */
+/* Notes the words of the source, of the options and of the files that a rule names, except files in
+   /usr. Returns false if a file cannot be read. */
 static bool note_job(word_parts *list, const char *rule, const ak_compile_job *job)
 {
     char path[AK_PATH_MAX];
@@ -289,8 +289,9 @@ static void checksum(char out[AK_HASH_BYTES], const ak_compile_cache *place, con
     ak_hasher_end(out, hasher);
 }
 
-/* The log has the checksum, a line for each file that the compiler has read, an empty line, and the
-   messages of the compiler. It is written last, so an artifact with a log is complete. */
+/* Checks the log: it has the checksum, a line for each file that the compiler has read besides the
+   source, an empty line, and the messages of the compiler. It is written last, so an artifact with
+   a log is complete. */
 bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char *artifact)
 {
     char *data = NULL, *text = NULL, hash[AK_HASH_BYTES];

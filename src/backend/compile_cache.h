@@ -1,6 +1,7 @@
 /*
- * compile_cache.h: keeps artifacts in $XDG_CACHE_HOME/autokernel/BACKEND, so that the next command
- * does not compile a configuration again. The caller hashes all that the artifact depends on.
+ * compile_cache.h: keeps artifacts in $XDG_CACHE_HOME/autokernel/BACKEND or, without the variable,
+ * in ~/.cache/autokernel/BACKEND, so that the next command does not compile a configuration again.
+ * The caller hashes all that the artifact depends on.
  *
  * The files are HASH and HASH.log in one of 256 folders, each written to a temporary name and
  * renamed. The log begins with a checksum of both files and their path, and with the size and time
@@ -23,7 +24,8 @@ typedef struct ak_compile_cache {
 /* Creates the cache folder of a backend and gives its path, for ak_compile_folders; "" on failure.
  */
 void ak_compile_cache_open(char out[AK_PATH_MAX], const char *backend);
-/* Gives the place of the artifact whose inputs were hashed. Frees the hasher. */
+/* Gives the place of the artifact whose inputs were hashed; `usable` is false if there can be none.
+   Frees the hasher. */
 void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher *hasher);
 /* Copies an artifact from its place to the path `artifact`; returns false if it is missing or out
    of date, or cannot be copied. The caller frees the log, which is NULL if the result is false. */
@@ -36,8 +38,9 @@ void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, 
                            const char *rule, const char *source);
 /* Returns whether one of `words` occurs in the job's source or options, or in a file outside of
    /usr that the rule names (`rule` NULL: no such files are read), or can be put together from words
-   there, as the preprocessor does for ##. Also returns true if one of these files cannot be read.
-   `words` ends with NULL and has at most four words of at most 15 letters. */
+   there, as the preprocessor does for ##. Words in what is certainly a string do not count. Also
+   returns true if one of these files cannot be read or has more than 4 MiB. `words` ends with NULL
+   and has at most four words of at most 15 letters. */
 bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job,
                               const char *const *words);
 /* Returns whether `list`, the assembler's list of what it has read, names an existing file that

@@ -42,7 +42,7 @@ typedef struct listing {
 
 #define BEGINNINGS_MAX 32
 /* How the mnemonics of one kind begin. A mnemonic has the kind of the first row of its table that
-   matches it. */
+   matches it; kind_of finds the matrix products of GPUs by how they end. */
 typedef struct beginnings {
     ak_mix_kind kind;
     const char *texts[BEGINNINGS_MAX]; /* NULL-terminated */
@@ -478,8 +478,7 @@ void ak_mix_print(ak_buf *out, const ak_mix *mix)
 
 /* ---- disassemblers --------------------------------------------------------------------------- */
 
-/* Reads which machine a compiled file is for: EM_X86_64, EM_AARCH64 or EM_CUDA; 0 if it is no ELF
-   file. */
+/* Reads which machine a compiled file is for, such as EM_CUDA; 0 if it is no ELF file. */
 static int machine_of(const char *path)
 {
     Elf64_Ehdr header;

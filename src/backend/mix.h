@@ -1,8 +1,8 @@
 /*
  * mix.h: says what the hottest loop of compiled code consists of: how many instructions multiply
- * and add, load, store or shuffle, and which of these keeps the processor busiest. The code is
- * disassembled by the machine's own tools, objdump or nvdisasm or cuobjdump; where there is none,
- * nothing is said.
+ * and add, load, store or shuffle, and what keeps the processor busiest. The code is disassembled
+ * by the machine's own tools, objdump or nvdisasm or cuobjdump; where there is none, nothing is
+ * said.
  *
  * The hottest loop is guessed: the innermost one that does most arithmetic per estimated cycle. The
  * cycles of instructions are those of common processors. The only waits that count are those of a
@@ -39,7 +39,7 @@ typedef struct ak_mix {
     int count[AK_MIX_KINDS]; /* an instruction that loads and multiplies counts as both */
     int all;                 /* instructions */
     int bits;                /* width of the widest arithmetic; 0: not known */
-    int sums;                /* accumulators: registers that an iteration only adds to */
+    int sums;                /* accumulators (at most 64): registers that iterations only add to */
     bool gpu;
 } ak_mix;
 

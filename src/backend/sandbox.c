@@ -62,7 +62,8 @@ void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max)
 #define LL_EXECUTE   (UINT64_C(1) << 0)
 #define LL_READ_FILE (UINT64_C(1) << 2)
 #define LL_READ_DIR  (UINT64_C(1) << 3)
-/* The rights that a rule for a file may grant; the kernel refuses one with rights of folders. */
+/* The rights that are granted by a rule for a file; the kernel refuses such a rule if it has rights
+   of folders. */
 #define LL_OF_FILE (LL_EXECUTE | (UINT64_C(1) << 1) | LL_READ_FILE | (UINT64_C(1) << 14))
 
 /* The rights that Landlock takes away, one bit each. */
@@ -275,8 +276,8 @@ static const int loading[] = {
 };
 
 /* Appends instructions that skip the next `skipped` ones if the instruction pointer, which has 64
-   bits, is below `bound`; returns the number of those appended. They assume a little-endian
-   machine, as seccomp_data does for the processors that ARCHITECTURE knows. */
+   bits, is below `bound`; returns the number of those appended. They assume that the upper half of
+   the pointer lies behind the lower one, as on a little-endian machine. */
 static unsigned short skip_below(struct sock_filter *code, uint64_t bound, unsigned char skipped)
 {
     const uint32_t high = (uint32_t)(bound >> 32), low = (uint32_t)bound;

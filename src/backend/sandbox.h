@@ -26,8 +26,8 @@ void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max);
 /* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
    covered from version 1 on, TCP ports from 4, signals to others and abstract sockets from 6. */
 int ak_sandbox_landlock_abi(void);
-/* Restricts files to these NULL-terminated lists of paths, each of which may be NULL; skips paths
-   that do not exist. Returns false if the restriction is not in force. */
+/* Restricts files to these two NULL-terminated lists of paths; a list may be NULL. Skips paths that
+   do not exist. Returns false if the restriction is not in force. */
 bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 
 /* Restricts the system calls of all threads, present and future. Returns false if the restriction
@@ -41,13 +41,13 @@ bool ak_sandbox_seal(void);
 bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
 
 /*
- * The functions below confine a child that is about to become another program, a compiler. They
- * restrict what the child reads and writes, and every system call that reaches out of it: no socket
- * of any kind; no process group or session of its own, so that everything it starts ends with it;
- * no access to the memory of other processes. Only Landlock, from version 6 on, keeps it from
- * signalling them, because a filter cannot know the processes that a compiler itself starts and may
- * end. The parent prepares the plan; ak_sandbox_plan_apply adds the process id and only makes
- * system calls (`confine` in base/proc.h).
+ * A plan confines a child that is about to become another program, such as a compiler. It restricts
+ * what the child reads and writes, and the system calls that reach out of it: no socket of any
+ * kind; no process group or session of its own, so that everything it starts ends with it; no
+ * access to the memory of other processes. Only Landlock, from version 6 on, keeps it from
+ * signalling other processes, because a filter cannot know the processes that a compiler itself
+ * starts and may end. The parent prepares the plan; ak_sandbox_plan_apply adds the process id and
+ * only makes system calls (`confine` in base/proc.h).
  */
 #define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {
@@ -58,9 +58,9 @@ typedef struct ak_sandbox_plan {
 } ak_sandbox_plan;
 void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
                           const char *const *writable);
-/* Prepares a stricter plan: in addition, the child can start threads but no processes, ends with
-   its parent, and cannot signal other processes, whatever the kernel. It may still replace its
-   program by another one, which stays confined. */
+/* Prepares a stricter plan: in addition, the child can start threads but no processes, cannot undo
+   that it ends with its parent (base/proc.h), and cannot signal other processes, even without
+   Landlock. It may still replace its program by another one, which stays confined. */
 void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readable,
                                 const char *const *writable);
 /* Gives the filter that a program with sanitizers adds to its own before it calls a candidate. It

@@ -1,7 +1,7 @@
 /*
- * script.h: runs one of our scripts in a Python process, behind script.py. Requests are JSON
- * objects, one a line, on its descriptor 3; each gets one reply on its descriptor 4: {"ok": true,
- * ...}, or {"ok": false, "error": one line}.
+ * script.h: runs one of our scripts in a Python process, which runs script.py before it. Requests
+ * are JSON objects, one a line, on its descriptor 3; each gets one reply on its descriptor 4:
+ * {"ok": true, ...}, or {"ok": false, "error": one line}.
  */
 #ifndef AK_BACKEND_SCRIPT_H
 #define AK_BACKEND_SCRIPT_H
@@ -21,10 +21,10 @@ typedef struct ak_script {
 /* Returns the interpreter that the user wants: AUTOKERNEL_PYTHON, else "python3". */
 const char *ak_script_python(void);
 
-/* Returns an object that says what Python functions as references and baselines find:
-   "interpreter", "version" and "numpy", and as "missing" why they do not work; also the versions
-   "triton" and "torch". A member is null if it is not known or not installed. The caller owns the
-   object; NULL: no memory. */
+/* Returns an object that says what references and baselines in Python find: "interpreter",
+   "version" and "numpy", and as "missing" why they do not work; also the versions "triton" and
+   "torch". A member is null if it is not known or not installed. The caller owns the object; NULL:
+   no memory. */
 json_t *ak_script_doctor(void);
 
 /* The interpreter and what it reads besides what every program reads: its prefix, the prefix of the
@@ -36,8 +36,8 @@ typedef struct ak_script_home {
     char *path[AK_SCRIPT_PATHS]; /* the interpreter first */
     char *text;                  /* owns the text of all paths */
 } ak_script_home;
-/* Asks the interpreter for its paths. Returns AK_UNAVAILABLE if there is none or it cannot be run;
-   `who` is then named as the one that needs it. */
+/* Asks the interpreter for its paths. Returns AK_UNAVAILABLE if there is none, with a message that
+   names `who` as what needs it, or if it cannot be run. */
 ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err);
 void ak_script_home_clear(ak_script_home *home);
 /* Adds these paths to a list of what a confined process may read. */
@@ -48,7 +48,8 @@ typedef struct ak_script_spec {
     const char *who;
     const char *purpose;  /* what needs Python, for messages: "a Triton kernel" */
     const char *folder;   /* for temporary files, the only one that a confined process writes to;
-                             "": none; NULL: none, and the environment stays as it is */
+                             "": none; NULL: none, and the environment stays as it is, without
+                             `variable` */
     const char *variable; /* "NAME=value" for its environment; NULL: none */
     bool keep_files;      /* as in ak_proc_spec */
     bool may_start;       /* a confined process may start others */

@@ -14,8 +14,7 @@ extern const ak_backend_ops ak_cuda_ops;
    registers, which ptxas keeps out of the loops of the kernels in kernels/. */
 enum { AK_CUDA_SPILLS_FEW = 32 };
 
-/* cuda_rules.c: the rules for space files: ak_launch_check, ak_launch_is_specialised, and the
-   architecture among the compiler's options. */
+/* cuda_rules.c: the rules for space files. */
 extern const ak_backend_rules ak_cuda_rules;
 
 /* cuda_inventory.c: finds out what is installed. A driver that crashes or hangs while it starts
@@ -24,8 +23,9 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err);
 ak_status ak_cuda_missing(const char *device, ak_error *err);
 ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err);
 ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err);
-/* Adds for doctor "cuda": {"driver": ..., "nvrtc": ..., "cublaslt": ...}, each with its version. If
-   one is missing, "driver_missing" and so on says why instead. */
+/* Adds for doctor "cuda": {"driver_api": ..., "driver": ..., "nvrtc": ..., "cublaslt": ...,
+   "cudnn": ...}, each with its version; "driver" is left out if NVML does not tell it. If a library
+   is missing, "driver_missing", "nvrtc_missing" and so on say why. */
 ak_status ak_cuda_describe(json_t *object, ak_error *err);
 /* Runs this child, a role of the backend. It writes one line of JSON. */
 int ak_cuda_inventory_main(int argc, char **argv);
@@ -43,7 +43,7 @@ bool ak_cuda_is_tf32(const ak_scope *constants, ak_dtype dtype);
 int ak_cuda_split_products(const ak_scope *constants, ak_dtype dtype);
 
 /* cuda_sampler.c: samples clocks, power and temperature through NVML. Without NVML, or if it does
-   not know the device, there are no samples and everything else works. */
+   not know the device, there are no samples and no energy, and everything else works. */
 typedef struct ak_cuda_sampler {
     const ak_cuda_nvml *nvml; /* NULL: no NVML */
     void *handle;
@@ -60,7 +60,7 @@ json_t *ak_cuda_sampler_limits(const ak_cuda_sampler *sampler);
 void ak_cuda_uuid_text(char out[AK_UUID_BYTES], const unsigned char uuid[16]);
 
 /* cuda_compile.c: compiles source and options to a cubin, with NVRTC in a child process per
-   compilation and a cache on disk. */
+   compilation and a cache on disk. Triton compiles its kernels itself (triton.h). */
 #define AK_CUDA_SUFFIX ".cubin"
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
@@ -71,7 +71,8 @@ ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_c
                            ak_error *err);
 /* cuda_elf.c: hashes the code of a cubin; returns false if the file is not one. */
 bool ak_cuda_code_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
-/* Runs the child: `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes to stdout. */
+/* cuda_compile.c: runs the child `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes
+   to stdout. */
 int ak_cuda_nvrtc_main(int argc, char **argv);
 /* cuda_sanitize.c: `sanitize` of backend.h, and the role of this program that compute-sanitizer
    runs. */

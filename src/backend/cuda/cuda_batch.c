@@ -60,7 +60,7 @@ static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t r
     return overlap;
 }
 
-/* Records `runs` runs on the sets 0, 1, ... in turn, as a graph; keeps a graph of as many runs. */
+/* Records `runs` runs on the sets 0, 1, ... in turn, as a graph, unless *out has that many. */
 static int record(ak_cuda_graph *out, ak_runnable *runnable, uint32_t runs)
 {
     ak_device *device = runnable->device;

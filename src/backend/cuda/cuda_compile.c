@@ -5,8 +5,9 @@
  * because starting a program that loads it takes a fifth as long as compiling. Other processes may
  * have threads and cannot be copied safely, so they start this program anew.
  *
- * Earlier compilations are taken from the cache (compile_cache.h). The key is the source, the
- * options (one is the architecture), and the version and file of NVRTC.
+ * Earlier compilations are taken from the cache (compile_cache.h), unless the code may depend on
+ * headers. The key is the source, the options (one is the architecture), and the version and file
+ * of NVRTC.
  *
  * If the implementation says so (`Spills`), this file rejects code that spills more than a few
  * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (notes C7508 to
@@ -175,9 +176,9 @@ static const char *unspliced(const char *at)
     return at;
 }
 
-/* Returns whether a source or an option may make NVRTC read other files; it needs no folder for
-   absolute paths and for those that begin at the current folder. The kernel's own files are part of
-   the source already, so words are enough: one in a comment counts, too. */
+/* Returns whether a source or an option may make NVRTC read other files. Without any folder of
+   headers NVRTC still reads absolute paths and those that begin at the current folder. The kernel's
+   own files are part of the source already, so words are enough: one in a comment counts, too. */
 static bool may_read_files(const char *text)
 {
     static const char *const words[] = {"include", "include_next", "import", "embed"};

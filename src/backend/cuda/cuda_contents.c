@@ -1,5 +1,5 @@
 /*
- * cuda_contents.c: the copies between the sets and the two spare places after them, which
+ * cuda_contents.c: the copies between the sets and the spare places after them, which
  * launch/contents.c asks for while a candidate is timed, the kernel that mixes contents
  * (launch/mixed.h), and the one that writes inputs late (cuda_late.cu).
  */
@@ -121,9 +121,9 @@ typedef struct late_pieces {
     uint64_t offset[AK_ARGUMENTS_MAX], bytes[AK_ARGUMENTS_MAX];
 } late_pieces;
 
-/* Runs on a set whose inputs a kernel writes after a delay that is longer than the host takes to
-   launch the run. No event stands between the two kernels, because a run may begin early only
-   directly behind a kernel. */
+/* Runs on a set whose inputs a kernel writes after a delay that is longer than the host usually
+   takes to launch the run. No event stands between the two kernels, because a run may begin early
+   only directly behind a kernel. */
 static int late(ak_runnable *runnable, size_t set, int64_t timeout_ns)
 {
     enum { THREADS = 256, BLOCKS = 8, DELAY_NS = 50000 };

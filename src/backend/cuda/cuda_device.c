@@ -154,8 +154,8 @@ static int open_context(ak_device *device, int ordinal)
     return code;
 }
 
-/* Opens the sampler of clocks. If NVML does not answer there are no conditions, but everything else
-   works. */
+/* Opens the sampler of clocks. If NVML does not answer, there are no conditions and no energy, but
+   everything else works. */
 static void open_sampler(ak_device *device)
 {
     unsigned char uuid[16];

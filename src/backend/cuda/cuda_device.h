@@ -16,8 +16,8 @@
  *   cuda_referee.c   the reference and the comparison, on the device
  *
  * All work goes into one stream. Timed batches rotate over copies of the arguments, so that no run
- * finds its data in the level 2 cache: there are `sets` places, of which number 0 is the block that
- * the harness fills and reads.
+ * finds its data in the level 2 cache, if there is memory for enough copies: there are `sets`
+ * places, of which number 0 is the block that the harness fills and reads.
  */
 #ifndef AK_BACKEND_CUDA_CUDA_DEVICE_H
 #define AK_BACKEND_CUDA_CUDA_DEVICE_H
@@ -92,11 +92,11 @@ typedef struct ak_cuda_places {
 ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
                               size_t argument);
 
+#define AK_CUDA_REFUSED (-1)
 /* A candidate or a library. `prepare` is called before the first launch at a shape and place.
    `enqueue` puts one run on set `set` into the stream, in such a way that a graph can capture it.
    Both return a CUresult. A function that gets `outcome` may write it and return AK_CUDA_REFUSED
    instead. */
-#define AK_CUDA_REFUSED (-1)
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
@@ -136,8 +136,8 @@ struct ak_runnable {
     ak_shape shape;      /* the shape that this is prepared for */
     ak_cuda_places places;
     double run_ns;             /* time of one run in the latest batch; 0: none yet */
-    ak_cuda_graph graph, turn; /* for the latest batch of any other length; for one run on each
-                                  set */
+    ak_cuda_graph graph, turn; /* graph: for the latest batch of another length; turn: for one run
+                                  on each set */
     ak_overlap overlap;        /* of the graph that was last recorded */
     ak_contents contents;
     bool has_constants; /* a kernel reads arguments as variables of its module */
@@ -221,7 +221,8 @@ int ak_cuda_workspace_check(bool whole[2], ak_device *device, size_t bytes);
 extern const ak_cuda_work ak_cuda_kernel_work;
 ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_error *err);
 
-/* cuda_cubin.c: refuses code that could keep state from run to run. */
+/* cuda_cubin.c: refuses code that could keep state from run to run, or calls functions of the
+   driver. */
 void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length);
 
 /* cuda_ceilings.c */

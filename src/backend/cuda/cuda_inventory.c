@@ -10,8 +10,8 @@
 #include "backend/inventory.h"
 #include "base/number.h"
 
-/* Part of the device's name, dense fp16 TFLOP/s, GB/s: values of NVIDIA's data sheets, for devices
-   whose ceilings have not been measured. The longest matching name counts. */
+/* Part of the device's name, dense fp16 TFLOP/s, GB/s: values of NVIDIA's data sheets, which the
+   descriptions of devices show. The longest matching name counts. */
 static const struct {
     const char *name;
     int tflops, gbs;

@@ -1,8 +1,8 @@
 /*
  * cuda_late.cu: a kernel of the harness that lets the next one in the stream begin, and only then
- * writes what that one reads. A candidate with LaunchEarly must wait for it (griddepcontrol.wait),
- * as it must wait in a program whose kernel before makes its inputs. It has few blocks, so that
- * those of the candidate find room beside them.
+ * writes what that one reads. A candidate with LaunchEarly must wait for this kernel
+ * (griddepcontrol.wait), as in a program it must wait for the kernel that makes its inputs. This
+ * kernel has few blocks, so that the candidate's blocks find room beside them.
  */
 typedef struct ak_late {
     unsigned long long to, from; /* places of sets */

@@ -3,7 +3,7 @@
  *
  *   cublaslt           the first answer of its heuristics, as for a program that asks for one only
  *   cublaslt-best      the fastest of all answers: all are timed here, the best of them again, and
- *                      the top five in turn; this is the best that the library can do
+ *                      the top five in turn; this is the best that its heuristics offer
  *   cublaslt-unfused   the same for the plain product, followed by our elementwise pass
  *   cublaslt-fast      cublaslt-best with fast accumulation, which 8-bit floats have: partial sums
  *                      stay in the tensor cores, with fewer bits
@@ -717,8 +717,9 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     return AK_CUDA_SUCCESS;
 }
 
-/* The finals rank only the candidates that were in them. When at most one of these is left, the
-   best of the others join it in new finals. */
+/* Drops the algorithm in use, which was wrong, and goes on to the next. The finals rank only the
+   candidates that were in them, so when at most one of these is left, the best of the others join
+   it in new finals. */
 static bool product_another(ak_runnable *runnable)
 {
     choice *c = &runnable->device->lt->chosen[runnable->product->role];

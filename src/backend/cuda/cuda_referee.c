@@ -26,9 +26,9 @@
 #include "check/inputs.h"
 
 #define REFEREE_THREADS 256 /* as THREADS in cuda_referee.cu */
-#define BLOCKS_PER_SM   8   /* 2048 threads: as many as an SM holds */
-/* Each block gets this many elements of the largest array, or more if BLOCKS_PER_SM limits the
-   blocks. */
+#define BLOCKS_PER_SM   8   /* 2048 threads: the most that an SM holds */
+/* Each block gets at most this many elements of the largest array, or more if BLOCKS_PER_SM limits
+   the blocks. */
 #define BLOCK_ELEMENTS ((size_t)256 * REFEREE_THREADS)
 /* A product of 16384^3 takes 20 s where double precision is slow. */
 #define REFEREE_TIMEOUT (120 * AK_SECOND_NS)

@@ -8,12 +8,12 @@
  *     KERNEL ak_reference(POINTERS, SIZES)
  *
  * It has a pointer for each argument in the order of problem.json: const void * to what is read, in
- * the task's dtype, and double * to what is written, whose rows adjoin. Each size follows as an i64
- * and, if the kernel wants them, the pitch of each argument (the elements from one row to the next)
- * as an i64. Options are macros, such as activation_is_relu, and numbers, such as choice_alpha. The
- * kernel runs with THREADS threads per block and any number of blocks, so it takes its work in
- * strides of gridDim.x. It is as plain as reference.c: double throughout, no tricks, no parameters.
- * It shares no code with any candidate.
+ * the argument's dtype, and double * to what is written, whose rows adjoin. Each size follows as an
+ * i64 and, if the kernel wants them, the pitch of each argument (the elements from one row to the
+ * next) as an i64. Options are macros, such as activation_is_relu, and numbers, such as
+ * choice_alpha. The kernel runs with THREADS threads per block and any number of blocks, so it
+ * takes its work in strides of gridDim.x. It is as plain as reference.c: double throughout, no
+ * tricks, no parameters. It shares no code with any candidate.
  *
  * The reference lies on the device under a mask: each element is combined with a number that
  * depends on a secret key and its index. A candidate that finds it can neither copy it nor change
@@ -301,7 +301,7 @@ KERNEL ak_seal(double *reference, i64 count, u64 key, finding *out)
     conclude(out, f);
 }
 
-/* Finds `squares`: the sum of the squares of the finite elements over `scale`. */
+/* Finds `squares`: the sum of the squares of the finite elements, each divided by `scale`. */
 KERNEL ak_squares(const u64 *masked, i64 count, u64 key, double scale, finding *out)
 {
     finding f = nothing_found();

@@ -12,8 +12,9 @@
  * The process runs torch_worker.py, which this program contains. The process is started when one of
  * these baselines is first loaded. Importing torch takes seconds, and so does compiling. Through
  * CUDA IPC it reads the inputs from the harness' block and writes the output there, so that both
- * are the same as for every candidate. It times its batches with events, as graphs over rotating
- * copies, as this program does. Nothing else runs on the device meanwhile.
+ * are the same as for every candidate. It times its batches with events over rotating copies, and
+ * as graphs if they can be recorded, as this program does. Nothing else runs on the device
+ * meanwhile.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -35,7 +36,7 @@
 
 static const struct way {
     const char *name, *title, *way;
-    /* how the names of the problems begin that this way can compute; NULL: it can compute all */
+    /* How the names of the problems begin that this way computes; NULL: all of torch_applies. */
     const char *kernels;
 } ways[] = {{PREFIX "eager", "PyTorch, eager", "eager", NULL},
             {PREFIX "compile", "PyTorch, compiled", "compile", NULL},
@@ -250,8 +251,8 @@ static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *e
     return AK_OK;
 }
 
-/* Lists all ways as installed, because it takes seconds to find out whether PyTorch is. If it is
-   missing, loading one of them says so. */
+/* Lists the ways for this problem as installed, because it takes seconds to find out whether
+   PyTorch is. If it is missing, loading one of them says so. */
 static ak_status torch_list(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err)
 {

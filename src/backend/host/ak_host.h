@@ -13,12 +13,13 @@
  * A reference gets every array as double, whatever the dtype under test, and scalars as double,
  * too.
  *
- * Parameters of the space arrive as macros (-DMR=6). A value that is not a number, the dtype and
- * the problem's options arrive as `NAME_is_VALUE` (-Dactivation_is_relu=1, -Ddtype_is_f32=1).
+ * Parameters of the space arrive as macros (-DMR=6). The dtype, and each value of a parameter or
+ * option that is not a number, arrive as `NAME_is_VALUE` (-Dactivation_is_relu=1,
+ * -Ddtype_is_f32=1).
  *
- * Every option, number or text, is also in the call, at its position in problem.json. The rows of
- * an array may be further apart than they are long (the problem's "pitch"); a kernel must neither
- * read nor write the gaps between them. A reference's rows adjoin.
+ * Every option, number or text, is in the call, at its position in problem.json. The rows of an
+ * array may be further apart than they are long (the problem's "pitch"); a kernel must neither read
+ * nor write the gaps between them. A reference's rows adjoin.
  *
  * The harness owns every thread and clock: a kernel starts no thread and keeps no state between
  * calls. Its scratch memory is the workspace; what it allocates itself it frees before it returns.

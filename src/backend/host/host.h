@@ -1,5 +1,5 @@
-/* host.h: what the files of the host backend share. backend.h explains those of these functions
-   that are members of ak_backend_ops. */
+/* host.h: what the files of the host backend share. backend.h explains the functions that are
+   members of ak_backend_ops. */
 #ifndef AK_BACKEND_HOST_HOST_H
 #define AK_BACKEND_HOST_HOST_H
 
@@ -12,7 +12,7 @@ extern const ak_backend_rules ak_host_rules;
 /* host_libraries.c: `baselines` of backend.h */
 ak_status ak_host_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err);
-/* Visits all libraries that any problem can be compared with, loading one after the other. */
+/* Loads each library of baselines.def, one after the other, and visits it, but not its variants. */
 ak_status ak_host_libraries(ak_baseline_visitor visit, void *context, ak_error *err);
 
 /* host_describe.c: what `doctor` shows of this machine */
@@ -58,9 +58,9 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
    installed. */
 ak_status ak_host_compiler(const char **out, ak_error *err);
 /* Gives the first line of `compiler --version`; "" if it is not installed, fails or does not
-   answer. Returns false only if it did not answer (time ran out, a signal ended it, or it could not
-   be started, which `why`, unless NULL, then says). The answers of the last four compilers are kept
-   until their files change. Any thread may call this. */
+   answer. Returns false only if it did not answer: time ran out, a signal ended it, or it could not
+   be started; in the last case `why`, unless NULL, gets the reason. The answers of the last four
+   compilers are kept until their files change. Any thread may call this. */
 bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_error *why);
 /* Does the same, but fails with AK_UNAVAILABLE if there was no answer. */
 ak_status ak_host_need_version(char *out, size_t bytes, const char *compiler, ak_error *err);
@@ -76,7 +76,8 @@ ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
 /* Gives the absolute path of the kernel's folder; "" if there is none. */
 void ak_host_own_folder(char out[AK_PATH_MAX], const ak_problem *problem);
 /* Writes into `folder` what a runner needs, and gives its path: a shared object whose ak_kernel is
-   the baseline or calls it, or a JSON file that says what own_worker.py runs. */
+   the baseline or calls it, or a JSON file that says what own_worker.py runs. Keeps what an earlier
+   call has written there. */
 ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
                               const ak_own_baseline *own, const char *folder, ak_error *err);
 
@@ -86,7 +87,7 @@ ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
    `folder` is for a temporary file. */
 ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *options,
                              const char *source, const char *folder, ak_error *err);
-/* What a source lets the compiler use beyond its options. */
+/* What a source lets the compiler use beyond the options of the job. */
 typedef struct ak_host_targets {
     ak_options options; /* that its target attributes and pragmas stand for: -mavx2,
                            -march=haswell */
@@ -122,17 +123,18 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
 bool ak_host_elf_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and
    constants: it could keep state between calls, run code when it is loaded, or call functions of
-   libraries that do more than compute. */
+   libraries that do more than compute. Does not refuse a file that is no ELF file: loading reports
+   that. */
 bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, size_t length);
 
 /* host_system_calls.c. Returns whether the artifact's code has bytes that would be a system call if
    an instruction began there. */
 bool ak_host_elf_may_call(const unsigned char *file, size_t length);
-/* Returns true, with the reason in `why`, if the compiler's assembly has system calls, or code
-   given as bytes, which could hide one. */
+/* Returns true, with the reason in `why`, if the compiler's assembly has system calls, or what
+   could hide one: code given as bytes, macros, included files. */
 bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly);
-/* Returns whether the assembly has the assembler read a file, which no list of headers names. Sets
- *unknown to whether it has macros, which could do so. */
+/* Returns whether the assembly has the assembler read a file, which no list of headers names.
+   `unknown` gets whether there are macros, which could do so. */
 bool ak_host_assembly_reads(bool *unknown, const char *assembly);
 
 /* host_ceilings.c */

@@ -36,11 +36,12 @@ typedef struct ak_baseline_ops {
     bool keeps_threads;
     size_t bytes; /* of its ak_baseline, which holds zeros before `open` */
     /* Opens the library. Returns AK_UNAVAILABLE if it is not installed or cannot compute the
-       problem. `version` gets a text such as "0.3.21 Cooperlake"; it shows what the library chose
-       if it does not know the variant. */
+       problem. `version` gets a text such as "0.3.21 Cooperlake"; if the library does not know the
+       variant, this text shows what it chose instead. */
     ak_status (*open)(ak_baseline *baseline, char *version, size_t bytes,
                       const ak_baseline_setup *setup, ak_error *err);
-    /* (optional) Does what is needed once per shape; it is not timed. */
+    /* (optional) Prepares for the shape and the arguments of a call. It is called before each batch
+       and not timed. */
     ak_status (*prepare)(ak_baseline *baseline, const ak_host_call *call, ak_error *err);
     void (*run)(ak_baseline *baseline, const ak_host_call *call);
 } ak_baseline_ops;
@@ -50,8 +51,8 @@ extern const ak_baseline_ops *const ak_baseline_table[];
 
 /* The baselines that a problem brings (own.c), machine code and Python. The table lacks them. */
 extern const ak_baseline_ops ak_baseline_own, ak_baseline_own_python;
-/* Confines this process before it loads machine code that a problem brings. It must have a single
-   thread. */
+/* Confines this process, which must have a single thread, before it loads machine code that a
+   problem brings. */
 void ak_own_confine(const struct ak_runner_page *page);
 
 /* Finds "openblas:Haswell" by what precedes the colon; NULL if there is no such baseline. *variant
@@ -59,8 +60,8 @@ void ak_own_confine(const struct ak_runner_page *page);
 const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name);
 /* Returns the title of the library that a reader would take a baseline of this name for, or NULL.
    Compares letters and digits only, without case: the name begins with the name or the title of a
-   library in the table, or with cuBLAS or cuDNN. If the title has several words ("copy of the same
-   size"), it is no product's, and only an equal name counts. */
+   library in the table, or with cuBLAS or cuDNN. A title of several words ("copy of the same size")
+   is no product's; such a baseline must be named exactly. */
 const char *ak_baseline_resembled(const char *name);
 bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dtype dtype);
 

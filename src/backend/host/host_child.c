@@ -126,7 +126,7 @@ ak_status ak_host_child_take(ak_runnable **out, ak_device *device, ak_error *err
     return AK_OK;
 }
 
-/* Finds the reason why a child has closed its pipe: it has ended or is about to. */
+/* Finds out why a child has closed its pipe, and kills it if it does not end by itself. */
 static void post_mortem(ak_outcome *out, ak_runnable *runner)
 {
     int how = 0;

@@ -21,8 +21,8 @@
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
 /* How many killed children the system may still be taking apart. */
 #define AK_HOST_DYING_MAX 8
-/* This many elements of each input are withheld from a single call until the clock starts. Unseen
-   inputs are withheld as a whole until the child is ready. */
+/* Of each input this many elements are withheld until the clock starts, from a single call or calls
+   with a stride. Unseen inputs are withheld as a whole until the child is ready. */
 #define AK_HOST_WITHHELD 4
 
 struct ak_device {
@@ -64,14 +64,16 @@ struct ak_runnable {
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;
     int64_t stop_ns;    /* from the end of the latest batch until all threads had stopped */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
-    /* Growth of its memory at these sizes and with this workspace: bytes in use after the first
-       batch (from) and at most (most); batches and calls since, and batches in which it grew. */
+    /* How the child's memory has grown at these sizes and with this workspace: bytes in use after
+       the first batch (from) and at most (most), batches and calls since then, and batches in which
+       the memory grew (times). */
     int64_t grown_size[AK_SIZES_MAX];
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
     ak_host_withheld withheld[AK_PLACES_MAX * AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
-    size_t withheld_count, withheld_last; /* the first `withheld_last` are restored last */
+    /* The first `withheld_last` are restored when the clock starts, the others before. */
+    size_t withheld_count, withheld_last;
     char title[64], version[96];
 };
 
@@ -87,7 +89,8 @@ ak_status ak_host_child_take(ak_runnable **out, ak_device *device, ak_error *err
 /* Kills a child, waits for its end and frees it; NULL is allowed. */
 void ak_host_child_free(ak_runnable *runner);
 /* Kills and frees a child without waiting until the system has taken a big process apart. That
-   takes a millisecond, in which the next candidate can be loaded. */
+   takes a millisecond, in which the next candidate can be loaded. Waits for one if
+   AK_HOST_DYING_MAX are still being taken apart. */
 void ak_host_child_drop(ak_runnable *runner);
 /* Reaps children that were dropped: all of them, waiting for each, or at least enough for one free
    place. */

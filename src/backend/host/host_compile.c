@@ -1,8 +1,9 @@
 /*
  * host_compile.c: compiles source and options to a shared object, with the machine's own gcc or
- * clang. The compiler always runs as a child with limits on time and memory that reads only
- * what is installed and reaches no network and no other process's memory (sandbox.h). Its temporary
- * files go where the artifact goes; its output is bounded and cleaned before anybody sees it.
+ * clang. The compiler runs as a child with limits on time and memory. It reads only the source and
+ * what is installed, and reaches no network and no other process's memory (sandbox.h). Its
+ * temporary files go where the artifact goes; its output is bounded and cleaned before anybody sees
+ * it.
  *
  * Earlier compilations are taken from the cache (compile_cache.h) if the compiler, its options, the
  * source, this processor and what else the compiler reads are the same. Code with Fortran is not
@@ -22,7 +23,7 @@
 #include "base/clock.h"
 
 #define LOG_MAX (64u << 10)
-/* As long as a worker may take to start: a busy machine takes seconds to load clang. */
+/* This is long because a busy machine takes seconds to load clang. */
 #define VERSION_TIMEOUT_NS (30 * AK_SECOND_NS)
 /* Limits for references and baselines. */
 #define OWN_TIMEOUT_NS (120 * AK_SECOND_NS)
@@ -95,9 +96,9 @@ static bool is_same(const answer *a, const char *path, const struct stat *file)
            a->file.st_mtim.tv_nsec == file->st_mtim.tv_nsec;
 }
 
-/* The version is asked for by the facts of the device, by its description and for each
-   configuration's compiler, and clang takes 20 ms to answer. So answers are kept until the process
-   ends or the file changes. */
+/* Keeps answers until the process ends or the file changes, because clang takes 20 ms to answer,
+   and the version is asked for by the environment of the device, by its description and in each
+   compilation. */
 bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_error *why)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */
@@ -119,7 +120,7 @@ bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_
         found = &answers[next++ % ANSWERS];
         *found = (answer){.file = file};
         answered = ask_version(found->version, sizeof found->version, compiler, why);
-        /* A compiler that did not answer is asked again, because the machine may have been too
+        /* A compiler that gave no version is asked again, because the machine may have been too
            busy. */
         (void)snprintf(found->path, sizeof found->path, "%s", found->version[0] == 0 ? "" : path);
     }
@@ -315,9 +316,9 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return ak_compile_judge(result, &run, job, "the compiler", err);
 }
 
-/* Has the compiler write the candidate's assembly. Fortran cannot contain assembly, so only the C
-   part of a source is compiled. *text is NULL if it does not compile, with the reason in `result`;
-   else the caller frees it. */
+/* Has the compiler write the assembly of the job's source. Fortran cannot contain assembly, so only
+   the C part of a source is compiled. *text is NULL if it does not compile, with the reason in
+   `result`; else the caller frees it. */
 static ak_status assembly_of(char **text, ak_compile_result *result, const char *compiler,
                              const parts *p, const ak_compile_job *job, ak_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * host_device.c: reads from /proc and /sys what the CPU is. Nothing here is needed to run; whatever
- * cannot be read gets a modest default.
+ * host_device.c: finds out what the CPU is, from /proc, /sys and CPUID. What cannot be read gets a
+ * modest default or is left out.
  */
 #include <assert.h>
 #include <gnu/libc-version.h>

@@ -2,9 +2,9 @@
  * host_elf.c: hashes the code of an artifact, because configurations that compile to the same code
  * need not be measured twice. The hash covers every byte that is loaded, whatever its section is
  * called, and how it is loaded: the head of the file, the segments and what is in them. Names of
- * files, symbols for debuggers and notes of the compiler are not loaded. The head is hashed too,
- * because code can read it. It holds the offset of the section table, so the hash also changes with
- * the number of bytes that are not loaded.
+ * files, symbols for debuggers and the compiler's own comment are not loaded. The head is hashed
+ * too, because code can read it. It holds the offset of the section table, so the hash also changes
+ * with the number of bytes that are not loaded.
  *
  * The file comes from a compiler that ran on untrusted source, so every offset is checked.
  */

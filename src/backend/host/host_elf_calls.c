@@ -1,6 +1,7 @@
 /*
  * host_elf_calls.c: the functions of libraries that a kernel may call: those of C's <math.h>,
- * <complex.h>, <fenv.h>, <string.h> and <stdlib.h> that compute, handle bytes or give memory.
+ * <complex.h>, <fenv.h>, <string.h> and <stdlib.h> that compute, handle bytes or give memory; the
+ * vector functions that compilers call; and the functions of OpenMP that the runner has.
  *
  * Functions are missing if they keep something from one call to the next (rand, strtok, the locale,
  * the environment), do input and output, or concern the process, except abort and exit. Before each
@@ -83,8 +84,8 @@ static bool one_of(const char *const *list, size_t count, const char *name, size
     return false;
 }
 
-/* Returns the length of a name without the suffix `end`; NAME_LONGER if it does not end so. */
 #define NAME_LONGER ((size_t)-1)
+/* Returns the length of a name without the suffix `end`; NAME_LONGER if it does not end so. */
 static size_t without(const char *name, size_t length, const char *end)
 {
     const size_t n = strlen(end);

@@ -10,7 +10,7 @@
 /* Returns whether a kernel may call the library's function of this name. */
 bool ak_host_elf_callable(const char *name);
 
-/* A visitor for ak_elf_symbols: returns whether the file defines a symbol of the sanitizers'
+/* Returns, as a visitor for ak_elf_symbols, whether the file defines a symbol of the sanitizers'
    interface (__asan_on_error, __ubsan_default_options), which would replace theirs in --sanitize.
    `context` points to a `const char *`, which gets the name. */
 bool ak_host_elf_is_hook(void *context, const Elf64_Sym *symbol, const char *name);

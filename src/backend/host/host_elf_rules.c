@@ -38,8 +38,8 @@ static bool lies_there(void *context, const Elf64_Sym *symbol, const char *name)
     return there;
 }
 
-/* Returns true, with the reason in `why`, if it is the compiler that has added the variable. `name`
-   is written as " ("NAME")". */
+/* Returns true, with the reason in `why`, if the compiler has added the variable. `name` is written
+   as " ("NAME")". */
 static bool not_its_own(char *why, size_t bytes, const char *name)
 {
     static const struct {

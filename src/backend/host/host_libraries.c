@@ -46,8 +46,8 @@ static ak_status visit_baseline(visited *v, const char *variant, ak_error *err)
     return AK_OK;
 }
 
-/* Visits a baseline that the problem brings. One that cannot be used is an error, because the user
-   asks for it by name. */
+/* Visits a baseline that the problem brings. One that cannot be used is an error, because the
+   problem names it. */
 static ak_status visit_own(ak_device *device, const ak_own_baseline *own, ak_baseline_visitor visit,
                            void *context, ak_error *err)
 {

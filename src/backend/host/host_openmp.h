@@ -7,9 +7,9 @@
  * confined as every other candidate, and its threads are those whose time and waits are counted.
  *
  * Supported: parallel, for with every schedule (of a counter that is an unsigned 64-bit number:
- * static only), sections, single, critical, atomic, barrier, reductions, and queries of the number
- * of threads. A parallel region within another has one thread. Other functions of libgomp are
- * refused, and the message names them.
+ * static only), sections, single, critical without a name, atomic, barrier, reductions, and queries
+ * of the number of threads. A parallel region within another has one thread. Other functions of
+ * libgomp are refused, and the message names them.
  */
 #ifndef AK_BACKEND_HOST_OPENMP_H
 #define AK_BACKEND_HOST_OPENMP_H

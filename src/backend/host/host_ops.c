@@ -160,7 +160,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     }
     runner->is_candidate = load->baseline == NULL;
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
-    if (load->artifact == NULL && load->baseline == NULL) { /* a child without any reads */
+    if (load->artifact == NULL && load->baseline == NULL) { /* such a child only reads */
         *out = runner;
         return AK_OK;
     }

@@ -1,7 +1,7 @@
 /*
- * host_options.c: lists the options that a space file may give gcc and clang, by prefix. Any
- * other option could run a program (-wrapper, -B, -specs, -fplugin), read a file (-include, @file)
- * or choose what is linked (-Wl, -l, -L): a candidate consists of its source and these options.
+ * host_options.c: lists the options that a space file may give gcc and clang, by prefix. Other
+ * options could run a program (-wrapper, -B, -specs, -fplugin), read a file (-include, @file) or
+ * choose what is linked (-Wl, -l, -L): a candidate consists of its source and these options.
  */
 #include <string.h>
 

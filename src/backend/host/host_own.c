@@ -84,7 +84,7 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
     return ak_host_compile_own(job, &text, "it", err);
 }
 
-/* Writes the first message to own_worker.py, which says what to run. */
+/* Writes a file with the first message to own_worker.py; the message says what to run. */
 static ak_status describe(const char *path, const ak_task *task, const ak_own_baseline *own,
                           ak_error *err)
 {

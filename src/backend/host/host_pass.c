@@ -1,8 +1,8 @@
 /*
  * host_pass.c: the pass over C, the result of a matrix product, that follows the product. A program
  * that calls a library for the product needs this pass to add a bias, an activation or a residual.
- * A fair comparison needs a fast pass, so this one uses vectors of the machine's full width and all
- * threads, and reads and writes C once.
+ * A fair comparison needs a fast pass, so this one uses vectors of the machine's full width and, if
+ * C is large enough, all threads, and reads and writes C once.
  *
  * The body is compiled once per instruction set from GNU vectors and chosen at run time.
  */

@@ -18,12 +18,12 @@ typedef struct ak_host_pool ak_host_pool;
 ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak_error *err);
 void ak_host_pool_close(ak_host_pool *pool);
 int ak_host_pool_threads(const ak_host_pool *pool);
-/* Pins the caller and each worker to a processor of its own if there are enough. Otherwise the
+/* Pins the caller and each worker to a processor of its own if there are enough. Without this the
    scheduler may wake two of them on one core, and a measurement runs at half speed. */
 void ak_host_pool_pin(ak_host_pool *pool);
 
-/* Sets how many threads `parallel` uses at most from now on, cut to 1 .. the size of the pool,
-   which is the limit at first. */
+/* Sets how many threads `parallel` uses at most from now on: `threads`, but at least 1 and at most
+   the size of the pool. At first that size is the limit. */
 void ak_host_pool_limit(ak_host_pool *pool, int threads);
 
 /* Begins a call of a kernel: each worker runs `before` once, before its first task of the call. */

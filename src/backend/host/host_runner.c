@@ -1,7 +1,8 @@
 /*
  * host_runner.c: the confined child; see host_runner.h. It gives up its rights in this order:
  * descriptors and limits when it starts; access to files before the artifact is opened; system
- * calls, for all threads at once, after the threads are started and before the artifact is opened.
+ * calls, for all threads at once, after the threads are started and before the artifact is opened;
+ * and once that is loaded, the calls that only loading needs.
  *
  * A library is trusted to start threads and to read files, because it looks at the machine; a
  * candidate is trusted with nothing.
@@ -282,7 +283,8 @@ static void load_baseline(runner *r)
     ak_runner_page *page = r->page;
     static const char *const all[] = {"/", NULL};
     static const char *const devices[] = {"/dev/null", "/dev/shm", NULL};
-    /* Set for another program, they can make a library several times slower, or less precise. */
+    /* These variables, set for another program, can make a library several times slower, or less
+       precise. */
     static const char *const settings[] = {"OMP_",  "GOMP_", "KMP_",    "OPENBLAS_", "GOTO_",
                                            "BLIS_", "DNNL_", "ONEDNN_", NULL};
     if (page->own == AK_OWN_NOT) {
@@ -447,8 +449,8 @@ static bool whole_before(const runner *r)
 }
 
 /* Stains the outputs before a call by a few stores, too few to be measured. The first call of a
-   batch needs no stain, because the worker or ak_host_scramble has made all outputs wrong. A word
-   of the workspace is overwritten as well, so that a kernel can keep nothing there. */
+   batch needs no stain, because the worker or ak_host_scramble has changed the outputs. A word of
+   the workspace is overwritten as well, so that a kernel can keep nothing there. */
 static void stain(const runner *r, const ak_runner_page *page, void *const *arg, ak_host_stained *s,
                   uint64_t *state, bool first)
 {
@@ -462,8 +464,8 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
     }
 }
 
-/* Clears the general registers on x86-64, so that none of them still holds a place that was
-   stained. */
+/* Clears the general registers on x86-64 but rbp and rsp, so that none of them still holds a place
+   that was stained. */
 static inline void forget_registers(void)
 {
 #if defined(__x86_64__)
@@ -801,7 +803,7 @@ int ak_runner_main(int argc, char **argv)
     }
     r.page = page;
     int null = open("/dev/null", O_RDWR);
-/* The output of a candidate is dropped. */
+/* The messages of a candidate are dropped, but not those of AddressSanitizer in builds with it. */
 #ifndef __SANITIZE_ADDRESS__
     (void)dup2(null, 2);
 #endif

@@ -9,7 +9,7 @@
  *
  *   LOAD  -> END                      status and reason; title and version of a library
  *   RUN   -> READY, (go) DONE         DONE after the last iteration, once the runner has checked
- * the red zone of the workspace and written status and reason
+ *                                     the red zone of the workspace and written status and reason
  *         -> END                      if it cannot prepare the batch
  *
  * The worker stops the runner as soon as it reads DONE, and judges the outputs as they are when it
@@ -42,7 +42,8 @@
 
 /* The outputs that may be stained. */
 typedef struct ak_host_stainable {
-    /* Number of elements, in the first row only if rows do not adjoin; 0: not stained. */
+    /* Number of elements that may be stained: all, or those of the first row if rows do not adjoin;
+       0: none. */
     uint64_t count[AK_ARGUMENTS_MAX];
     uint32_t bytes[AK_ARGUMENTS_MAX];    /* of one element */
     uint32_t fraction[AK_ARGUMENTS_MAX]; /* ak_guard_fraction */
@@ -63,10 +64,10 @@ typedef struct ak_host_stained {
 
 /* Draws a number that nobody can predict from the contents of memory. */
 uint64_t ak_host_drawn(uint64_t *state);
-/* Changes one element of each output before a call and notes it. With `blank` it becomes NaN;
-   otherwise NaN or a plausible number. A second element is changed and not noted: a kernel that
-   reads these notes on the stack cannot find it, but the comparison of outputs after the batch
-   does. */
+/* Changes one element of each output before a call and notes it. With `blank` it becomes NaN (an
+   integer: all bits set); otherwise that or a plausible number. A second element is changed and not
+   noted: a kernel that reads these notes on the stack cannot find it, but the comparison of outputs
+   after the batch does. */
 void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_stained *s,
                    uint64_t *state, bool blank);
 /* Counts the noted elements that the call has not written, and returns how many it looked at; an
@@ -74,7 +75,8 @@ void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_staine
    previous call, so a call that does its work writes that result again over the stain. */
 uint64_t ak_host_stained_look(const ak_host_stainable *of, ak_host_stained *s);
 /* Changes elements all over the outputs, which hold the results of a call, to plausible numbers
-   that are not right: all of small outputs, some of large ones. */
+   that are not right: all of small outputs, some of large ones. NaN and infinities stay as they
+   are. */
 void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t *state);
 
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };
@@ -126,7 +128,7 @@ typedef struct ak_runner_page {
     uint32_t unseen;     /* 1: the inputs appear after READY, are read, and READY comes again */
     uint64_t salt;       /* seed of the stains and of the red zone of the workspace */
     /* written by both sides */
-    _Atomic uint32_t go;     /* the worker adds 1 after each READY, for which the runner waits */
+    _Atomic uint32_t go;     /* after each READY the runner waits until the worker adds 1 */
     _Atomic uint32_t dozing; /* the runner sleeps on `go` */
     /* the reply */
     int32_t status; /* ak_trial_status */
@@ -147,8 +149,8 @@ int ak_runner_main(int argc, char **argv);
    the registers that a caller saves, in the flags of floating-point exceptions, in x87 or tile
    registers, in the address of the last x87 instruction, in the selectors of segments and the base
    of the unused one, in the rights of memory keys or in errno. By it, the next call would know that
-   it is not the first, and could leave out its work. So each thread sets all of this back before a
-   call. */
+   it is not the first, and could leave out its work. So on x86-64 and AArch64 each thread sets all
+   of this back before a call, and on other processors errno only. */
 
 /* Finds out once what the processor has, and notes the rights of memory keys. Call this before any
    candidate is loaded. `tiles`: whether the tile registers may be used. */
@@ -156,8 +158,8 @@ void ak_host_forget_prepare(int tiles);
 /* Sets this thread's state to that of a call that follows no other. General registers are the
    caller's business (host_runner.c). */
 void ak_host_forget(void);
-/* Overwrites the stack below its caller, where functions that have returned may have left what a
-   kernel must not know. */
+/* Overwrites 1 KiB of the stack below its caller, where functions that have returned may have left
+   what a kernel must not know. */
 void ak_host_forget_stack(void);
 
 #endif

@@ -5,9 +5,9 @@
  * at its end a word that a candidate does not know. The preprocessor runs first, with a trial's
  * options and without those of the sanitizers, so that no macro tells the source that there are
  * sanitizers. In the preprocessed text, attributes that turn sanitizers off are renamed. Every
- * argument is an allocation of its own, so that every access outside it is found, reads included.
- * Memory that a call allocates and does not free is found by comparing what the sanitizer's
- * allocator reports before and after the call.
+ * argument is an allocation of its own, so that accesses outside it are found, reads included,
+ * unless they hit another allocation. Memory that a call allocates and does not free is found by
+ * comparing what the sanitizer's allocator reports before and after the call.
  *
  * Results are not judged here: the check of candidates does that with the real code.
  */

@@ -6,8 +6,8 @@
  * The bytes of such an instruction (0f 05 on x86) also occur by chance, in constants and in the
  * distances of jumps. So the artifact is only searched for the bytes; if they are there, what the
  * compiler gives the assembler decides (ak_host_assembly_calls): compilers write neither these
- * instructions nor bare bytes into code of their own, so that both come from the source. A jump
- * into the middle of another instruction is not seen.
+ * instructions nor bare bytes into code of their own, so where these occur, they come from the
+ * source. A jump into the middle of another instruction is not seen.
  */
 #include <stdio.h>
 #include <string.h>

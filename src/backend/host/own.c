@@ -80,8 +80,8 @@ static void name_version(char *version, size_t bytes, const char *what, const ch
     (void)snprintf(version, bytes, "%s%s%.*s", what, hash[0] == 0 ? "" : " ", DIGITS, hash);
 }
 
-/* Loads the library so that the artifact finds the function there, and writes the path of its
-   file. */
+/* Loads the library, so that the artifact finds the function there, and gives the path of the
+   library's file. */
 static ak_status load_library(char path[AK_PATH_MAX], const ak_runner_page *page, ak_error *err)
 {
     void *library = dlopen(page->library, RTLD_NOW | RTLD_GLOBAL);
@@ -169,8 +169,9 @@ static json_t *numbers(const uint64_t *values, size_t count)
     return list;
 }
 
-/* Tells the process where the arguments are. The process runs the function once, unless an argument
-   is read and written, so that the text of an exception can be reported. */
+/* Tells the process where the arguments are. The process then runs the function once, with copies
+   of the arguments that are both read and written, so that the text of an exception can be
+   reported. */
 static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_error *err)
 {
     const ak_runner_page *page = b->page;

@@ -5,17 +5,18 @@
 
 #include "base/clock.h"
 
-/* One batch in this many, at random, and the first one are compared with unseen contents. */
+/* Of the batches that are long enough, the first one and one in this many, at random, are compared
+   with runs on unseen contents. */
 #define UNSEEN_EVERY 4
-/* Number of different contents in a batch. With many sets, making different ones for each would
-   take a millisecond. */
+/* The sets of a batch have at most this many different other contents. With many sets, making
+   different ones for each would take a millisecond. */
 #define KINDS  8
 #define NO_SET SIZE_MAX
 /* A batch that is timed again counts with at most this many times its time: it may be slow on
    purpose. */
 #define SLOWER_TIMES 1.5
 /* The first pause before another comparison; each one is twice as long as that before. Other work
-   on the processor passes, and who has slept runs at once. */
+   on the processor passes, and a thread that has slept runs at once. */
 #define PAUSE_NS AK_MS_NS
 
 /* A batch: the first `used` sets take part, and the set with index `judged` is judged. The set with
@@ -47,7 +48,7 @@ static bool may_mix(const ak_argument_spec *argument)
 
 /* Makes an input's other contents from two random rotations of the own ones, or from one rotation
    if its elements may not be mixed: by rows or, if there is only one row, by elements. Does nothing
-   for outputs, and for numbers that may not change places. */
+   for outputs, for a single number, and for numbers that may not change places. */
 static int mix_argument(ak_contents *c, const ak_launch *launch, size_t i)
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
@@ -61,7 +62,7 @@ static int mix_argument(ak_contents *c, const ak_launch *launch, size_t i)
         return 0;
     }
     const size_t turn = 1 + ak_rng_below(c->rng, count - 1);
-    /* Where there are more than two rows, no element stays where it was. */
+    /* If more than two rows (or elements) change places, none stays where it was. */
     size_t other = count == 2 ? 0 : 1 + ak_rng_below(c->rng, count - 2);
     other += count > 2 && other >= turn ? 1 : 0;
     *m = (ak_mixed){.span = (count - 1) * unit + (rows > 1 ? shape->row[i] : 1),
@@ -136,7 +137,7 @@ static int set_aside(const batch *b)
 /* Times one run on each of `count` sets with unseen contents, which all differ, or a run on the set
    that is judged. Where sets share inputs, each is filled just before its run, because the first of
    many runs would show the others what they share. A run by itself takes longer than one of many,
-   so it is repeated on the same contents; *seen_ns is the time of all second runs. */
+   so there each is repeated on the same contents; *seen_ns is the time of all second runs. */
 static int time_unseen(int64_t *ns, int64_t *seen_ns, const batch *b, size_t count)
 {
     const bool single = b->launch->iterations == 1;

@@ -15,17 +15,18 @@
  *     candidate has written there for other contents, which looks right and is wrong. So a kernel
  *     cannot see whether an output is already done.
  *
- *   - After some batches all sets get contents that no run has seen, and one run on each is timed,
- *     each by itself if sets share inputs. If such runs take longer than those of the batch several
- *     times in a row, the batch did not do all of its work.
+ *   - After some batches the sets that took part, or after a single run the judged one, get
+ *     contents that no run has seen, and one run on each is timed, each by itself if sets share
+ *     inputs. If such runs take longer than those of the batch several times in a row, the batch
+ *     did not do all of its work.
  *
- *   - If a run may begin early, a run on the own contents after the clock has stopped begins while
- *     these are still being written, so that one which does not wait is wrong.
+ *   - If a run may begin early and the sets share no inputs, a run on the own contents after the
+ *     clock has stopped begins while these are still being written. A kernel that does not wait for
+ *     them gives a wrong result.
  *
- *   - If the launch asks for it, one set with other contents is set aside for the judge, with what
- *     a run has written there: contents from the batch or contents that no run had seen. So a
- * candidate must also be right where the harness has no result, and cannot leave out what is not
- * the own contents.
+ *   - If the launch asks for it, one set with other contents, from the batch or never seen before,
+ *     is set aside for the judge, with what a run has written there. So a candidate must also be
+ *     right where the harness has no result, and cannot leave out work on other contents.
  *
  * A backend says how its memory is copied and its runs are timed (ak_contents_ops); what is copied
  * and timed, and which set is judged, is decided here. The functions of a backend return 0 or its
@@ -48,11 +49,11 @@ typedef struct ak_contents_ops {
        times in a row. */
     double times, each_ns, all_ns;
     int tries;
-    /* Whether the batch is timed again each time that they took longer, and the next comparison
-       uses that time. This is for devices that may have become slower in between. */
+    /* Whether the batch is timed again each time that runs on unseen contents took longer; the next
+       comparison then uses that time. This is for devices that other work slows down. */
     bool repeats;
-    /* If the arguments have at most so many bytes, each run of a batch has contents that no run has
-       seen. Such batches are not compared. */
+    /* If the arguments have at most so many bytes, each run of a batch of several has contents that
+       no run has seen. Such batches are not compared. */
     size_t fresh_bytes;
     int64_t least_ns; /* shorter batches are not compared with runs on unseen contents */
     unsigned cold;    /* number of longer batches at the beginning that are not compared either */
@@ -89,7 +90,7 @@ typedef struct ak_contents {
     ak_runnable *runnable;
     ak_rng *rng;
     size_t sets;        /* more than 1 */
-    bool shared;        /* all sets share some inputs, which are those that were filled in last */
+    bool shared;        /* all sets share some inputs, which hold what was filled in last */
     bool early;         /* a run may begin before the work in front of it has ended: `late` may be
                            used */
     bool whole_rows;    /* the device has no code that mixes: rows change places as a whole */

@@ -8,7 +8,7 @@
  *     ak_launch_evaluate(&plan, task, shape, config, resident, err)
  *
  * A plan holds no addresses of device memory: it names buffers by the index of the argument, and
- * the launching code (cuda_kernel.c) replaces them by addresses.
+ * the launching code (cuda_kernel.c, opencl_launch.c) replaces them by addresses.
  */
 #ifndef AK_BACKEND_LAUNCH_LAUNCH_H
 #define AK_BACKEND_LAUNCH_LAUNCH_H
@@ -67,8 +67,8 @@ typedef struct ak_launch_kernel {
     size_t map_count;
     ak_pass passes[AK_LAUNCH_ARGUMENTS_MAX];
     size_t pass_count;
-    /* Problem arguments that the kernel reads from the module's variable (`__constant__`) of the
-       argument's name, to which they are copied before it runs. */
+    /* Problem arguments that the kernel reads as `__constant__` variables of the module. Each is
+       copied to the variable of its name before the kernel runs. */
     size_t constants[AK_LAUNCH_CONSTANTS_MAX];
     size_t constant_count;
 } ak_launch_kernel;

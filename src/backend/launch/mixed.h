@@ -1,7 +1,8 @@
 /*
  * mixed.h: how the other contents of an input are made of the own ones (contents.h). Each element
- * comes from one of two rotations, which a bit of a hash of a seed and of its place chooses. So no
- * row of the own contents is left, and only who reads all elements of a row knows which these are.
+ * comes from one of two rotations, which a bit of a hash of a seed and of its place chooses. If the
+ * two rotations differ, no row of the own contents is left, and only a kernel that reads all
+ * elements of a row knows what the row holds.
  *
  * The compilers of CUDA and OpenCL read this file, too: for them it is the kernel that mixes.
  */
@@ -53,7 +54,7 @@ AK_MIXED_FUNCTION ak_mixed_word ak_mixed_from(ak_mixed m, ak_mixed_word place)
     return from < m.wrap ? from : from - m.wrap;
 }
 
-/* Between rows, what would come from behind the last one stays as it is. */
+/* A place between rows keeps its element if the new one would come from behind the last row. */
 #define AK_MIXED_LOOP(first, step)                                                                 \
     for (ak_mixed_word i = (first); i < m.span; i += (step)) {                                     \
         const ak_mixed_word from = ak_mixed_from(m, i);                                            \

@@ -86,8 +86,9 @@ typedef struct ak_opencl_place {
 
 /* Loads the library, or returns AK_UNAVAILABLE with a line that says what to install. */
 ak_status ak_opencl_open(const ak_opencl **out, ak_error *err);
-/* Lists the devices of all platforms that can compile, at most AK_OPENCL_DEVICES_MAX, in the order
-   of the ICD loader, and returns how many there are. Their index is the number in "opencl:0". */
+/* Lists the devices that can compile, of the first 16 platforms and at most AK_OPENCL_DEVICES_MAX,
+   in the order of the ICD loader, and returns how many there are. Their index is the number in
+   "opencl:0". */
 size_t ak_opencl_devices(ak_opencl_place out[AK_OPENCL_DEVICES_MAX], const ak_opencl *cl);
 /* Finds the device "opencl:N". */
 ak_status ak_opencl_find(ak_opencl_place *out, const ak_opencl *cl, const char *device,

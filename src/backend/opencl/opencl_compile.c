@@ -211,8 +211,8 @@ static void add_home(ak_compile_folders *out, const char *library)
     ak_reads_add(&out->reads, file); /* of ~/.local/lib this file alone is read */
 }
 
-/* Adds the file `path` of an ICD, which is one line with the name of its library, and that
-   library's place. */
+/* Adds the file of an ICD, whose one line names a library, and the place of that library. Does
+   nothing for a file without the suffix .icd. */
 static void add_icd(ak_compile_folders *out, const char *path)
 {
     AK_FREED char *text = NULL;

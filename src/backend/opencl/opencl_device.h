@@ -9,8 +9,8 @@
 #include "base/rng.h"
 
 #define AK_OPENCL_SETS_MAX 64
-/* An ICD may compile for this long before the first launch of a kernel runs, as long as a compile
-   worker may (worker/pool_open.c). */
+/* An ICD may compile for this long before the first launch of a kernel runs, as long as a
+   compilation may by default (worker/pool_open.c). */
 #define AK_OPENCL_BEGIN_NS INT64_C(60000000000)
 
 /* Where the arguments of a shape lie: argument i, with its red zones, is `length` bytes of the

@@ -4,8 +4,8 @@
  * The harness' block is one buffer, which no kernel sees. Kernels run on sets: each argument with
  * its red zones is a buffer, and the kernel gets the part of it after the first zone, which begins
  * at an offset that every device can align. Timed batches rotate over several sets, so that no run
- * finds its data in the device's cache. launch/contents.c decides what the sets hold and which of
- * them is judged. One measured batch:
+ * finds its data in the device's cache, if there is memory for enough sets. launch/contents.c
+ * decides what the sets hold and which of them is judged. One measured batch:
  *
  *     workspace set to zero, sets filled
  *     runs, each with the device's own times of start and end
@@ -24,8 +24,8 @@
 /* All sets together are at least this many times as large as the device's cache, if
    AK_OPENCL_SETS_MAX and a quarter of the memory allow. */
 #define ROTATE_CACHES 2
-/* They are at least this large in any case: small arguments then have 64 sets, so that 64 runs in a
-   row each have their own contents. */
+/* They are at least this large, too, within these limits: small arguments have 64 sets, so that 64
+   runs in a row each have their own contents. */
 #define ROTATE_BYTES ((size_t)4 << 20)
 #define SETS_MIN     2
 /* At most this many runs are queued between two waits, because their events are kept until then. */

@@ -45,8 +45,8 @@ static ak_status facts(ak_scope *out, const char *device, int threads, ak_error 
     return ak_scope_copy(out, recording->device_facts, err);
 }
 
-/* Results depend only on the bytes of the recording. What it says of the environment that it was
-   recorded in is added, because prompts show it. */
+/* Gives the hash of the recording, the only thing that results depend on, and what the recording
+   says of the environment in which it was made, because prompts show that. */
 static ak_status environment(json_t **out, const char *device, ak_error *err)
 {
     AK_FREED char *bytes = NULL;

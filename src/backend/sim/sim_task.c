@@ -206,9 +206,9 @@ static ak_status refuse(const ak_task_spec *spec, const ak_recording *recording,
     return have_times(recording, err);
 }
 
-/* Takes size, dtype and options from a recording that autokernel made, unless they were given. If
-   only an objective was given, it follows the recorded options. `choices` holds the text of the
-   options. */
+/* Takes size, dtype and options from a recording that autokernel made, unless they were given. An
+   objective that was given without other options is put behind the recorded ones. `choices` holds
+   the text of the options. */
 static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_recording *recording)
 {
     own->size = given_or(own->size, recording->size);

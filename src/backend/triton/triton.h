@@ -4,8 +4,9 @@
  * launches its own (cuda_kernel.c). No device is needed to compile.
  *
  * An artifact is a line of JSON and binaries. Triton specialises code by its arguments (integers
- * that are 1, integers that 16 divides), so an artifact has a variant for the task's own arguments
- * and, unless the code runs at the task's own size only, one for all others.
+ * that are 1, integers that 16 divides), so an artifact has a variant for the task's own arguments.
+ * It also has one for all others, unless the code runs at the task's own size only or the first
+ * variant assumes nothing.
  */
 #ifndef AK_BACKEND_TRITON_TRITON_H
 #define AK_BACKEND_TRITON_TRITON_H

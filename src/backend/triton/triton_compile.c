@@ -47,8 +47,8 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
     return AK_OK;
 }
 
-/* Starts the process. It may read what is installed and the folder `beside`, unless that is NULL or
-   "", and write to `folder` only; if that is "", it may write nowhere. */
+/* Starts the process. It may read what is installed and the folder `beside`, unless that is NULL,
+   "" or private, and write to `folder` only; if `folder` is "", it may write nowhere. */
 static ak_status start(ak_script *out, const char *folder, const char *beside, ak_error *err)
 {
     char cache[AK_PATH_MAX + 32];
