@@ -23,7 +23,8 @@ ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 }
 
 /* Objectives for which higher is better, among those that tuners know by name (Kernel Tuner,
-   kernel_tuner/util.py, get_objective_defaults; KTT and this program know only times). */
+   kernel_tuner/util.py, get_objective_defaults; files of KTT have only times, and of an archive
+   only the times are read). */
 static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s",   "GFLOPS/W",
                                         "TFLOPS/W", "GFLOP/J", "TFLOP/J", "fitness"};
 
