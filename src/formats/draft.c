@@ -258,7 +258,7 @@ static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
 
 /* ---- as a T1 file has it --------------------------------------------------------------------- */
 
-#define CONFIG_BYTES (AK_PARAMETERS_MAX * 400) /* the longest text that ak_config_parse accepts */
+#define CONFIG_BYTES (AK_PARAMETERS_MAX * 400) /* no valid configuration needs more */
 
 /* Writes a configuration as "x=1,on=True,cc=gcc". */
 static ak_status config_text(ak_buf *out, const ak_draft *draft, const ak_config *config,

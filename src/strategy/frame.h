@@ -79,10 +79,12 @@ typedef struct ak_spot {
     double at[AK_PARAMETERS_MAX];
 } ak_spot;
 void ak_frame_spot(ak_spot *out, const ak_frame *frame, const ak_config *config);
-/* Finds the valid configuration nearest to a point (ak_space_cheapest with squared distances). */
+/* Finds a valid configuration near a point, mostly the nearest (ak_space_cheapest with squared
+   distances). */
 void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot);
 
-/* Draws an unseen valid neighbour of the given kind. Returns false if there is none. */
+/* Draws an unseen one of the first 512 valid neighbours of the given kind. Returns false if there
+   is none. */
 bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind);
 /* Draws an unseen valid neighbour: with probability `near` a neighbour with an adjacent value, if
    there is one, else any neighbour. */
