@@ -149,7 +149,8 @@ typedef struct ak_scan_input {
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
 /* Checks that the source of an implementation has the kernel that "KernelName" names, and that this
    kernel takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not.
-   What macros hide is not judged. */
+   Not judged are what macros hide, the types of a kernel that is defined more than once, and values
+   for a host kernel. */
 ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
                                const ak_problem *problem, ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);

@@ -150,10 +150,11 @@ typedef struct ak_argument_spec {
 #define AK_FORTRAN_END      "/* autokernel: Fortran ends here */"
 
 typedef struct ak_implementation_spec {
-    const char *name;         /* "host", "cuda_sm90": the stem of the space file */
-    const char *backend;      /* "host": the part of the name before the first '_', or the backend
-                                 that runs the language */
-    const char *language;     /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
+    const char *name;     /* "host", "cuda_sm90": the stem of the space file */
+    const char *backend;  /* "host": the part of the name before the first '_', or the backend
+                             that runs the language */
+    const char *language; /* in lower case: "c", "c++", "cuda"; "triton" if the file has none but is
+                             named so; else NULL */
     const json_t *definition; /* the whole space file */
     const char *source;       /* joined text of the Include files and KernelFile, as the backend
                                  adapts it */
