@@ -75,8 +75,8 @@ typedef struct ak_brief {
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
 /* Opens the brief of a space alone, as a recording has it, without source and ceilings: the
-   constants (sizes, facts of the device) are listed as they are. Strings are borrowed; `constants`
-   may be NULL. */
+   constants (sizes, facts of the device, but not the dtype) are listed as they are. Strings are
+   borrowed; `constants` may be NULL. */
 ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *constants,
                          const char *kernel, const char *device, ak_error *err);
 /* Takes the device's name and the versions of compilers and driver from an environment
@@ -103,9 +103,10 @@ typedef struct ak_filling {
     const char *limit;                    /* what limits `resident` */
     const char *over; /* limit that even a single block exceeds; NULL if it fits */
 } ak_filling;
-/* Computes how a configuration fills a GPU from the space file's "Launch" and the device's facts.
-   `registers` is the number for each thread; if it is 0 (unknown), `resident` is an upper bound.
-   Returns false if the launch or a fact is not known (out->over is NULL), or if no block fits. */
+/* Computes how a configuration fills a GPU from the space file's "Launch" (of several launches, the
+   last) and the device's facts. `registers` is the number for each thread; if it is 0 (unknown),
+   `resident` is an upper bound. Returns false if the launch or a fact is not known (out->over is
+   NULL), or if no block fits. */
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers);
 

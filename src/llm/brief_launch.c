@@ -1,5 +1,5 @@
 /* brief_launch.c: computes from a launch's data (docs/formats.md, "Launch") how a configuration
-   fills a GPU: blocks, how many of them a multiprocessor can hold, waves and the tail. Only the
+   fills a GPU: blocks, how many of them a multiprocessor can hold, waves and occupancy. Only the
    last launch of an implementation counts, because earlier ones prepare its operands. */
 #include <math.h>
 

@@ -300,8 +300,8 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
     }
 }
 
-/* Names the values that are rare in a recording, the default's included: most configurations with
-   such a value were not recorded, so a proposal that keeps it is likely to be refused. */
+/* Names the values that are rare in a recording, also if the default has them: most configurations
+   with such a value were not recorded, so a proposal that keeps it is likely to be refused. */
 static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
 {
     uint64_t with[RARE_VALUES] = {0};

@@ -1,4 +1,5 @@
-/* prompt_schema.c: writes the JSON schema of the answer. It allows only what can be right. */
+/* prompt_schema.c: writes the JSON schema of the answer. It allows only what can be right, as far
+   as the number of values permits. */
 
 #include "base/value_json.h"
 #include "llm/prompt.h"
