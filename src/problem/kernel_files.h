@@ -106,12 +106,13 @@ ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *
 
 /* ---- modules (modules.c) --------------------------------------------------------------------- */
 
-/* These functions find the Python modules in a kernel's folder that its reference imports. Results
-   depend on these modules as on the reference itself, so they belong to its sources.
+/* These functions find the Python modules in a kernel's folder that its reference, or a baseline of
+   the user, imports. Results depend on the modules of the reference as on the reference itself, so
+   these modules belong to its sources.
 
-   No Python runs to find them. A module counts if its name is a word of the reference, or of a
-   module that counts, wherever it stands there; the modules of a folder count likewise if the
-   folder's name is such a word. So a module counts even if it is only mentioned. Modules whose
+   No Python runs to find them. A module counts if its name stands as a word anywhere in the file
+   that imports or in a module that counts, even if it is only mentioned there. The name of each
+   nested folder around it must stand there too; for an __init__.py that is enough. Modules whose
    names a program puts together are refused when the reference runs (judge/reference_worker.py). */
 
 /* Reads the modules as files of the kernel, whose `module` is then true. The reference must have
@@ -124,9 +125,9 @@ ak_status ak_modules_read_beside(ak_problem *problem, const ak_kernel_files *fil
 
 /* ---- kernel_scan (kernel_scan.c) ------------------------------------------------------------- */
 
-/* Reads a kernel's entry, arguments and parameters from its source file. The scan
-   makes the documents that problem.json and the space file would hold. Where the source file does
-   not say something, the scan guesses, and it names each guess. */
+/* The scan of a source file finds the kernel's entry, arguments and parameters, and makes the
+   documents that problem.json and the space file would hold. Where the source file does not say
+   something, the scan guesses and notes the guess. */
 
 typedef struct ak_kernel_scan {
     json_t *problem, *space;
