@@ -80,7 +80,7 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
 ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *constants,
                          const char *kernel, const char *device, ak_error *err);
 /* Takes the device's name and the versions of compilers and driver from an environment
-   (ak_environment_facts). If that has no name, brief->device is kept. */
+   (ak_environment_facts). If the environment has no name, brief->device is kept. */
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err);
 void ak_brief_close(ak_brief *brief);
 

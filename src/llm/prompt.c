@@ -81,8 +81,8 @@ void ak_prompt_quote(ak_buf *out, const char *text, size_t max)
     ak_buf_puts(out, text != NULL && *text != 0 ? "...\"" : "\"");
 }
 
-/* Writes a line of source with its control characters replaced. A line that could close the fence
-   is indented. */
+/* Writes a line of source. A tab becomes a blank, any other byte outside printable ASCII '?'. A
+   line that could close the fence is indented. */
 static void put_line(ak_buf *out, const char *line, size_t length)
 {
     if (length >= 3 && memcmp(line, "~~~", 3) == 0) {
