@@ -51,8 +51,9 @@ ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
    long. */
 #define VALUE_BYTES 300
 
-/* Writes a key that is equal for values that a space treats as equal: 1 and 1.0, but not "1".
-   Returns false if the value is not a number, a text or a boolean. */
+/* Writes a key that is equal for values that a space treats as equal: 1 and 1.0, but not "1". From
+   1e17 on, a whole real and an integer have different keys. Returns false if the value is not a
+   number, a text or a boolean. */
 static bool value_key(char out[VALUE_BYTES], const json_t *value)
 {
     switch (json_typeof(value)) {
