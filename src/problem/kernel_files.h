@@ -16,8 +16,9 @@ typedef struct ak_kernel_files {
     char folder[AK_PATH_MAX]; /* "kernels/matmul" for a built-in kernel */
 } ak_kernel_files;
 
-/* Reads a text file. Its name is relative to the kernel's folder and may lead into a folder
-   beside it ("../matmul/gemm.h"), not further up. The problem's arena owns the text. */
+/* Reads a text file. Its name is relative to the kernel's folder and may lead to the folder above
+   or into a folder there ("../matmul/gemm.h"), not further up. The problem's arena owns the
+   text. */
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
                          const char *name, ak_error *err);
 /* Reads and parses a JSON file; it must be an object. The problem owns it. *where is the file's
@@ -28,8 +29,9 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
    "kernels/b/c.h", and "a" and "../b/c.h" give "b/c.h". */
 ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *name,
                          ak_error *err);
-/* Gives the path of a file in the kernel's folder, or in one beside it. Returns AK_INVALID if the
-   name leads elsewhere, or for a built-in kernel, which has no data files. */
+/* Gives the path of a file in the kernel's folder, in the folder above it, or in a folder there.
+   Returns AK_INVALID if the name leads elsewhere, or for a built-in kernel, which has no data
+   files. */
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err);
 /* Gives the path of `name`, which `file` (a source or a T1 file) states relative to its own folder.
@@ -132,7 +134,7 @@ ak_status ak_modules_read_beside(ak_problem *problem, const ak_kernel_files *fil
 typedef struct ak_kernel_scan {
     json_t *problem, *space;
     char *source;    /* the file, with an entry that can be called by its name */
-    char *reference; /* an ak_reference that only declares the arguments */
+    char *reference; /* an ak_reference that only declares arrays and sizes */
     char *notes;     /* guesses, a line "WHAT: where to write it\n" for each; "": none */
 } ak_kernel_scan;
 
