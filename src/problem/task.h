@@ -23,8 +23,9 @@
      EXPR             an expression (space/expr.h), which is made as small as possible
      max:EXPR         an expression, which is made as large as possible
 
-   An expression may read what is measured (measured_names in objective.c), the sizes, the options
-   and the parameters of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
+   An expression must read something that is measured (measured_names in objective.c), and may read
+   the sizes, the options and the parameters of the configuration. `tflops` and `gbs` alone mean
+   max:tflops and max:gbs.
 
    An objective is a part of the task: unless it is the time, its text is one of the task's
    choices, as in "objective=energy", so results with different objectives belong to different
