@@ -251,8 +251,8 @@ static ak_status take_situation(ak_advisor *a, ak_error *err)
     return AK_OK;
 }
 
-/* Decides whether to stop asking: after STALLED_MAX generations without a gain, or when all planned
-   generations were asked. */
+/* Decides whether to stop asking: after STALLED_MAX generations in a row without a gain, or when
+   all planned generations were asked. */
 static bool is_over(ak_advisor *a)
 {
     if (a->generation > 0) {

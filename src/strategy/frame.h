@@ -12,7 +12,7 @@
 
 #include "strategy/walk.h"
 
-#define AK_FRAME_NO_TAG SIZE_MAX /* tag of a configuration that `next` did not propose */
+#define AK_FRAME_NO_TAG SIZE_MAX /* `next` did not propose it or gave no tag */
 
 typedef struct ak_frame ak_frame;
 /* Proposes a configuration, with parent and generation if it was derived from another. Returns
@@ -98,9 +98,9 @@ void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, dou
 
 /* ---- effects (effects.c) --------------------------------------------------------------------- */
 
-/* A very cheap model of log time: the sum of one effect for each parameter's value (an
-   additive model fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression",
-   1981). It tells which of a few configurations is the most promising.
+/* A cheap model of log time: the sum of one effect for each parameter's value (an additive model
+   fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression", 1981). It tells which
+   of a few configurations is the most promising.
 
    Fast trials weigh more than slow ones, so the effects describe the neighbourhood of the best.
    Effects that were seen in few trials are shrunk towards 0. Learning takes time in proportion to
