@@ -1,5 +1,6 @@
-/* prompt_trials.c: writes the trials of a prompt's state: two anchors in full, the listed trials by
-   speed, what the slow ones have in common, and the failures. No kind of failure is omitted. */
+/* prompt_trials.c: writes the trials of a prompt's state: up to two anchors in full, the listed
+   trials by speed, what the slow ones have in common, and the failures. No kind of failure is
+   omitted. */
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
