@@ -53,7 +53,7 @@ typedef struct ak_derived {
 typedef struct ak_brief {
     const char *kernel, *description, *implementation, *device, *size, *dtype, *choices;
     const char *software;     /* "NVRTC 13.0, driver 580.159.04"; "" if unknown */
-    const char *source;       /* source of the implementation; NULL if there is none */
+    const char *source;       /* source of the implementation; NULL or "" if there is none */
     ak_share share;           /* how much of this the prompt shows */
     const json_t *definition; /* the implementation's space file; NULL if there is none */
     const ak_space *space;
