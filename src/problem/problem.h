@@ -172,11 +172,11 @@ typedef struct ak_implementation_spec {
     bool openmp;              /* compiled with -fopenmp; runs with the task's threads */
     bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
-    bool specialised;         /* it has an entry specialised for the task's own sizes */
-    const json_t *needs;      /* array of "Needs", conditions on the task; NULL: none */
-    unsigned dtypes;          /* bit 1 << dtype is set for each dtype that it computes in; all bits
-                                 are set if the file has no "Dtypes" */
-    const char *where;        /* path for messages */
+    bool specialised;    /* it is in Triton or has an entry specialised for the task's own sizes */
+    const json_t *needs; /* array of "Needs", conditions on the task; NULL: none */
+    unsigned dtypes;     /* bit 1 << dtype is set for each dtype that it computes in; all bits
+                            are set if the file has no "Dtypes" */
+    const char *where;   /* path for messages */
 } ak_implementation_spec;
 
 /* Returns the "Language" of new kernels for this backend: "C", "CUDA". An unknown backend gets
