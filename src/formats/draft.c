@@ -23,7 +23,8 @@ ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 }
 
 /* Objectives for which higher is better, among those that tuners know by name (Kernel Tuner,
-   kernel_tuner/util.py, get_objective_defaults; KTT and this program know only times). */
+   kernel_tuner/util.py, get_objective_defaults; files of KTT have only times, and of an archive
+   only the times are read). */
 static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s",   "GFLOPS/W",
                                         "TFLOPS/W", "GFLOP/J", "TFLOP/J", "fitness"};
 
@@ -50,8 +51,9 @@ ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
    long. */
 #define VALUE_BYTES 300
 
-/* Writes a key that is equal for values that a space treats as equal: 1 and 1.0, but not "1".
-   Returns false if the value is not a number, a text or a boolean. */
+/* Writes a key that is equal for values that a space treats as equal: 1 and 1.0, but not "1". From
+   1e17 on, a whole real and an integer have different keys. Returns false if the value is not a
+   number, a text or a boolean. */
 static bool value_key(char out[VALUE_BYTES], const json_t *value)
 {
     switch (json_typeof(value)) {
@@ -257,7 +259,7 @@ static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
 
 /* ---- as a T1 file has it --------------------------------------------------------------------- */
 
-#define CONFIG_BYTES (AK_PARAMETERS_MAX * 400) /* the longest text that ak_config_parse accepts */
+#define CONFIG_BYTES (AK_PARAMETERS_MAX * 400) /* no valid configuration needs more */
 
 /* Writes a configuration as "x=1,on=True,cc=gcc". */
 static ak_status config_text(ak_buf *out, const ak_draft *draft, const ak_config *config,

@@ -3,8 +3,8 @@
  * the recording, names the parameters, if the file names them, and then adds one configuration
  * after the other; ak_draft_finish sorts the configurations and builds the space.
  *
- * Internal to formats/. A format is one file recording_<name>.c with a table ak_recording_<name>,
- * and one line in recordings.def.
+ * Internal to formats/. A format in JSON is one file recording_<name>.c with a table
+ * ak_recording_<name>, and one line in recordings.def.
  */
 #ifndef AK_FORMATS_DRAFT_H
 #define AK_FORMATS_DRAFT_H
@@ -54,28 +54,30 @@ ak_status ak_draft_text(char **member, const char *text, ak_error *err);
    "GFLOP/s" for "max:GFLOP/s"; "time" if they could not tell whether more is better. The name may
    lie in `out`. */
 const char *ak_draft_objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const char *choices);
-/* Sets the name of the objective. It also decides whether a higher value is better, and the name of
-   a rate, such as "GB/s", is its unit. */
+/* Sets the name of the objective and whether a higher value is better, which is so only for names
+   that draft.c lists, such as "GB/s". If such a name has a slash, it is also the unit. */
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err);
-/* Adds a parameter. `values` lists its values in their order. If it is NULL, the parameter gets the
-   values that occur in the configurations, with numbers in ascending order. */
+/* Adds a parameter. `values` lists its values in their order; values that only occur in
+   configurations follow them. If `values` is NULL, the values are those that occur in the
+   configurations; if all of them are numbers, they are sorted. */
 ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t *values,
                                  ak_error *err);
 /* Adds a configuration: an object with a member for each parameter; other members are ignored. If
-   no parameter has been named yet, the members of this object become the parameters. A record with
-   status OK must have a value above 0. If a configuration has several records, the last with status
-   OK counts, or else the last. */
+   no parameter has been named yet, the members of this object become the parameters. Refuses a
+   record with status OK whose value is not above 0, and a cost of more than a month. If a
+   configuration has several records, the last with status OK counts, or else the last. */
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err);
 /* Make the scopes of names that expressions may read; the caller frees them. ak_draft_facts gives
-   the device facts of the file. ak_draft_constants gives the sizes ("M=128,N=64") and the dtype, in
-   a scope whose parent is `facts`, which it borrows. */
+   the device facts of the file. ak_draft_constants gives the sizes, if the recording states them as
+   "M=128,N=64", and the dtype; the parent of its scope is `facts`, which must outlive it. */
 ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err);
 ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
                              ak_error *err);
-/* Makes a ConfigurationSpace that reads only its own parameters (fit.c): `definition` itself if it
-   does, otherwise one with the recorded values, with the defaults if `constants` suffice to compute
-   all of them, and with the conditions that read only parameters. */
+/* Makes a ConfigurationSpace that reads only its own parameters (fit.c). If `definition` does so,
+   it is taken unchanged. Otherwise the new one has the recorded values, the defaults if a recorded
+   value serves for each of them (`constants` may be needed to compute it), and the conditions that
+   read only parameters. */
 ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,
                        const ak_scope *constants, const char *where, ak_error *err);
 /* Completes the recording and builds its space. `definition` is the ConfigurationSpace of the space
@@ -96,21 +98,22 @@ ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char
    or false. */
 ak_status ak_t4_status(ak_trial_status *out, const json_t *result, const char *where,
                        ak_error *err);
-/* Refuses a measured time in ms that is far outside the runtimes of the same result, each of which
-   is in units of `unit_ms` ms: one of the two has another unit than the file says, or one was
-   written by hand. A time or runtimes of 0 are not known. */
+/* Refuses a time in ms that is far outside the range of the runtimes of the same result: one of the
+   two then has another unit than the file says, or was written by hand. The runtimes are in units
+   of `unit_ms` ms. A time or runtime that is not above 0 is not known. */
 ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,
                               ak_error *err);
-/* Makes a name, which the caller frees, for the kernel of a file that names none:
-   "folder/A100_T4.json" becomes "A100_T4", ".json" becomes "unnamed". */
+/* Makes a name, which the caller frees, for the kernel of a file that names none, from the name of
+   the file up to the first dot: "folder/A100_T4.json" becomes "A100_T4", ".json" becomes
+   "unnamed". */
 ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err);
 /* Sets *ms to the milliseconds in the unit of time that the member `key` names. Without that
    member, or if it is "", *ms is unchanged. Unknown units are refused. */
 ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,
                      ak_error *err);
 
-/* Returns the sum of the members `keys`, which end with NULL, of an object. A member that is not a
-   number or is negative counts as 0. */
+/* Returns the sum of the members of an object that `keys` names (NULL-terminated). A member that is
+   not a number or is negative counts as 0. */
 double ak_draft_sum(const json_t *object, const char *const *keys);
 
 #endif

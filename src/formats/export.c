@@ -3,7 +3,8 @@
  * the formats share.
  *
  * A file is built in memory, written beside the target and renamed, so that the target is either
- * complete or unchanged. The path "-" is standard output.
+ * complete or unchanged. A target that is no regular file, such as a pipe, is written directly. The
+ * path "-" is standard output.
  */
 #include "formats/format.h"
 

@@ -40,8 +40,10 @@ static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_
     return ak_stored(ak_json_append(list, ak_json_whole(finish, good)), err);
 }
 
-/* Adds what a run over many sizes found for its winner at one of them. That replaces the finish of
-   the run at this size alone, whose id is noted in `judged`. */
+/* Adds what a run over many sizes found for its winner at one size. These figures replace those of
+   the run at this size alone, which the result names as "beside": they are added under its id, and
+   the id is noted in `judged`. Adds nothing if the archive has not that run or no right trial of
+   the winner. */
 static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, json_t *result,
                           ak_archive *archive, ak_error *err)
 {
@@ -190,7 +192,8 @@ static ak_status store(ak_archive *archive, const char *run, const ak_trial *tri
                            (const char *const[]){run, text}, 2, err);
 }
 
-/* Adds the run that an element of "finishes" names, unless it exists, and stores its result. */
+/* Adds the run that an element of "finishes" names, unless it exists, and stores its result if it
+   was imported and has none. */
 static ak_status import_later(ak_archive *archive, const ak_trial *trial, const json_t *finish,
                               const char *where, ak_error *err)
 {

@@ -2,10 +2,10 @@
  * fit.c: fits a kernel's space file to a recording, see ak_draft_fit.
  *
  * A space file reads sizes and facts of the device; a recording was made elsewhere and may not
- * contain them. This does no harm, because the recorded configurations are the space, whatever
+ * contain them. That does no harm, because the recorded configurations are the space, whatever
  * their conditions read. A space file that reads nothing but its parameters is used as it is. Any
- * other adds only the defaults, if all can be computed, and the conditions that read nothing but
- * parameters.
+ * other adds only the defaults, if a recorded value serves for each of them, and the conditions
+ * that read nothing but parameters.
  */
 #include "formats/draft.h"
 
@@ -137,9 +137,10 @@ static const ak_draft_parameter *recorded(const ak_draft *draft, const char *nam
     return p < draft->parameter_count ? &draft->parameters[p] : NULL;
 }
 
-/* Returns the default as one of the recorded values, which is the only value if there is only one.
-   If the default is a number, the nearest value is taken, or the first of two that are equally
-   near. Returns NULL if the default is not known or was not recorded. */
+/* Returns the recorded value that serves as the default: the only one if there is only one;
+   otherwise one that equals the default or, if the default is a number, the nearest number, of two
+   equally near ones the first. Returns NULL if the default is not known or no recorded value
+   serves. */
 static json_t *default_of(const json_t *parameter, const json_t *values, const ak_scope *constants)
 {
     const json_t *given = json_object_get(parameter, "Default");

@@ -1,6 +1,7 @@
 /*
- * format.h: defines a format of export and import: a table ak_format_NAME, here in format_NAME.c or
- * in ship/, and a line in formats.def. docs/formats.md describes each format.
+ * format.h: defines a format of export and import: a table ak_format_NAME, which is in
+ * format_NAME.c of this folder or in ship/, and a line in formats.def. docs/formats.md describes
+ * each format.
  */
 #ifndef AK_FORMATS_FORMAT_H
 #define AK_FORMATS_FORMAT_H
@@ -9,19 +10,20 @@
 #include "archive/field.h"
 #include "base/pack.h"
 
-/* Limits in bytes for an export, and for an import that is not JSON (JSON has its own,
-   AK_JSON_BYTES_MAX). */
+/* Limits in bytes for an export in one file and for an import. An import that is JSON must also fit
+   AK_JSON_BYTES_MAX. */
 #define AK_EXPORT_BYTES_MAX (1u << 30)
 #define AK_IMPORT_BYTES_MAX (256u << 20)
 
 /* An import in progress. All of it is one transaction, which import.c begins and ends. */
 typedef struct ak_import ak_import;
 
-/* Adds a trial that was read from a file. On entry its id and its parent are those of the file (0:
-   none); both become those of the archive, the parent 0 if it was not imported before. A trial
-   without a strategy gets the strategy "import". Its timestamp has a form that ak_format_timestamp
-   reads, or is NULL. A trial with status OK must have a configuration, and a time that fits its
-   interval or its samples. The trial stays the caller's; `where` names the place in the file. */
+/* Adds a trial that was read from a file, unless the archive had an equal one before the import. On
+   entry its id and its parent are those of the file (0: none). Both become those of the archive;
+   the parent becomes 0 if the file has not given it before. A trial without a strategy gets the
+   strategy "import". Its timestamp has a form that ak_format_timestamp reads, or is NULL. A trial
+   with status OK must have a configuration, and a time that fits its interval or its samples. The
+   trial stays the caller's; `where` names the place in the file. */
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
 
 /* Returns where a reader stores a constant text about what it leaves out of the file. */
@@ -91,16 +93,16 @@ ak_status ak_format_check_task(ak_trial *first, const char *format, const ak_tri
                                ak_error *err);
 
 /* Copy texts between the members of an object and the fields of a trial that have the same names.
-   `names` ends with NULL. A NULL text becomes null; a text whose member is missing stays as it
+   `names` is NULL-terminated. A NULL text becomes null; a text whose member is missing stays as it
    is. */
 bool ak_format_set_texts(json_t *object, const ak_trial *trial, const char *const *names);
 ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char *const *names,
                                const char *where, ak_error *err);
 
-/* The state of writing a list with one entry for each trial, each on a line of its own. */
+/* The state of writing a list in which each trial has one entry, on a line of its own. */
 typedef struct ak_entry_writer {
     ak_buf *out;
-    json_t *finishes; /* from ak_finishes_read */
+    json_t *finishes; /* from ak_finishes_read; NULL if the format has none */
     ak_trial first;   /* the first trial, for ak_format_check_task */
     size_t count;     /* entries so far */
 } ak_entry_writer;
@@ -110,7 +112,8 @@ ak_status ak_format_add_entry(ak_entry_writer *writer, json_t *entry, ak_error *
 
 /* Converts YYYY-MM-DD, a T or a blank, and hh:mm:ss, with or without a fraction and a zone (Z, or +
    or - with hh:mm or hhmm), to the form "2023-02-15T02:00:02.984Z". Further digits of the fraction
-   are cut off. A time without a zone counts as UTC. Returns false for any other text. */
+   are cut off. A time without a zone counts as UTC. Returns false for any other text and for years
+   before 1900. */
 #define AK_TIMESTAMP_BYTES 32
 bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text);
 
@@ -128,7 +131,7 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
    result at the trial's size. *out is NULL if there is none. */
 ak_status ak_format_result(json_t **out, ak_archive *archive, const ak_trial *trial, ak_error *err);
 /* Returns the entry of a configuration among the candidates of a result. Returns NULL if the result
-   is NULL or its best configuration is another one. */
+   is NULL, its best configuration is another one, or no candidate has it. */
 const json_t *ak_format_best_entry(const json_t *result, const char *config);
 /* Sets what the result of a trial's run says: "baseline", the fastest library with the verdict on
    the trial's configuration, "over_default", the configuration's speed over the default, and
@@ -138,22 +141,25 @@ ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_t
                                  ak_error *err);
 
 /* Gives the document of dispatch.json: for each size the configuration that the latest matching run
-   over many sizes chose. The filter may be NULL, and may not name a size. */
+   over many sizes chose. Fails if a later check has refuted one of them. Runs on simulated devices
+   match only if the filter names a device, environment or run. NULL stands for a filter that
+   matches any other run; a filter that names a size is refused. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
 
 /* ---- finishes (finishes.c) ------------------------------------------------------------------- */
 
 /* The finish of a run measures the winner again, but the archived trial of the winner has only the
-   figures of the search. Files therefore add to that trial a member "finish" with the figures from
+   figures of the search. In files that trial therefore has a member "finish" with the figures from
    the finish of its own run, and a list "finishes" with those from later runs that took the trial
-   over (--resume): each has "run" and "started" besides. A run over many sizes measures the winners
-   of its sizes side by side; its figures replace those of the run at that size alone. */
+   over (--resume). Each element of the list also has "run" and "started". A run over many sizes
+   measures the winners of its sizes side by side; these figures replace those of the runs at one
+   size alone. */
 
 /* Gives an object with the figures from the finishes of all runs in an archive. Each key is the id
    of a winner's trial, each value a list like "finishes" that includes the trial's own run. */
 ak_status ak_finishes_read(json_t **out, ak_archive *archive, ak_error *err);
-/* Sets "finish" and "finishes" in the JSON of a trial, as far as it won finishes. */
+/* Sets "finish" and "finishes" in the JSON of a trial, for the finishes that the trial won. */
 ak_status ak_finishes_set(json_t *object, const json_t *finishes, const ak_trial *trial,
                           ak_error *err);
 /* Stores "finish" and "finishes" of a file's entry as the results of their runs, if these were

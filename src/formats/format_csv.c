@@ -2,8 +2,8 @@
  * format_csv.c: writes and reads one row per trial (RFC 4180), for spreadsheets and data frames.
  *
  * The first six columns are the usual ones (timestamp, name, ms, tflops, status, config). All other
- * fields of a trial follow, so that a file can be read back without loss. On import the header
- * names the columns, in any order; name, config and status must be among them.
+ * fields of a trial follow, so that a file can be read back; only the figures of finishes are lost.
+ * On import the header names the columns, in any order; name, config and status must be among them.
  */
 #include "formats/format.h"
 
@@ -14,7 +14,7 @@
 #include "base/csv.h"
 #include "base/utf8.h"
 
-/* CELL_BYTES_MAX leaves room for all samples of a trial, which take up to 25 bytes each. */
+/* Limits of a file. A cell has room for all samples of a trial, which take up to 25 bytes each. */
 #define COLUMNS_MAX    128
 #define CELL_BYTES_MAX (2u << 20)
 

@@ -13,8 +13,8 @@
 #include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 
-/* The file format has no members for these texts of a trial, so they are put into an additional
-   member, OWN. */
+/* The file format has no members for these texts of a trial, or has them in other words (device and
+   size). They are therefore also put into an additional member, OWN. */
 #define OWN "autokernel"
 
 static const char *const own_texts[] = {"device", "implementation", "size",
@@ -30,7 +30,8 @@ typedef struct cache_writer {
 } cache_writer;
 
 /* Returns the objective that the file names: that of the trials, or "time" if one of them has no
-   value for it or a parameter has the same name. */
+   value for it, a parameter has the same name, or other tools could not tell whether more is
+   better. */
 static const char *objective_of(char out[AK_OBJECTIVE_NAME_BYTES], const cache_writer *writer)
 {
     const char *name = ak_draft_objective_of(out, writer->first.choices);
@@ -166,8 +167,8 @@ static bool sort_numbers(json_t *values)
     return true;
 }
 
-/* Returns the members of the trials' environment about the device and the software: {"name",
-   "driver", "nvrtc", ...}; NULL if the environment is not known or memory is out. */
+/* Returns what the environment of a trial says of the device and the software: {"name", "driver",
+   "nvrtc", ...}; NULL if the environment is not known or memory is out. */
 static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
 {
     static const char *const kept[] = {"backend", "name",   "compute_capability", "driver", "nvrtc",
@@ -246,8 +247,9 @@ out:
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Converts 4096, [4096, 4096] or ["1000 * UNROLL", 1] to "X=4096,Y=4096", because the file does not
-   name its sizes. A size that depends on the configuration is an expression, or "callable". */
+/* Converts a problem size, such as 4096, [4096, 4096] or ["1000 * UNROLL", 1], to a text such as
+   "X=4096,Y=4096": the file does not name its sizes. A size that depends on the configuration is an
+   expression, or "callable". */
 static ak_status take_size(ak_trial *task, const json_t *size, const char *path, ak_error *err)
 {
     static const char *const names[] = {"X", "Y", "Z", "W"};

@@ -6,7 +6,8 @@
  * and facts of the device. In the T1 file these are resolved: every name that is not a parameter is
  * replaced by its value, values are lists, and conditions that the task decides are left out. The
  * T1 file holds the same configurations as the space, for this task only. T1 1.0.0 has no word for
- * C, so a kernel of the host is called OpenCL there; the member "autokernel" says what it is.
+ * C or Triton, so a kernel of any backend but CUDA is called OpenCL there; the member "autokernel"
+ * names the backend.
  */
 #include "formats/format.h"
 

@@ -2,8 +2,8 @@
  * format_t4.c: reads and writes T4 result files, the exchange format of the auto-tuning community.
  *
  * A file is a list of results of one task. T4 has no members that describe the task, so the task is
- * written to the metadata and read from there. If a file of another program has no task there, the
- * name of the file becomes the name of the kernel.
+ * written to the metadata and read from there. If the metadata name no kernel, as in files of other
+ * programs, the name of the file becomes the name of the kernel.
  */
 
 #include "archive/config_text.h"
@@ -163,8 +163,8 @@ static void take_derived(ak_trial *trial, const json_t *measurement, const char 
     }
 }
 
-/* Reads the times that the stages of a trial took, its "time", which the median of the runtimes
-   replaces if there are any, and, if it was successful, the derived measurements. */
+/* Reads the times of a trial's stages and its "time"; if the file has runtimes, their median
+   replaces that. If the trial was successful, also reads the derived measurements. */
 static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms, const char *where,
                            ak_error *err)
 {

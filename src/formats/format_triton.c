@@ -47,8 +47,8 @@ static ak_status append(entries *all, ak_trial *trial, ak_error *err)
     return AK_OK;
 }
 
-/* Keeps the first successful trial of a Triton implementation for each size, dtype, set of options
-   and device. */
+/* Keeps the first successful trial for each Triton implementation, size, dtype, set of options and
+   device. */
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 {
     entries *all = context;

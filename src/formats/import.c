@@ -69,8 +69,9 @@ static bool fits_samples(double *least, double *most, const ak_trial *t)
 
 /* Refuses a successful trial whose time, energy or cost is not in its interval, or whose time,
    without an interval, is outside the range of its samples. With an interval, the time may be that
-   of a finish, for which `best --json` gives the samples of the search. If these are so few that
-   exports would leave out the interval (ak_trial_few_samples), they are forgotten. */
+   of a finish, for which `best --json` gives the samples of the search. If the time does not fit
+   such samples, and they are so few that exports would leave out the interval
+   (ak_trial_few_samples), the samples are forgotten. */
 static ak_status check_consistent(ak_trial *t, const char *where, ak_error *err)
 {
     double least, most;
@@ -94,8 +95,8 @@ static ak_status check_consistent(ak_trial *t, const char *where, ak_error *err)
    all trials of one task. Files of other tools have neither run nor environment, and perhaps no
    device: a field that the file does not give matches anything, but missing options match only no
    options. A trial with a timestamp is recognised by the timestamp and by whether it was
-   successful. Its status and time are not compared, because other tools have fewer words for
-   failures, and `best --json` writes the time of the finish. */
+   successful. Its exact status and its time are not compared, because other tools have fewer words
+   for failures, and `best --json` writes the time of the finish. */
 static const char same_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND kernel = "
     "?3 AND (?4 = '' OR implementation = ?4) AND (?5 = '' OR device = ?5) AND (?6 = '' OR size = "
@@ -110,8 +111,9 @@ static ak_status prepare_same(ak_import *import, ak_error *err)
                         err);
 }
 
-/* Finds an equal trial in the archive; *id is 0 if there is none. If the file gives no timestamp,
-   any timestamp matches, but status and time must be equal. */
+/* Finds an equal trial among those that the archive had before the import; *id is 0 if there is
+   none. If the file gives no timestamp, any timestamp matches, but status and time must be
+   equal. */
 static ak_status find_same(int64_t *id, const ak_import *import, const ak_trial *trial,
                            ak_error *err)
 {
@@ -133,7 +135,8 @@ static ak_status find_same(int64_t *id, const ak_import *import, const ak_trial 
     return ak_store_ask_bound(id, import->archive, s, bound, err);
 }
 
-/* Adds a trial unless it exists; trial->id becomes its id in the archive. */
+/* Adds a trial unless the archive had it before the import; trial->id becomes its id in the
+   archive. */
 static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
 {
     int64_t known = 0;

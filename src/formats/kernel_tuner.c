@@ -66,8 +66,8 @@ ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, co
 
 /* ---- cache files ----------------------------------------------------------------------------- */
 
-/* Parses the first `length` bytes of the text, without blanks and commas at their end, and
-   `braces`. Returns false if that fails. */
+/* Parses the first `length` bytes of the text, less the blanks and commas at their end, with
+   `braces` appended. Returns false if that fails. */
 static bool parse_closed(json_t **out, const char *text, size_t length, const char *braces,
                          const char *path)
 {

@@ -1,6 +1,7 @@
 /*
  * kernel_tuner.h: what the readers and the writer of Kernel Tuner's files share: Python's kind of
- * JSON, the names of errors, and the objectives.
+ * JSON, the check of an entry against its key, the names of errors, the objectives, and the name of
+ * the processor.
  */
 #ifndef AK_FORMATS_KERNEL_TUNER_H
 #define AK_FORMATS_KERNEL_TUNER_H
@@ -20,21 +21,22 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char **left_out, const char 
 
 /* Fails with AK_INVALID, "WHERE: ...", if an entry of a cache contradicts its key, or if its time
    is far outside its times. A value that "tune_params" does not list is no contradiction: there are
-   files whose head lacks some. */
+   files whose head lacks some. A key that has more or fewer parts than there are parameters is not
+   compared. */
 ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json_t *entry,
                                  const char *where, ak_error *err);
 
 /* Returns Kernel Tuner's name for the status of a trial; NULL for AK_TRIAL_OK. */
 const char *ak_kernel_tuner_fault_name(ak_trial_status status);
 
-/* Gives the status of a cache entry and the name of its error, which it borrows: AK_TRIAL_OK and
-   NULL if no member names one. Kernel Tuner 1.5.0 writes a member "__error__"; older files have the
-   name in place of the time or of the objective. Returns AK_INVALID for an unknown error. */
+/* Gives the status of a cache entry and the name of its error, borrowed from `entry`: AK_TRIAL_OK
+   and NULL if no member names one. Kernel Tuner 1.5.0 writes a member "__error__"; older files have
+   the name in place of the time or of the objective. Returns AK_INVALID for an unknown error. */
 ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const json_t *entry,
                                 const char *where, ak_error *err);
 
 /* Gives the objective of a file: a text or, in 1.5.0, a list, whose first entry counts; "time" if
-   there is none. */
+   the file names none. */
 ak_status ak_kernel_tuner_objective(const char **out, const json_t *file, const char *where,
                                     ak_error *err);
 

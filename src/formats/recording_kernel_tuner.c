@@ -18,8 +18,8 @@ static const char *const stages[] = {"compile_time",  "benchmark_time",    "fram
    value of this limit or more counts as a failure. */
 #define FAILED_TIME 1e19
 
-/* The names that Kernel Tuner's observers give the energy in joules (NVML, PowerSensor and its
-   models of energy). */
+/* The names for the energy in joules that Kernel Tuner's observers (NVML, PowerSensor) and its
+   models of energy use. */
 static const char *const energies[] = {"nvml_energy", "ps_energy", "energy", "joules"};
 
 /* Returns the energy in joules; 0 if there is none. */

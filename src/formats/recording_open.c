@@ -76,8 +76,8 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
     return ak_draft_fit(fitted, draft, definition, recording->constants, where, err);
 }
 
-/* Takes the rank, from the recording or else from the space file, if there is one and all names
-   that it reads are known. */
+/* Takes the rank of the recording or, if it states none, of the space file. A rank that reads a
+   name that is not known is left out. */
 static ak_status read_rank(ak_recording *recording, const json_t *space, const char *where,
                            ak_error *err)
 {

@@ -1,7 +1,7 @@
 /*
  * recording_t4.c: reads T4 results as recordings. T4 has no member for the time that benchmarking
- * took, though some writers add one. If a file has no such member, the runtimes of the launches are
- * added to the cost instead; they are most of that time.
+ * took, though some writers add one. If a result has no such member, the runtimes of its launches
+ * are added to the cost instead; they are most of that time.
  */
 #include "formats/draft.h"
 
@@ -53,8 +53,8 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     return AK_OK;
 }
 
-/* A time may differ from the runtimes, such as a mean without the first launch, but not by this
-   factor. */
+/* A time may differ from the runtimes, because it may be a mean without the first launch, but not
+   by more than this factor. */
 #define TIME_FACTOR 10
 
 ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms, const char *where,

@@ -53,7 +53,7 @@ typedef struct ak_derived {
 typedef struct ak_brief {
     const char *kernel, *description, *implementation, *device, *size, *dtype, *choices;
     const char *software;     /* "NVRTC 13.0, driver 580.159.04"; "" if unknown */
-    const char *source;       /* source of the implementation; NULL if there is none */
+    const char *source;       /* source of the implementation; NULL or "" if there is none */
     ak_share share;           /* how much of this the prompt shows */
     const json_t *definition; /* the implementation's space file; NULL if there is none */
     const ak_space *space;
@@ -75,12 +75,12 @@ typedef struct ak_brief {
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
 /* Opens the brief of a space alone, as a recording has it, without source and ceilings: the
-   constants (sizes, facts of the device) are listed as they are. Strings are borrowed; `constants`
-   may be NULL. */
+   constants (sizes, facts of the device, but not the dtype) are listed as they are. Strings are
+   borrowed; `constants` may be NULL. */
 ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *constants,
                          const char *kernel, const char *device, ak_error *err);
 /* Takes the device's name and the versions of compilers and driver from an environment
-   (ak_environment_facts). If that has no name, brief->device is kept. */
+   (ak_environment_facts). If the environment has no name, brief->device is kept. */
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err);
 void ak_brief_close(ak_brief *brief);
 
@@ -103,9 +103,10 @@ typedef struct ak_filling {
     const char *limit;                    /* what limits `resident` */
     const char *over; /* limit that even a single block exceeds; NULL if it fits */
 } ak_filling;
-/* Computes how a configuration fills a GPU from the space file's "Launch" and the device's facts.
-   `registers` is the number for each thread; if it is 0 (unknown), `resident` is an upper bound.
-   Returns false if the launch or a fact is not known (out->over is NULL), or if no block fits. */
+/* Computes how a configuration fills a GPU from the space file's "Launch" (of several launches, the
+   last) and the device's facts. `registers` is the number for each thread; if it is 0 (unknown),
+   `resident` is an upper bound. Returns false if the launch or a fact is not known (out->over is
+   NULL), or if no block fits. */
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers);
 

@@ -1,5 +1,5 @@
 /* brief_launch.c: computes from a launch's data (docs/formats.md, "Launch") how a configuration
-   fills a GPU: blocks, how many of them a multiprocessor can hold, waves and the tail. Only the
+   fills a GPU: blocks, how many of them a multiprocessor can hold, waves and occupancy. Only the
    last launch of an implementation counts, because earlier ones prepare its operands. */
 #include <math.h>
 
@@ -37,7 +37,7 @@ static double fact_of(const ak_scope *scope, const char *name)
 
 /* Computes threads and shared memory of a block, and into how many blocks the work divides, as if
    the device held all of them; persistent kernels launch fewer. Returns false if an expression has
-   no value. */
+   no value, or if there is no thread or no block. */
 static bool read_launch(ak_filling *out, const json_t *launch, ak_scope *scope)
 {
     bool good = ak_scope_set_int(scope, RESIDENT, UNLIMITED, NULL) == AK_OK;

@@ -1,8 +1,9 @@
 /*
  * classify.c: decides what an error reply means. The policy follows OpenAI's and Anthropic's own
- * clients: 408, 409, 429 and 5xx may be retried, x-should-retry overrules that, and retry-after-ms
- * comes before Retry-After, which holds seconds or a date. A status says little (an exhausted
- * account and a rate limit are both 429), so the words of the body can overrule it.
+ * clients: 408, 409, 429 and 5xx may be retried, x-should-retry overrules that (but not for an
+ * exhausted account, a wrong key or a refused parameter), and retry-after-ms comes before
+ * Retry-After, which holds seconds or a date. A status says little (an exhausted account and a rate
+ * limit are both 429), so the words of the body can overrule it.
  */
 #include <stdlib.h>
 #include <time.h>

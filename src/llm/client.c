@@ -151,8 +151,8 @@ static ak_status check_recording(const ak_llm *llm, ak_error *err)
                    llm->effort[0] == 0 ? "" : " at effort ", llm->effort);
 }
 
-/* Opens the tape if one is named. "replay:PATH", or a replay without a model, takes model and
-   effort from the tape. */
+/* Opens the tape if one is named. "replay:PATH", or a replay without a model, takes the model and,
+   unless one is given, the effort from the tape. */
 static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     static const char prefix[] = "replay:";

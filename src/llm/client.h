@@ -128,7 +128,7 @@ typedef struct ak_reservation {
    larger pieces. A server that counts more is handled in reserve.c. */
 ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err);
 /* Fills in a request for the call, with the abilities that the client knows now and an output limit
-   that keeps the limits of chat, model, user and budget. */
+   within those of chat, model, user and budget. */
 void ak_call_request(ak_request *out, ak_llm_call *call);
 /* Sets the worst case of an attempt aside, if need be after lowering the output limit of the call.
    Fails if the budget or the token limit does not allow it. */

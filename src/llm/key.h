@@ -7,15 +7,15 @@
 #define AK_KEY_MAX 4096
 
 /* Reads the first line of `file` or, if `file` is NULL, the provider's environment variable. *out
-   is NULL if there is neither. The caller frees it with ak_key_free. A file to which anyone but its
-   owner has access is refused. */
+   is NULL if there is no variable either. The caller frees it with ak_key_free. A file to which
+   anyone but its owner has access is refused. */
 ak_status ak_key_read(char **out, const ak_provider *provider, const char *file, ak_error *err);
 /* Wipes and frees a key. */
 void ak_key_free(char *key);
 AK_END_AT(ak_key_free, char)
 
-/* Overwrites the key with '*', even if the text was cut off inside the key, and also whatever looks
-   like another key (sk-...). `key` may be NULL. */
+/* Overwrites the key with '*', even if the text was cut off inside the key (but after 8 or more of
+   its characters), and also whatever looks like another key (sk-...). `key` may be NULL. */
 void ak_key_redact(char *text, const char *key);
 
 #endif

@@ -65,8 +65,9 @@ typedef struct ak_llm_chat {
     const char *schema_name; /* letters, digits, _ and -, at most 64; NULL: "answer" */
     const char *array;       /* member that holds the wanted elements; NULL if none */
     /* Most elements that are wanted; 0: no limit. The client ends a stream that goes on for
-       AK_LLM_REST_NS after them, because further output costs money and is not used. It waits so
-       long because the end of the stream says how many tokens were used. */
+       AK_LLM_REST_NS after them, unless words came before the JSON, because further output costs
+       money and is not used. It waits so long because the end of the stream says how many tokens
+       were used. */
     int elements_max;
     int max_output_tokens; /* including reasoning; 0: AK_LLM_OUTPUT_TOKENS */
     /* Distinguishes equal questions on a tape. It is sent if the model takes a seed. */

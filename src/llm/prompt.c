@@ -81,8 +81,8 @@ void ak_prompt_quote(ak_buf *out, const char *text, size_t max)
     ak_buf_puts(out, text != NULL && *text != 0 ? "...\"" : "\"");
 }
 
-/* Writes a line of source with its control characters replaced. A line that could close the fence
-   is indented. */
+/* Writes a line of source. A tab becomes a blank, any other byte outside printable ASCII '?'. A
+   line that could close the fence is indented. */
 static void put_line(ak_buf *out, const char *line, size_t length)
 {
     if (length >= 3 && memcmp(line, "~~~", 3) == 0) {
@@ -300,8 +300,8 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
     }
 }
 
-/* Names the values that are rare in a recording, the default's included: most configurations with
-   such a value were not recorded, so a proposal that keeps it is likely to be refused. */
+/* Names the values that are rare in a recording, also if the default has them: most configurations
+   with such a value were not recorded, so a proposal that keeps it is likely to be refused. */
 static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
 {
     uint64_t with[RARE_VALUES] = {0};

@@ -25,7 +25,7 @@
 #include "llm/brief.h"
 
 #define AK_PROMPT_BYTES_MAX  (512u << 10) /* for each part; the limits below keep parts smaller */
-#define AK_PROMPT_SOURCE_MAX (32u << 10)  /* a longer source is shown as its tunable skeleton */
+#define AK_PROMPT_SOURCE_MAX (32u << 10)  /* a longer source is shown as a skeleton or in parts */
 /* A parameter with more values than this is listed with gaps and has a plain type in the schema. */
 #define AK_PROMPT_VALUES   64
 #define AK_PROMPT_TEXT_MAX 200 /* bytes of a reason or hypothesis */
@@ -99,12 +99,12 @@ ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_b
                           const ak_history *history);
 
 /* Builds the schema of the answer to the state of this history, in JSON Schema 2020-12:
-   {"proposals": [{"hypothesis", "expected_gain_pct", "parent", "changes": {...}}]}. It allows only
-   what can be right: at most history->batch proposals, the parents of ak_prompt_parents or null,
-   and the values that occur in a valid configuration. It leaves out parameters with one such value,
-   and sizes, dtype and options, because a model must not choose the problem that it is checked
-   against. The answer leaves out parameters that do not change; for a provider that demands every
-   property their value is null (ak_schema_openai). */
+   {"proposals": [{"hypothesis", "expected_gain_pct", "parent", "changes": {...}}]}. It allows at
+   most history->batch proposals, the parents of ak_prompt_parents or null, and the values that
+   occur in a valid configuration; a parameter with too many of them has only a type. It leaves out
+   parameters with one such value, and sizes, dtype and options, because a model must not choose the
+   problem that it is checked against. The answer leaves out parameters that do not change; for a
+   provider that demands every property their value is null (ak_schema_openai). */
 ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history *history,
                            ak_error *err);
 

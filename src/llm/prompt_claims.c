@@ -12,8 +12,8 @@
 #define TRUE_LEAST    0.02
 #define TRUE_ROUNDING 1e-9 /* allows for rounding: a gain exactly at the limit came true */
 
-/* Returns the trial that a prediction refers to, by default that of the default configuration; NULL
-   if there is no such trial or it has no time. */
+/* Returns the parent's trial, to which a prediction refers; without a parent, that of the default
+   configuration. Returns NULL if there is no such trial or it has no time. */
 static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experience *t)
 {
     size_t number = t->parent == 0 ? v->start : t->parent;

@@ -1,9 +1,10 @@
-/* prompt_schema.c: writes the JSON schema of the answer. It allows only what can be right. */
+/* prompt_schema.c: writes the JSON schema of the answer. It allows only what can be right, as far
+   as the number of values permits. */
 
 #include "base/value_json.h"
 #include "llm/prompt.h"
 
-/* Most enum values in a schema; every provider takes 500. */
+/* Most enum values of all parameters in a schema; those of the parents come on top. */
 #define SCHEMA_VALUES_MAX 500
 
 static const char *type_of(const ak_parameter *parameter)
@@ -27,7 +28,7 @@ static const char *type_of(const ak_parameter *parameter)
 
 /* Returns {"type": "integer", "enum": [4, 8, 16]} with the values that occur. The enum is left out
    if it has more than AK_PROMPT_VALUES values or more than *room, the number of enum values that
-   the schema may still have. Otherwise *room is reduced. */
+   the parameters may still have. Otherwise *room is reduced. */
 static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
 {
     const ak_parameter *parameter = ak_space_parameter(space, p);

@@ -1,6 +1,6 @@
 /* prompt_state.c: writes the changing part of a prompt: what was tried and what came of it. It is
-   compressed and states nothing twice. The parts are in prompt_trials.c, prompt_coverage.c,
-   prompt_claims.c and prompt_wish.c. */
+   compressed: most trials are written as differences from the best. The parts are in
+   prompt_trials.c, prompt_coverage.c, prompt_claims.c and prompt_wish.c. */
 #include <stdlib.h>
 
 #include "base/number.h"

@@ -1,5 +1,6 @@
-/* prompt_trials.c: writes the trials of a prompt's state: two anchors in full, the listed trials by
-   speed, what the slow ones have in common, and the failures. No kind of failure is omitted. */
+/* prompt_trials.c: writes the trials of a prompt's state: up to two anchors in full, the listed
+   trials by speed, what the slow ones have in common, and the failures. No kind of failure is
+   omitted. */
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
@@ -282,8 +283,8 @@ static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs
 }
 
 /* Writes up to PAIRS_SHOWN pairs of values that several members of a group have and none of the
-   trials that it is compared with; returns how many. Writes none if these are fewer than
-   PAIR_BESIDE, which would prove nothing. */
+   trials that it is compared with; returns how many. Writes none if the group is compared with
+   fewer than PAIR_BESIDE trials, which would prove nothing. */
 static size_t put_pairs(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
 {
     const ak_space *space = v->brief->space;

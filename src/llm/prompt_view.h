@@ -59,8 +59,8 @@ static inline bool ak_prompt_timed(const ak_prompt_view *v)
 /* Writes a time with its interval, if that is known: "1.2 ms (1.1 .. 1.4)"; with another objective
    its value, followed by the time: "2.5 J (2.4 .. 2.6), 1.2 ms". */
 void ak_prompt_trial_merit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t);
-/* Writes how a configuration fills a GPU and what its compiler used, as far as both are known and
-   the share allows it. */
+/* Writes how a configuration fills a GPU, what its compiler used and what its code looks like, as
+   far as these are known and the share allows it. */
 void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experience *t);
 
 /* Returns the number of the second anchor: the trial, among the dozen best, that differs from the

@@ -37,7 +37,7 @@ static double fitted_optimum(const ak_prompt_view *v)
 }
 
 /* Writes how far A is from the least possible time, if that is known and may be told, and which
-   time the trials make likely, unless that is below it. */
+   time the trials make likely, unless that is below the least possible one. */
 static void put_aim(ak_buf *out, const ak_prompt_view *v)
 {
     const bool timed = ak_prompt_timed(v);
@@ -110,10 +110,9 @@ static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Writes the aim of the generation. After many failures it asks for small steps, at first for very
-   different proposals, and in a search that has stalled for places with few trials. Else it asks
-   for proposals near the fastest and, while much of the budget is left, also where little is
-   known. */
+/* Writes the aim of the generation: small steps after many failures, very different proposals in
+   the first generation, places with few trials in a search that has stalled, and otherwise
+   proposals near the fastest and, while much of the budget is left, also where little is known. */
 static void put_phase(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;

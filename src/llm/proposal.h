@@ -10,8 +10,9 @@
  *
  *     a parent that is not a trial is replaced by the default
  *
- * A configuration that breaks a condition is refused, and the condition is named. The next prompt
- * tells the model what was refused or changed.
+ * A configuration that is not valid is refused, and the condition that it breaks is named, except
+ * in the space of a recording. The next prompt tells the model what was refused or changed. A value
+ * for a parameter that has only one legal value is ignored.
  */
 #ifndef AK_LLM_PROPOSAL_H
 #define AK_LLM_PROPOSAL_H

@@ -2,9 +2,10 @@
  * provider.h: a provider implements one dialect of the language-model APIs, as pure functions from
  * JSON to JSON.
  *
- * A provider does no input or output, keeps no state and reads no clock. The client (client.c)
- * owns the connection, time, money and retries, so tests of a provider need only texts. A new
- * provider takes one file and one line in providers.def; docs/howto-provider.md walks through it.
+ * A provider that uses HTTP does no input or output, keeps no state and reads no clock. The client
+ * (client.c) owns the connection, time, money and retries, so tests of a provider need only texts.
+ * A new provider takes one file and one line in providers.def; docs/howto-provider.md walks through
+ * it.
  *
  *     request    a chat, as the body of a POST
  *     reply      the body of a whole reply, into ak_reply
@@ -138,7 +139,8 @@ typedef struct ak_provider {
     const char *name, *description;
     const char *url;  /* default address; NULL if --llm-url is required */
     const char *path; /* appended to the address: "/v1/responses" */
-    /* environment variable of the key; NULL if none is read. --llm-key-file works for all */
+    /* environment variable of the key; NULL if none is read. --llm-key-file works for all that use
+       HTTP */
     const char *key_variable;
     bool key_needed;
     /* true if it runs on the user's machine at no cost */

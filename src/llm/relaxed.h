@@ -2,11 +2,12 @@
  * relaxed.h: reads JSON as language models write it.
  *
  * Strict JSON gives the same value as in any reader, but \u0000 and unpaired surrogates in strings
- * become U+FFFD, and numbers beyond a double null. The reader also takes trailing commas, single
- * quotes, names without quotes, comments, True, False, None, NaN (as null), line breaks in
- * strings, and a missing comma between two elements. If a text ends early or is wrong in the
- * middle, the reader keeps what was complete before that place: an array keeps its complete
- * elements, the object around it is kept with it, and an unfinished element is left out.
+ * become U+FFFD, and numbers beyond the range of a double become null. The reader also takes
+ * trailing commas, single quotes, names without quotes, comments, True, False, None, undefined, NaN
+ * and Infinity (the last four as null), line breaks in strings, and a missing comma between two
+ * elements. If a text ends early or is wrong in the middle, the reader keeps what was complete
+ * before that place: an array keeps its complete elements, the object around it is kept with it,
+ * and an unfinished element is left out.
  *
  *     {"proposals": [{"a": 1}, {"b": 2}, {"c":      ->  {"proposals": [{"a": 1}, {"b": 2}]}, cut
  */

@@ -14,8 +14,8 @@
    that it fits into the budget. */
 #define LEARNED_MARGIN 1.5
 #define OUTPUT_MARGIN  2
-/* Generous allowances for the special tokens around a message and for what a provider adds for a
-   schema. */
+/* MESSAGE_TOKENS and REQUEST_TOKENS are generous allowances for the special tokens around a message
+   and for what a provider adds to a request. */
 #define MESSAGE_TOKENS 16
 #define ROUNDING       1e-9 /* a cost above its worst case by this share is equal to it */
 #define REQUEST_TOKENS 1024

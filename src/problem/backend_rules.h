@@ -33,8 +33,8 @@ typedef struct ak_backend_rules {
     /* Appends to the source a function "ak_kernel" that calls the entry. */
     ak_status (*adapt)(ak_buf *out, const ak_host_entry *entry, ak_error *err);
     /* Returns true if a space file may give the compiler this option; NULL: any. Any other option
-       is refused when the space is loaded, because it could run a program or reach other files; a
-       backend therefore lists the prefixes that it allows (ak_text_begins). */
+       is refused before anything is compiled, because it could run a program or reach other files;
+       a backend therefore lists the prefixes that it allows (ak_text_begins). */
     bool (*allows_option)(const char *option);
 } ak_backend_rules;
 

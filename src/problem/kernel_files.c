@@ -26,7 +26,7 @@ ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err)
     return AK_OK;
 }
 
-/* Returns AK_INVALID unless the name is relative, leads at most into a folder beside the
+/* Returns AK_INVALID unless the name is relative, leads no further up than the folder above the
    kernel's, and can stand in a #line. */
 static ak_status check_name(const char *name, const char *folder, ak_error *err)
 {

@@ -16,8 +16,9 @@ typedef struct ak_kernel_files {
     char folder[AK_PATH_MAX]; /* "kernels/matmul" for a built-in kernel */
 } ak_kernel_files;
 
-/* Reads a text file. Its name is relative to the kernel's folder and may lead into a folder
-   beside it ("../matmul/gemm.h"), not further up. The problem's arena owns the text. */
+/* Reads a text file. Its name is relative to the kernel's folder and may lead to the folder above
+   or into a folder there ("../matmul/gemm.h"), not further up. The problem's arena owns the
+   text. */
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
                          const char *name, ak_error *err);
 /* Reads and parses a JSON file; it must be an object. The problem owns it. *where is the file's
@@ -28,8 +29,9 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
    "kernels/b/c.h", and "a" and "../b/c.h" give "b/c.h". */
 ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *name,
                          ak_error *err);
-/* Gives the path of a file in the kernel's folder, or in one beside it. Returns AK_INVALID if the
-   name leads elsewhere, or for a built-in kernel, which has no data files. */
+/* Gives the path of a file in the kernel's folder, in the folder above it, or in a folder there.
+   Returns AK_INVALID if the name leads elsewhere, or for a built-in kernel, which has no data
+   files. */
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err);
 /* Gives the path of `name`, which `file` (a source or a T1 file) states relative to its own folder.
@@ -106,12 +108,13 @@ ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *
 
 /* ---- modules (modules.c) --------------------------------------------------------------------- */
 
-/* These functions find the Python modules in a kernel's folder that its reference imports. Results
-   depend on these modules as on the reference itself, so they belong to its sources.
+/* These functions find the Python modules in a kernel's folder that its reference, or a baseline of
+   the user, imports. Results depend on the modules of the reference as on the reference itself, so
+   these modules belong to its sources.
 
-   No Python runs to find them. A module counts if its name is a word of the reference, or of a
-   module that counts, wherever it stands there; the modules of a folder count likewise if the
-   folder's name is such a word. So a module counts even if it is only mentioned. Modules whose
+   No Python runs to find them. A module counts if its name stands as a word anywhere in the file
+   that imports or in a module that counts, even if it is only mentioned there. The name of each
+   nested folder around it must stand there too; for an __init__.py that is enough. Modules whose
    names a program puts together are refused when the reference runs (judge/reference_worker.py). */
 
 /* Reads the modules as files of the kernel, whose `module` is then true. The reference must have
@@ -124,14 +127,14 @@ ak_status ak_modules_read_beside(ak_problem *problem, const ak_kernel_files *fil
 
 /* ---- kernel_scan (kernel_scan.c) ------------------------------------------------------------- */
 
-/* Reads a kernel's entry, arguments and parameters from its source file. The scan
-   makes the documents that problem.json and the space file would hold. Where the source file does
-   not say something, the scan guesses, and it names each guess. */
+/* The scan of a source file finds the kernel's entry, arguments and parameters, and makes the
+   documents that problem.json and the space file would hold. Where the source file does not say
+   something, the scan guesses and notes the guess. */
 
 typedef struct ak_kernel_scan {
     json_t *problem, *space;
     char *source;    /* the file, with an entry that can be called by its name */
-    char *reference; /* an ak_reference that only declares the arguments */
+    char *reference; /* an ak_reference that only declares arrays and sizes */
     char *notes;     /* guesses, a line "WHAT: where to write it\n" for each; "": none */
 } ak_kernel_scan;
 
@@ -149,7 +152,8 @@ typedef struct ak_scan_input {
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
 /* Checks that the source of an implementation has the kernel that "KernelName" names, and that this
    kernel takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not.
-   What macros hide is not judged. */
+   Not judged are what macros hide, the types of a kernel that is defined more than once, and values
+   for a host kernel. */
 ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
                                const ak_problem *problem, ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);

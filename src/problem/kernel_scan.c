@@ -65,7 +65,8 @@ static void note_name(ak_scan *s)
     }
 }
 
-/* Finds the last function that is not static in a C or C++ file. Returns its '(', or NULL. */
+/* Finds the last function with a body in a C or C++ file that is not static and in no namespace.
+   Returns its '(', or NULL. */
 static const char *last_function(ak_scan *s)
 {
     const char *found = NULL;

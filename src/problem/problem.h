@@ -150,10 +150,11 @@ typedef struct ak_argument_spec {
 #define AK_FORTRAN_END      "/* autokernel: Fortran ends here */"
 
 typedef struct ak_implementation_spec {
-    const char *name;         /* "host", "cuda_sm90": the stem of the space file */
-    const char *backend;      /* "host": the part of the name before the first '_', or the backend
-                                 that runs the language */
-    const char *language;     /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
+    const char *name;     /* "host", "cuda_sm90": the stem of the space file */
+    const char *backend;  /* "host": the part of the name before the first '_', or the backend
+                             that runs the language */
+    const char *language; /* in lower case: "c", "c++", "cuda"; "triton" if the file has none but is
+                             named so; else NULL */
     const json_t *definition; /* the whole space file */
     const char *source;       /* joined text of the Include files and KernelFile, as the backend
                                  adapts it */
@@ -171,11 +172,11 @@ typedef struct ak_implementation_spec {
     bool openmp;              /* compiled with -fopenmp; runs with the task's threads */
     bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
-    bool specialised;         /* it has an entry specialised for the task's own sizes */
-    const json_t *needs;      /* array of "Needs", conditions on the task; NULL: none */
-    unsigned dtypes;          /* bit 1 << dtype is set for each dtype that it computes in; all bits
-                                 are set if the file has no "Dtypes" */
-    const char *where;        /* path for messages */
+    bool specialised;    /* it is in Triton or has an entry specialised for the task's own sizes */
+    const json_t *needs; /* array of "Needs", conditions on the task; NULL: none */
+    unsigned dtypes;     /* bit 1 << dtype is set for each dtype that it computes in; all bits
+                            are set if the file has no "Dtypes" */
+    const char *where;   /* path for messages */
 } ak_implementation_spec;
 
 /* Returns the "Language" of new kernels for this backend: "C", "CUDA". An unknown backend gets

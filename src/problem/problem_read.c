@@ -1,5 +1,6 @@
-/* problem_read.c: reads problem.json member by member and refuses what is unknown, duplicate or
-   out of bounds. problem_choices.c and problem_arguments.c read two of the members. */
+/* problem_read.c: reads problem.json member by member and refuses what is unknown, duplicate or out
+   of bounds. problem_choices.c, problem_arguments.c, reference_read.c and baselines_read.c read
+   some of the members. */
 #include "problem/problem_read.h"
 
 #include <string.h>
@@ -241,7 +242,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
     return AK_OK;
 }
 
-/* Finds an input of this name, of at most two dimensions, that is drawn at random. */
+/* Finds an input of this name, of at most two dimensions, whose fill is uniform or normal. */
 static ak_status find_factor(size_t *out, const char *name, const ak_problem_reader *r)
 {
     const ak_problem *problem = r->problem;

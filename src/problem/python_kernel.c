@@ -55,7 +55,7 @@ static bool has_decorator(const char *path)
 }
 
 /* Returns AK_INVALID unless the file `name`, which the Python file `path` needs, is in the same
-   folder or in one beside it, also after links are followed. */
+   folder, in the folder above it or in a folder there, also after links are followed. */
 static ak_status stays_beside(const char *path, const char *name, ak_error *err)
 {
     char place[AK_PATH_MAX];

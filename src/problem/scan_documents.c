@@ -1,6 +1,6 @@
 /* scan_documents.c: makes the documents of a scanned source file: the problem, the space, the
-   source with an entry that can be called by its name, a reference that only declares the
-   arguments, and notes of each guess. */
+   source with an entry that can be called by its name, a reference that only declares arrays and
+   sizes, and notes of each guess. */
 #include "problem/scan_parts.h"
 
 #include "problem/kernel_files.h"

@@ -1,7 +1,7 @@
 /* scan_undefined.c: finds names that a source uses as macros and that nothing defines. They must
    come from -D when the source is compiled, so they are likely parameters. A name counts if it is
-   in capitals, as macros are; a name that looks declared, or that an installed header defines, does
-   not. */
+   in capitals, as macros are; a name that looks declared, or like one that an installed header
+   defines, does not. */
 #include <stdio.h>
 
 #include "base/ascii.h"
@@ -133,8 +133,8 @@ static size_t capitals(const char *text)
 }
 
 /* Returns how many bytes of a preprocessor line are skipped: all of it, except the values of a
-   pragma, which may be macros ("#pragma omp parallel num_threads(N)", "#pragma GCC unroll N"), and
-   conditions ("#if MODE == 1"). */
+   pragma that takes some, which may be macros ("#pragma omp parallel num_threads(N)", "#pragma GCC
+   unroll N"), and conditions ("#if MODE == 1"). */
 static size_t before_values(const char *line)
 {
     static const char *const pragmas[] = {"omp", "unroll", "GCC unroll", "clang loop", "acc"};

@@ -5,14 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Letters and digits that form a name in C, CUDA and OpenCL. */
+/* The characters that may begin a name in C, CUDA and OpenCL, those that may be in one, and
+   blanks. */
 #define AK_SOURCE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define AK_SOURCE_WORD    AK_SOURCE_LETTERS "0123456789"
 #define AK_SOURCE_BLANK   " \t\r\n"
 
-/* Copies the text with blanks in place of comments, string literals and character constants, so
-   that offsets stay the same. Returns NULL if there is no memory. The caller frees the copy with
-   ak_free. */
+/* Copies the text with blanks in place of comments, string literals and character constants.
+   Offsets and line breaks stay the same. Returns NULL if there is no memory. The caller frees the
+   copy with ak_free. */
 char *ak_source_plain(const char *text);
 /* The OpenMP support that a source needs: none, only -fopenmp-simd, or threads. */
 typedef enum ak_source_omp {

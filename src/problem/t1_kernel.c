@@ -2,9 +2,9 @@
  * t1_kernel.c: turns the kernel of a T1 file into the documents that problem.json and a space file
  * would hold: ProblemSize becomes the sizes, vectors become the arguments, and GlobalSize,
  * LocalSize and the grid divisors become the launch. T1 files are read as Kernel Tuner 1.5
- * (tune_kernel_T1) and BAT read them. A member that is not supported is refused by name, so that
- * nothing is dropped in silence. `autokernel list` names the members that say how other tuners
- * search.
+ * (tune_kernel_T1) and BAT read them. A member of the kernel or of an argument that is not known is
+ * refused by name. Some known ones have no effect: `autokernel list` names those that say how other
+ * tuners search, and "Output", "RandomSeed" and "TypeSize" of an argument are ignored.
  */
 #include "problem/kernel_files.h"
 

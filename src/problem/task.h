@@ -23,8 +23,9 @@
      EXPR             an expression (space/expr.h), which is made as small as possible
      max:EXPR         an expression, which is made as large as possible
 
-   An expression may read what is measured (measured_names in objective.c), the sizes, the options
-   and the parameters of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
+   An expression must read something that is measured (measured_names in objective.c), and may read
+   the sizes, the options and the parameters of the configuration. `tflops` and `gbs` alone mean
+   max:tflops and max:gbs.
 
    An objective is a part of the task: unless it is the time, its text is one of the task's
    choices, as in "objective=energy", so results with different objectives belong to different
@@ -96,8 +97,8 @@ typedef struct ak_shape {
     bool unused[AK_ARGUMENTS_MAX];    /* "unused" of the argument holds here: nothing may read it */
     double flops, traffic;            /* work in flop; compulsory traffic in bytes */
     double relative, rms;             /* tolerance of the task's dtype; see check/compare.h */
-    /* tolerance of each argument: its own, else its dtype's; where the dtype has none, 0 if it is
-       whole and not the task's dtype, else the task's tolerance */
+    /* tolerance of each argument that is written: its own, else its dtype's; where the dtype has
+       none, 0 if it is whole and not the task's dtype, else the task's tolerance */
     double own_relative[AK_ARGUMENTS_MAX], own_rms[AK_ARGUMENTS_MAX];
     double own_absolute[AK_ARGUMENTS_MAX];
 } ak_shape;
@@ -181,8 +182,9 @@ ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *
                                 ak_error *err);
 
 /* Computes the shape at some sizes; `size` holds a number for each size of the problem. Returns an
-   error if a size is below 1, if elements or bytes overflow, or if the arguments and the copies
-   that a check needs exceed this machine's memory, unless nothing can be run. */
+   error if a size or an extent is below 1, if another expression of the problem has no sensible
+   value, if elements or bytes overflow, or if the arguments and the copies that a check needs
+   exceed this machine's memory, unless nothing can be run. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
 
 /* Writes sizes as "M=7,N=33". */
@@ -203,7 +205,7 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
 /* Sets *out to the first condition of the space that a configuration breaks at a shape, or to NULL.
-   At the task's own sizes there is none. The text lives as long as the task. */
+   A valid configuration breaks none at the task's own sizes. The text lives as long as the task. */
 ak_status ak_task_broken_condition(const char **out, const ak_task *task, const ak_shape *shape,
                                    const ak_config *config, ak_error *err);
 

@@ -87,8 +87,8 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
 }
 
 /* Chooses the implementation that the user named, else the first for the device that can do the
-   task. Implementations for one architecture are tried before the others, because they make the
-   best use of it. */
+   task (for any device if the task is a recording or a space without a problem). Implementations
+   for one architecture are tried before the others, because they make the best use of it. */
 static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, bool dtype_given,
                                        const ak_device_facts *device, ak_error *err)
 {

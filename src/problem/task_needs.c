@@ -85,7 +85,8 @@ static bool mentions(const char *text, const char *name)
 
 /* Returns whether a parameter that the source does not mention is certainly unused. This needs a
    source that has the kernel, is all that is compiled and does not paste names together (##), and a
-   backend that passes parameters as macros. A backend does so if it has rules for options. */
+   backend that passes parameters as macros. A backend does so if it has rules for options. Returns
+   false for Triton, a recording and a data sheet. */
 static bool is_whole(const ak_task *task)
 {
     const char *source = task->implementation->source;

@@ -19,9 +19,9 @@
    a space file. Called after the task's space is built. */
 ak_status ak_task_check_options(const ak_task *task, ak_error *err);
 
-/* Sets *out to the first macro of "Defines" whose value at this shape differs from its value at the
-   task's own sizes, and *value to the latter, which is compiled. Sets *out to NULL if there is
-   none, or if another entry runs at this shape. The name lives as long as the task. */
+/* Sets *out to the first macro of "Defines" that has another value (or none) at this shape than at
+   the task's own sizes, and *value to the value there, which is compiled. Sets *out to NULL if
+   there is none, or if another entry runs at this shape. The name lives as long as the task. */
 ak_status ak_task_fixed_define(const char **out, int64_t *value, const ak_task *task,
                                const ak_shape *shape, const ak_config *config, ak_error *err);
 

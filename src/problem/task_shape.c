@@ -13,7 +13,7 @@ double ak_task_memory(void)
 }
 
 /* Refuses numbers that a dtype of whole numbers cannot hold, because they would be clamped to its
-   range. */
+   range, and a uniform fill with no whole number in its range. */
 static ak_status check_held(const double given[2], const ak_argument_spec *argument, ak_dtype dtype,
                             const char *where, ak_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * bundle.h: a bundle while it is being made. It holds the archive's best code, or that of a chosen
- * trial, compiled once more, and all that is needed to run it without autokernel (docs/formats.md,
- * docs/shipping.md).
+ * bundle.h: a bundle while it is being made. It holds the archive's best code, that of a chosen
+ * trial, or that of a dispatch table, compiled once more, and all that is needed to run it without
+ * autokernel (docs/formats.md, docs/shipping.md).
  *
  *   cases.c        finds the archive's trials, one for each size, and opens their tasks
  *   variants.c     groups cases that share code into variants, and compiles each variant
@@ -66,7 +66,8 @@ typedef struct ak_bundle_build {
     ak_bundle_variant *variants;
     size_t variant_count;
     json_t *environment; /* environment of the trials, in words, with its hash */
-    char *fix; /* --fix of the run, on which its default configuration depends; NULL: not given */
+    char *fix; /* --fix of the run, on which its default configuration depends; NULL: not given or
+                  not known */
     json_t *needs;    /* what the code requires of a machine */
     json_t *warnings; /* of the run over many sizes that made the table; NULL if there is none */
     char *created;
@@ -85,15 +86,15 @@ ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, 
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
 /* Fills in `when`, `workspace`, `threads` and `launch` of a variant from the sources of its first
    case, for all sizes that its conditions allow. With `measured_only`, or if a formula needs more
-   than whole numbers, the variant serves only measured sizes, and `workspace` and `threads` are
-   NULL. */
+   than whole numbers, the variant serves only measured sizes (on a GPU only that of its first
+   case), and `workspace` and `threads` are NULL. */
 ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error *err);
 /* Translates the "Launch" for the case's configuration. Returns AK_INVALID if the launch has
    "Constants" or, without `one_size`, if a value depends on the sizes by other means than
    arithmetic on whole numbers. */
 ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);
 /* Returns clocks, power, temperature and throttling while the trial was measured; a JSON null if
-   they are unknown. The caller owns the result. NULL: no memory. */
+   its clock is not known. The caller owns the result. NULL: no memory. */
 json_t *ak_bundle_conditions(const ak_trial *trial);
 /* Gives the members of bundle.json that describe the problem of a task to programs that call the
    bundle: its names, description, options, sizes and arguments. */

@@ -182,8 +182,8 @@ static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* Returns whether the task has the kernel and the sources that the trial was measured with. If its
-   environment does not state the sources, any sources pass. */
+/* Returns whether the task has the kernel and the sources that the trial was measured with. If the
+   bundle's environment does not state the sources, any sources pass. */
 static bool is_same(const ak_bundle_build *b, const ak_task *task, const ak_trial *trial)
 {
     const char *then = ak_json_text_or_null(b->environment, "source");
@@ -270,8 +270,8 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
                              &one->config, err);
 }
 
-/* Finds the --fix with which the run of the trials was started. A run that was imported or removed
-   has none. */
+/* Finds the --fix with which the run of the first trial was started. A run that was imported or
+   removed has none. */
 static ak_status take_fix(ak_bundle_build *b, ak_error *err)
 {
     const char *id = b->cases[0].trial.run;
@@ -288,8 +288,8 @@ static ak_status take_fix(ak_bundle_build *b, ak_error *err)
     return status;
 }
 
-/* Dates the bundle by its latest measurement and not by the clock, so that equal inputs give equal
-   bytes. */
+/* Dates the bundle by its latest measurement or, if later, the end of its table's run, and not by
+   the clock, so that equal inputs give equal bytes. */
 static ak_status date(ak_bundle_build *b, ak_error *err)
 {
     for (size_t i = 0; i < b->case_count; i++) {

@@ -18,7 +18,8 @@
 
 #define SOURCE_MAX (1u << 30)
 #define LINE_BYTES 24
-/* Room for the longest name of a problem, "_array" and as many "_" as there are other names. */
+/* Room for the longest name of a size or argument, "_array" and as many "_" as there are other
+   names. */
 #define NAMES_MORE (AKR_SIZES_MAX + AKR_ARGUMENTS_MAX)
 #define NAME_MAX_C (64 + 6 + NAMES_MORE + 1)
 
@@ -76,8 +77,8 @@ static void add_underscore(char name[NAME_MAX_C])
     name[length + 1] = 0;
 }
 
-/* Chooses the names of the C parameters. Sizes keep theirs, with "_" after a keyword. An argument
-   whose name is taken gets "_array" at the end. If that is taken too, more "_" follow. */
+/* Chooses the names of the C parameters. A size keeps its name, and an argument whose name is taken
+   gets "_array" at the end. While the result is taken, "_" is appended. */
 static void choose_names(writer *w)
 {
     const akr_info *info = w->info;

@@ -106,7 +106,7 @@ static ak_status write_map(json_t *list, const json_t *map, writer *w)
     return ak_stored(json_array_append(list, one) == 0, w->err);
 }
 
-/* Returns AK_INVALID if the expression needs a name that gets its value only at a launch. */
+/* Returns AK_INVALID if the expression reads a name that gets its value only at a launch. */
 static ak_status is_constant(const char *text, writer *w)
 {
     AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;

@@ -30,8 +30,8 @@ static bool is_known_well(const json_t *object, const char *key)
     return value == NULL || json_is_null(value) || json_number_value(value) > 0;
 }
 
-/* Returns what cannot be true of a measured size; NULL: nothing. A negative time would never be
-   found to be slower than before. */
+/* Returns what cannot be true of a measured size; NULL: nothing. If a bundle stated a negative
+   time, its code could never be found slower than that. */
 static const char *impossible(const json_t *measured)
 {
     static const char *const figures[] = {"ms", "tflops", "gbs", "efficiency"};

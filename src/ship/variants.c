@@ -1,7 +1,8 @@
 /* variants.c: the code of a bundle. Cases with the same configuration share a variant unless their
-   sizes are compiled in. A variant is compiled exactly as a trial is: the same text, the same names
-   and the same options, so that the source cannot tell the two apart. Where a trial has a hash of
-   its code, the resulting code must have the same hash; otherwise no bundle is made. */
+   sizes are compiled in or its launch holds for one size only. A variant is compiled exactly as a
+   trial is: the same text, the same names and the same options, so that the source cannot tell the
+   two apart. Where a trial has a hash of its code, the resulting code must have the same hash;
+   otherwise no bundle is made. */
 #include "ship/bundle.h"
 
 #include <string.h>
@@ -70,7 +71,8 @@ static json_t *always(void)
     return json_pack("[i]", 1);
 }
 
-/* Lets a variant serve only the sizes that were measured. */
+/* Lets a variant serve only the sizes that were measured; on a GPU only that of its first case, for
+   which the launch is written. */
 static ak_status serve_measured(ak_bundle_variant *v, ak_error *err)
 {
     json_decref(v->when);
@@ -182,9 +184,10 @@ static bool has_one_size(const ak_task *task)
     return count > 0 && fixed == count;
 }
 
-/* Restricts a variant to the measured sizes if it has no other, if a trial refutes it, or if the
-   kernel has edge-case sizes and it could be checked at none. Notes the reason, or where it was
-   not checked. */
+/* Restricts a variant to the measured sizes if the implementation demands one size, if a trial
+   refutes the configuration, or if the kernel has edge-case sizes and the configuration could be
+   checked at none. Notes why, unless the implementation demands it, or where the code was not
+   checked. */
 static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = v->first->task;

@@ -332,8 +332,9 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     return ak_conditions_to_trial(out, &entry->conditions, err);
 }
 
-/* Times the code as a finish does: in an equally long comparison, with copies of the code in place
-   of the other candidates. */
+/* Times the code as a finish does: in a comparison of the same length, with copies of the code in
+   place of the other candidates. If the bundle states no length or one from SECONDS_MAX on, a usual
+   one is taken, and there are COPIES_MIN to AK_JUDGED_MAX copies. */
 static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
 {
     AK_AT_END(ak_result_clear) ak_result result = {0};
@@ -396,8 +397,9 @@ static ak_status time_it(sizing *s, ak_error *err)
     return run_trial(s, AK_JOB_TRIAL, err);
 }
 
-/* Checks the code at all shapes, then times it until it is not slower, at most three times, because
-   other load on the machine can only make it look slower. */
+/* Checks the code at its own size and, if its variant serves others, at those of a trial's check.
+   Then times it until it is not slower, at most ATTEMPTS times, because other load on the machine
+   can only make it look slower. */
 static ak_status judge(sizing *s, double max_slowdown, ak_error *err)
 {
     AK_DO(run_trial(s, AK_JOB_CHECK, err));

@@ -24,8 +24,8 @@
    A condition is split at its top-level `and` and at chained comparisons into atoms that read as
    few parameters as possible. An atom's constants are folded, and it is compiled to typed code on
    int64_t and double, which can be evaluated at a point and over ranges. An atom that cannot be
-   typed (because of lists, or of texts outside of ==, != and in) is evaluated by the expression's
-   own walk, with the same meaning but more slowly.
+   typed (ak_code_compile) is evaluated by the expression's own walk, with the same meaning but more
+   slowly.
 
    If a condition cannot be evaluated for a configuration (division by zero, a number beyond 64
    bits, a text ordered against a number), it excludes that configuration. So the order in which

@@ -10,8 +10,8 @@
 
 #define AK_LET_MAX AK_EXPR_PARTS_MAX
 
-/* Returns a JSON text, a number, true or false (1 or 0) as text, in `buffer` or borrowed from
-   `value`; NULL for any other value. */
+/* Returns a JSON text as it is, a number as text, and "1" or "0" for true or false; NULL for any
+   other value. The result is in `buffer`, static, or borrowed from `value`. */
 #define AK_WRITTEN_BYTES 64
 const char *ak_written_text(char buffer[AK_WRITTEN_BYTES], const json_t *value);
 

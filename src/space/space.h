@@ -19,11 +19,12 @@
    extensions) and from what is known of the task. `constants` holds sizes and device facts; it must
    outlive the space, which borrows texts from it. A name that is neither a parameter nor a constant
    is an error. A `Numerics` parameter keeps only its default unless allow_numerics is set. `fix`
-   makes a smaller space of the same parameters; the default stays if `fix` keeps it, else the first
-   value that is left becomes the default. A `Use: compiler` parameter keeps only the values for
-   which `available` returns true (NULL: all). A space without a valid configuration is refused,
-   unless it is an outline; if it is not listed either, the message names the condition that
-   excludes most. */
+   makes a smaller space of the same parameters; the default of a parameter stays if `fix` keeps it,
+   else the first value that is left becomes the default. If the defaults together are not valid,
+   the nearest valid configuration becomes the default; a start may replace it (space_starts.c). A
+   `Use: compiler` parameter keeps only the values for which `available` returns true (NULL: all). A
+   space without a valid configuration is refused, unless it is an outline. Unless the space is
+   listed, the message names the condition that excludes most of some thousand combinations. */
 typedef struct ak_space_spec {
     const json_t *definition;
     const ak_scope *constants;
@@ -78,7 +79,7 @@ void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng);
 /* Returns a 64-bit key of a configuration for sets. Equal configurations of one space have equal
    keys, and different ones different keys if the Cartesian product is below 2^63. */
 uint64_t ak_config_key(const ak_space *space, const ak_config *config);
-/* Returns a parameter's value in a configuration. Texts and lists are borrowed from the space. */
+/* Returns a parameter's value in a configuration. Texts are borrowed from the space. */
 ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t parameter);
 /* Gives the index of the parameter with this name. Returns false if there is none. */
 bool ak_space_parameter_find(size_t *index, const ak_space *space, const char *name);
@@ -86,7 +87,8 @@ bool ak_space_parameter_find(size_t *index, const ak_space *space, const char *n
 /* Writes at most `max` valid configurations that differ from `config` in one parameter, and returns
    their number. ADJACENT takes the next valid value up and the next one down in the order of
    numbers; texts have no adjacent values. ANY takes every other valid value, texts included. If
-   there is no neighbour, the caller can change several parameters and call ak_space_repair. */
+   there are more than `max`, those that differ in the parameters declared first are written. If
+   there is none, the caller can change several parameters and call ak_space_repair. */
 typedef enum ak_neighbourhood { AK_NEIGHBOUR_ADJACENT, AK_NEIGHBOUR_ANY } ak_neighbourhood;
 size_t ak_space_neighbours(ak_config *out, size_t max, const ak_space *space,
                            const ak_config *config, ak_neighbourhood kind);

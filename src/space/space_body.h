@@ -71,8 +71,9 @@ ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_con
    sizes and the device facts. A number becomes the largest value not above it that is valid
    together with the parameters before; a text, written as a quoted literal ("'gcc'"), must itself
    be valid there. If there is none, the alternative is left out. A parameter that the family does
-   not name has its default or, where that is not valid, the only value that is; with several there
-   is no member. A member of the family fulfils all conditions of the space, and all of "Where". */
+   not name has its default or, where that is not valid, the only value that is; if several values
+   are valid there, no member follows. A member of the family fulfils all conditions of the space,
+   and all of "Where". */
 
 #define AK_FAMILY_MAX       100000  /* most members of a family; more cause AK_LIMIT */
 #define AK_FAMILY_STEPS_MAX 5000000 /* values tried on the way to members; takes a few seconds */

@@ -71,7 +71,7 @@ static void append_fault(ak_buf *out, const ak_space *space, size_t condition, s
 }
 
 /* Returns AK_INVALID for a space without valid configurations, with the condition that excludes
-   most of the combinations. */
+   most of the combinations that are tried. */
 static ak_status explain_empty(const ak_space *space, const char *where, ak_error *err)
 {
     AK_FREED size_t *excluded = NULL;

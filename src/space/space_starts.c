@@ -5,10 +5,10 @@
  * A definition may list "Starts": [{"At": {"M": 4096, "N": 4096, "K": 4096}, "Config": {"MR": 6}}],
  * winners of measured searches with the sizes at which they won; see docs/formats.md. Only valid
  * starts count. First come the starts that won at sizes near the space's own, in the order of the
- * distance, which is the number of doublings and halvings that all sizes need together. Then come
- * the starts without "At", which are for every size, in the order of the times that the author's
- * rank expects; a family of them (space_family.c) is ranked member by member. Last come the starts
- * from sizes farther away.
+ * distance, which is the number of doublings and halvings that all sizes in "At" need together.
+ * Then come the starts without "At", which are for every size, in the order of the times that the
+ * author's rank expects; a family of them (space_family.c) is ranked member by member. Last come
+ * the starts from sizes farther away, up to the distance FAR.
  */
 #include <math.h>
 #include <stdio.h>
@@ -202,9 +202,9 @@ static void keep(ak_space *space, const start *list, size_t count)
     }
 }
 
-/* Returns the start that becomes the default, or NULL: the nearest winner that is not unlikely, or
-   that won at these very sizes; else the start for every size that is expected to be the fastest,
-   if it is expected to be faster than the default. */
+/* Returns the start that becomes the default, or NULL: of the winners at near sizes the nearest
+   that is not unlikely, or that won at these very sizes; else the start for every size that is
+   expected to be the fastest, if it is expected to be faster than the default. */
 static const start *default_of(const ak_space *space, const start *list, size_t count,
                                ak_rank *rank)
 {

@@ -6,8 +6,8 @@
 
 #include "base/fs.h"
 
-/* Makes the argument that "Option" adds for one value: the value replaces {}, and an empty value
-   adds nothing. If the pattern has no {}, the option is added for true and 1 only. */
+/* Makes the argument that "Option" adds for one value: the value replaces the first {}, and an
+   empty value adds nothing. If the pattern has no {}, the option is added for true and 1 only. */
 static ak_status add_option(const char *const **out, const char *pattern, const char *text,
                             ak_space_reader *r)
 {

@@ -229,8 +229,8 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
     return ak_prompt_schema(&a->schema, &a->brief, &history, err);
 }
 
-/* Computes the hash of all that a question depends on except its wording: task, seed, share, and
-   the trials with their results. */
+/* Computes the hash of what a question is about, whatever its wording: the task (but not its
+   device), the seed, the plan, the share, and the trials with their results. */
 static ak_status take_situation(ak_advisor *a, ak_error *err)
 {
     const ak_brief *b = &a->brief;
@@ -251,8 +251,8 @@ static ak_status take_situation(ak_advisor *a, ak_error *err)
     return AK_OK;
 }
 
-/* Decides whether to stop asking: after STALLED_MAX generations without a gain, or when all planned
-   generations were asked. */
+/* Decides whether to stop asking: after STALLED_MAX generations in a row without a gain, or when
+   all planned generations were asked. */
 static bool is_over(ak_advisor *a)
 {
     if (a->generation > 0) {
@@ -405,8 +405,8 @@ static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t
     }
 }
 
-/* Checks the elements of an answer and keeps the accepted ones. *out_record is the list for the
-   archive. */
+/* Checks the first AK_PROPOSALS_MAX elements of an answer and keeps the accepted ones. *out_record
+   is the list for the archive. */
 static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **out_record,
                                ak_error *err)
 {
@@ -584,8 +584,8 @@ static void report_abandoned(ak_advisor *a, ak_llm_answer *answer, const char *l
     }
 }
 
-/* Abandons the call under way and reports it, because it may have cost something. Its reply may
-   have come since it was last looked for; then it was answered, too late to be tried. */
+/* Abandons the call under way and reports it, because it may have cost something. A reply that has
+   come since the last poll is reported as an answer, but its proposals are not tried. */
 static void abandon(ak_advisor *a)
 {
     char lost[AK_LLM_LOST_BYTES] = "";

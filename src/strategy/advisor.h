@@ -54,7 +54,7 @@ struct ak_advisor_options {
     const ak_objective *objective; /* NULL: the time */
     const char *library; /* the best library with its time or cost; NULL if there is none */
     double library_ms;
-    int generations; /* number of questions; 0: the strategy's default */
+    int generations; /* number of questions; 0: the strategy's default. llm-oneshot asks one */
     size_t batch;    /* proposals per question; 0: the model's part of the budget, split equally */
     /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
        take. It is set if results come from a recording or if the model is slow (ak_llm_is_slow). */
@@ -121,12 +121,12 @@ ak_advice_state ak_advisor_state(const ak_advisor *advisor);
 const char *ak_advisor_ending(const ak_advisor *advisor);
 int ak_advisor_generation(const ak_advisor *advisor); /* number of the latest question; 0 if none */
 
-/* Asks the next question. The state changes from IDLE to ASKED, to ENDED if there is nothing more
-   to ask, or to FAILED. */
+/* Asks the next question if the state is IDLE. The state becomes ASKED, ENDED if there is nothing
+   more to ask, or FAILED, also if there is nothing more to ask and no answer was usable. */
 ak_status ak_advisor_ask(ak_advisor *advisor, ak_error *err);
 /* Takes the reply if it has arrived. The state then changes from ASKED to READY, to IDLE if no
-   proposal was usable, to ENDED or to FAILED. It stays ASKED if the model's context was too small,
-   because the question is then asked again with fewer facts. */
+   proposal was usable, to ENDED or to FAILED. It stays ASKED if the model's context was too small
+   and the question could be asked again with fewer facts. */
 ak_status ak_advisor_poll(ak_advisor *advisor, ak_error *err);
 /* Waits at most timeout_ns for the reply. Returns false if none is under way. */
 bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
@@ -141,7 +141,8 @@ bool ak_advisor_in_doubt(const ak_advisor *advisor);
    longer doubts them. Returns their number. */
 size_t ak_advisor_doubts(ak_config *out, ak_advisor *advisor, size_t max);
 
-/* Passes all observations on to another strategy, with configuration and time only. */
+/* Passes the observations on to another strategy, with configuration and time (or cost) only.
+   Trials for which the machine was too busy (ak_trial_not_judged) are not among them. */
 ak_status ak_advisor_retell(const ak_advisor *advisor, ak_strategy *strategy, ak_error *err);
 
 /* Tells the user, once, that `strategy` carries on without the model. */

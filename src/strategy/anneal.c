@@ -4,8 +4,8 @@
  *
  * A step that is slower by the factor f is accepted with probability f^(-1/T). The temperature T
  * has the unit of the logarithm of time, so it means the same for every kernel. It falls with each
- * trial. When it is cold, or no neighbour is left, the walk starts again from the best of a few
- * random configurations.
+ * step that is tried. When it is cold, or no neighbour is left, the walk starts again from the best
+ * of a few random configurations.
  */
 #include "strategy/frame.h"
 

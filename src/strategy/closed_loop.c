@@ -4,9 +4,10 @@
  *
  * While the first reply is under way, the default (which the tuner tries) and a few random
  * configurations are measured; they sample the space for comparison with the model's proposals. A
- * generation is over when all its proposals were observed. Then the elites are measured again,
- * side by side, and the next question is asked with everything that is known. Two generations
- * without a gain end the search.
+ * generation is over when all its proposals were observed. Then elites whose order is in doubt are
+ * measured again, side by side (not in a recording), and the next question is asked with everything
+ * that is known. The search ends after the last generation, after two without a gain, or when the
+ * model expects nothing better.
  *
  * Without a model, or when it fails, `portfolio` carries on under its own name.
  */

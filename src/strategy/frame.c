@@ -213,8 +213,8 @@ void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other)
     }
 }
 
-/* The cost function that repairs a mutant: changed parameters should keep their values, and as few
-   others as possible should change. */
+/* What distance_to_mutant needs. When an invalid mutant is repaired, changed parameters should keep
+   their values, and as few others as possible should change. */
 typedef struct mutant {
     const ak_space *space;
     const ak_config *config;

@@ -12,7 +12,7 @@
 
 #include "strategy/walk.h"
 
-#define AK_FRAME_NO_TAG SIZE_MAX /* tag of a configuration that `next` did not propose */
+#define AK_FRAME_NO_TAG SIZE_MAX /* `next` did not propose it or gave no tag */
 
 typedef struct ak_frame ak_frame;
 /* Proposes a configuration, with parent and generation if it was derived from another. Returns
@@ -79,10 +79,12 @@ typedef struct ak_spot {
     double at[AK_PARAMETERS_MAX];
 } ak_spot;
 void ak_frame_spot(ak_spot *out, const ak_frame *frame, const ak_config *config);
-/* Finds the valid configuration nearest to a point (ak_space_cheapest with squared distances). */
+/* Finds a valid configuration near a point, mostly the nearest (ak_space_cheapest with squared
+   distances). */
 void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot);
 
-/* Draws an unseen valid neighbour of the given kind. Returns false if there is none. */
+/* Draws an unseen one of the first 512 valid neighbours of the given kind. Returns false if there
+   is none. */
 bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind);
 /* Draws an unseen valid neighbour: with probability `near` a neighbour with an adjacent value, if
    there is one, else any neighbour. */
@@ -96,9 +98,9 @@ void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, dou
 
 /* ---- effects (effects.c) --------------------------------------------------------------------- */
 
-/* A very cheap model of log time: the sum of one effect for each parameter's value (an
-   additive model fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression",
-   1981). It tells which of a few configurations is the most promising.
+/* A cheap model of log time: the sum of one effect for each parameter's value (an additive model
+   fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression", 1981). It tells which
+   of a few configurations is the most promising.
 
    Fast trials weigh more than slow ones, so the effects describe the neighbourhood of the best.
    Effects that were seen in few trials are shrunk towards 0. Learning takes time in proportion to

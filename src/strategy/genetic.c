@@ -1,11 +1,11 @@
 /*
  * genetic.c: a steady-state genetic algorithm (Whitley, "The GENITOR algorithm and selection
- * pressure", 1989): children come one at a time and replace the worst.
+ * pressure", 1989): children come one at a time and replace the slowest member if they are faster.
  *
  * Parents are chosen by tournament. A child takes each parameter from one or the other (uniform
- * crossover, Syswerda 1989), is mutated, and is replaced by the nearest valid configuration if it
- * is invalid. No generation has to be complete, so children can be measured in any number and
- * order.
+ * crossover, Syswerda 1989), is mutated, and is replaced by the nearest valid configuration that is
+ * found if it is invalid. No generation has to be complete, so children can be measured in any
+ * number and order.
  */
 #include "strategy/frame.h"
 

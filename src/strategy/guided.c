@@ -28,8 +28,8 @@ enum {
     LEARN_MIN = 2     /* fewest trials that a model can learn from */
 };
 
-/* Growth of the number of rows after which the weights are tuned again or a forest is grown
-   anew. */
+/* TUNE_GROWTH and FOREST_GROWTH are the growth of the number of rows after which the weights are
+   tuned again or a forest is grown anew. */
 #define TUNE_GROWTH      1.12
 #define TUNE_ALWAYS      12 /* up to this many trials, the weights are tuned after each */
 #define TUNE_TRIES       40 /* a step up and a step down of each of ten parameters' two weights */
@@ -563,7 +563,7 @@ static ak_status plan_ranked(guided *self, ak_error *err)
 }
 
 /* Plans the design: first the default, unless it is arbitrary and `expert` is not set; then the
-   starts of the space; then configurations chosen by the rank. */
+   starts of the space; then, if there is a rank, configurations chosen by it. */
 static ak_status plan(guided *self, ak_error *err)
 {
     const ak_config *starts;

@@ -2,16 +2,16 @@
  * guided.h: a search guided by a model of the trials; bayes, forest and heuristic share it.
  *
  *     1. A design comes first: the declared default, the starts of the space (ak_space_starts),
- *        then random configurations that lie far apart. The design takes one trial in six; its
- *        members after the fifth take turns with step 2. With `expert` and a rank (rank.h), some of
- *        the best-ranked configurations, again far apart, replace the random ones, and all of the
- *        design precedes step 2. The results of other tasks (like.h) guide the model once they are
- *        trusted (transfer.h).
- *     2. Then a pool of untried candidates is kept: all neighbours of the best trial, changes of
- *        two or three parameters, crosses of the best few, and random ones. With each proposal
- *        some of the least promising make room for new ones. The model predicts each candidate,
- *        and the one with the largest expected improvement is next (Jones, Schonlau, Welch,
- *        "Efficient global optimization of expensive black-box functions", 1998).
+ *        then random configurations that lie far apart. The design takes one trial in six, within
+ *        limits (ak_guided_options.start, guided.c); its members after the fifth take turns with
+ *        step 2. With `expert` and a rank (rank.h), some of the best-ranked configurations, again
+ *        far apart, replace the random ones, and all of the design precedes step 2. The results of
+ *        other tasks (like.h) guide the model once they are trusted (transfer.h).
+ *     2. Then a pool of untried candidates is kept: neighbours of the best trial, changes of two or
+ *        three parameters, crosses of the best few, and random ones. With each proposal some of the
+ *        least promising make room for new ones. The model predicts each candidate, and the one
+ *        with the largest expected improvement is next (Jones, Schonlau, Welch, "Efficient global
+ *        optimization of expensive black-box functions", 1998).
  *
  * The space is never listed. Every candidate is a valid configuration, so no trial is spent on
  * invalid ones. Each trial under way is assumed to take its predicted time ("kriging believer",

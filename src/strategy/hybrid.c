@@ -7,13 +7,15 @@
  * `portfolio` runs throughout. The model is asked at the start and again after each further part of
  * the budget; its proposals go first when they arrive. While a reply is under way the search goes
  * on, so the device does not wait for the model, unless `patient` is set (advisor.h). A question
- * waits for what was proposed before it: with many compilers all of a small budget could be under
- * way before the first result comes, and the model would learn nothing.
+ * after the first waits until all proposals of the model and most of the others have a result: with
+ * many compilers all of a small budget could be under way before the first result comes, and the
+ * model would learn nothing.
  *
  * With `apart` the search and the model are two opinions for as long as the model is asked: the
  * model sees all trials, but the search is not told what the model's proposals brought until the
- * last question. If it is told at once, it treats them as its own design and stays where the model
- * went, right or wrong (docs/BENCHMARKS.md, "When the model is wrong").
+ * last question. A search that is told at once treats these trials as its own design and stays
+ * where the model went, right or wrong (docs/BENCHMARKS.md, "When the model is wrong"). If it
+ * proposes one of them itself, it is told the result.
  *
  * Without a model, or when it fails, this is `portfolio`.
  */

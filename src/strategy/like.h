@@ -12,9 +12,9 @@
  * After ak_like_finish the list is read-only, and any number of threads may use it. It gives
  * strategies and callers two things:
  *
- *     - candidates: the best configurations of each place, as different from each other as good
- *       configurations can be, each mapped to the nearest valid configuration of this space.
- *       transfer.h says how many are tried.
+ *     - candidates: from the best configurations of each place, those that differ from each other
+ *       in two parameters or more, each mapped to the nearest valid configuration of this space.
+ *       One that would change too much is left out. transfer.h says how many are tried.
  *     - an expectation for any configuration (a random forest over the ranks), which a model takes
  *       as one more feature that may explain the times (guided.h).
  */

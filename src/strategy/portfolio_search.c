@@ -2,12 +2,12 @@
  * portfolio_search.c: the strategy `portfolio`: several strategies share the budget, and
  * successful ones get more of it.
  *
- * Every member is told every trial, so each is up to date when its turn comes. A multi-armed
- * bandit chooses the next member. A member gets credit for those of its last trials that were the
- * best so far; later trials weigh more (the area under the curve of its successes). A bonus goes to
- * members that were rarely asked (Fialho, Da Costa, Schoenauer, Sebag, "Analyzing bandit-based
- * adaptive operator selection mechanisms", 2010; Ansel et al., "OpenTuner", 2014, section 3.2).
- * Ties go to the first member.
+ * Every member is told every trial, so each is up to date when its turn comes. The first member has
+ * the first `alone` trials for itself. Then a multi-armed bandit chooses the next member. A member
+ * gets credit for those of its last trials that were the best so far; later trials weigh more (the
+ * area under the curve of its successes). A bonus goes to members that were rarely asked (Fialho,
+ * Da Costa, Schoenauer, Sebag, "Analyzing bandit-based adaptive operator selection mechanisms",
+ * 2010; Ansel et al., "OpenTuner", 2014, section 3.2). Ties go to the first member.
  */
 #include <math.h>
 #include <string.h>

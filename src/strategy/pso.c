@@ -5,9 +5,9 @@
  * Parameters are coordinates: the ranks of their values. A particle remembers its best position.
  * Its next position keeps some coordinates of the particle's best position. The others are drawn
  * from a normal distribution centred between that position and the best position of the swarm, with
- * the distance of the two as its width. The nearest valid configuration is tried. A particle that
- * only reaches known positions, because it lies close to the best of the swarm, steps to a
- * neighbour instead.
+ * the distance of the two as its width. The nearest valid configuration that is found is tried. A
+ * particle that only reaches known positions, because it lies close to the best of the swarm, steps
+ * to a neighbour instead.
  */
 #include "strategy/frame.h"
 

@@ -95,7 +95,7 @@ typedef struct ak_proposal {
     int generation;
     double predicted_gain; /* predicted share of the parent's time that is saved; 0 if none */
     /* Origin of the proposal, for the archive. The strings live as long as the strategy. */
-    const char *strategy;   /* strategy that it used or fell back to; NULL: the strategy itself */
+    const char *strategy;   /* other strategy that made the proposal; NULL: the strategy itself */
     const char *model;      /* name of the language model; NULL if none */
     const char *hypothesis; /* the model's reason, one line; NULL if none */
 } ak_proposal;
