@@ -6,8 +6,9 @@
 #include <string.h>
 
 /* Levels are logarithms of the time relative to the best. Above KNEE, half again as slow as the
-   best, only SHARE of a difference counts. CEILING is the largest level and the level of failures,
-   because the order among bad configurations does not matter. */
+   best, only SHARE of a difference counts. A failure counts as a time of CEILING in this measure,
+   and no level is higher than CEILING, because the order among bad configurations hardly
+   matters. */
 #define KNEE    0.4
 #define SHARE   0.25
 #define CEILING 1.4
