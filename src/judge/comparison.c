@@ -105,7 +105,7 @@ static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candid
     }
     /* There are two passes because the first estimate comes from a cold run. */
     for (int pass = 0; alive(d, i) && pass < 2; pass++) {
-        ak_stage *own = ak_evaluator_unseen(d->e); /* inputs as in the first batch of a trial */
+        ak_stage *own = ak_evaluator_last_set(d->e); /* inputs as in the first batch of a trial */
         AK_DO(ak_loaded_change(r, pass == 0, err));
         AK_DO(alive(d, i) ? ak_loaded_watched(r, own, d->iterations[i], err) : AK_OK);
         AK_DO(judge_some(d, i, own, err));
@@ -269,7 +269,7 @@ static double seconds_since(int64_t begin_ns)
 static ak_status confirm(comparison *d, size_t i, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
-    ak_stage *own = ak_evaluator_unseen(d->e);
+    ak_stage *own = ak_evaluator_last_set(d->e);
     const bool whole = !ak_problem_works_in_place(own->task->problem) || r->outcome.alone;
     mend(d);
     if (!alive(d, i)) {
@@ -335,8 +335,8 @@ static void stretch_energy(double *joules, size_t rounds, double times, size_t b
 
 /* Replaces the times of all candidates and libraries by times of calls on unseen inputs: if one
    candidate has only such times, the others' batch times are not comparable with them. */
-static ak_status take_unseen(ak_comparison_course *course, comparison *d,
-                             const ak_comparison_plan *plan, ak_error *err)
+static ak_status measure_unseen(ak_comparison_course *course, comparison *d,
+                                const ak_comparison_plan *plan, ak_error *err)
 {
     const int64_t begin = ak_clock_ns();
     const size_t batches = d->rounds;
@@ -519,7 +519,7 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
         AK_TRY(confirm(d, i, err));
     }
     course->unseen = unconfirmed(d);
-    AK_TRY(course->unseen > 0 ? take_unseen(course, d, plan, err) : AK_OK);
+    AK_TRY(course->unseen > 0 ? measure_unseen(course, d, plan, err) : AK_OK);
     for (size_t i = 0; i < count; i++) {
         AK_TRY(leave(&out[i], d, i, err));
     }

@@ -25,15 +25,6 @@
 #define BASELINE_SLACK 2.0
 #define THREADS_ALL    (1 << 16) /* backends reduce it to the threads that they have */
 
-void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e)
-{
-    ak_conditions latest = {0};
-    if (e->backend->conditions != NULL) {
-        e->backend->conditions(&latest, e->device);
-        ak_conditions_add(to, &latest);
-    }
-}
-
 /* Notes the candidate that was running when the device was lost. */
 static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
 {
@@ -265,14 +256,6 @@ ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err)
     return AK_OK;
 }
 
-void ak_evaluator_wipe(ak_evaluator *e)
-{
-    if (e->memory.copy == NULL && e->memory.bytes != NULL) {
-        ak_stage_spoilt(&e->memory);
-        memset(e->memory.bytes, 0, e->block_bytes);
-    }
-}
-
 bool ak_evaluator_mend_inputs(ak_evaluator *e)
 {
     size_t which;
@@ -432,16 +415,6 @@ ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
         AK_DO(ak_loaded_check_at(r, &e->edge_cases[usual], usual + 1, USUAL_ROUNDS, err));
     }
     return r->outcome.status == AK_TRIAL_OK ? ak_loaded_check_at(r, &e->own[0], 0, 1, err) : AK_OK;
-}
-
-ak_stage *ak_evaluator_draw(ak_evaluator *e)
-{
-    return &e->own[ak_rng_below(&e->rng, e->sets)];
-}
-
-ak_stage *ak_evaluator_unseen(ak_evaluator *e)
-{
-    return &e->own[e->sets - 1];
 }
 
 bool ak_outcome_waited(const ak_outcome *outcome)

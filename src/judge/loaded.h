@@ -248,7 +248,7 @@ void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage));
 ak_stage *ak_evaluator_draw(ak_evaluator *e);
 /* Returns the last set of inputs, for a batch that will be judged. No check before the timing has
    used it, unless there is only one set. */
-ak_stage *ak_evaluator_unseen(ak_evaluator *e);
+ak_stage *ak_evaluator_last_set(ak_evaluator *e);
 /* Adds the device's conditions (clocks, power, temperature) since the last call to *to. */
 void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e);
 /* Returns whether threads of this batch waited for a processor for more than AK_VERDICT_DISTURBED

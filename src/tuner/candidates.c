@@ -49,10 +49,10 @@ static bool has_code(const ak_seen *list, size_t count, const ak_seen *one)
 /* Returns whether the check has failed for this configuration, or for one with the same code and
    needs (ak_task_needs_alike). Equal code is not enough: at shapes that only the check runs,
    conditions may exclude one of the two configurations, or their workspace may differ. */
-static bool has_failed(const wrong * not, const ak_task *task, const ak_seen *one)
+static bool has_failed(const wrong *failed, const ak_task *task, const ak_seen *one)
 {
-    for (size_t i = 0; i < not ->count; i++) {
-        const ak_seen *other = &not ->list[i];
+    for (size_t i = 0; i < failed->count; i++) {
+        const ak_seen *other = &failed->list[i];
         if (memcmp(&other->config, &one->config, sizeof one->config) == 0 ||
             (same_code(other, one) && ak_task_needs_alike(task, &other->config, &one->config))) {
             return true;
@@ -91,7 +91,7 @@ static size_t sort_history(ak_tuning *r)
 /* Collects the fastest few of each device, without those that share code with a faster one or whose
    check failed, and the default, unless it failed. The default takes part so that no configuration
    is exported that the finish finds slower than the default. */
-static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
+static void rank(ak_candidates *out, ak_tuning *r, const wrong *failed)
 {
     size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);
     size_t taken[AK_SEATS_MAX] = {0};
@@ -101,14 +101,14 @@ static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
     for (size_t i = 0; i < ok; i++) {
         const ak_seen *one = &r->history[i];
         if (out->count < AK_CANDIDATES_MAX && taken[one->device] < each &&
-            !has_code(out->list, out->count, one) && !has_failed(not, r->task, one)) {
+            !has_code(out->list, out->count, one) && !has_failed(failed, r->task, one)) {
             taken[one->device]++;
             out->list[out->count++] = *one;
         }
     }
     const ak_seen *plain = ak_tuning_find(r, &fallback);
     if (plain != NULL && plain->cost > 0 && !has_config(out->list, out->count, &fallback) &&
-        !has_config(not ->list, not ->count, &fallback)) {
+        !has_config(failed->list, failed->count, &fallback)) {
         out->list[out->count++] = *plain;
     }
 }
@@ -158,8 +158,8 @@ static ak_status keep_code(ak_tuning *r, const ak_seen *one, const ak_trial *che
 /* Checks each candidate on every edge-case shape and hidden shapes; the search has checked only the
    task's own size and at most one other. After AK_CANCELLED, candidates that were not checked are
    in neither list. */
-static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *fresh, ak_tuning *r,
-                       ak_error *err)
+static ak_status check(ak_candidates *right, wrong *failed, const ak_candidates *fresh,
+                       ak_tuning *r, ak_error *err)
 {
     ak_config configs[AK_CANDIDATES_MAX + 1];
     ak_trial trials[AK_CANDIDATES_MAX + 1];
@@ -168,7 +168,7 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
     }
     ak_status checked = ak_session_check(trials, &r->session, configs, fresh->count, r->id, err);
     AK_DO(checked == AK_CANCELLED ? AK_OK : checked);
-    ak_status status = AK_GROW(not ->list, &not ->capacity, not ->count + fresh->count, err);
+    ak_status status = AK_GROW(failed->list, &failed->capacity, failed->count + fresh->count, err);
     if (status != AK_OK) {
         AK_CLEAR_EACH(ak_trial_clear, trials, fresh->count);
         return status;
@@ -179,7 +179,7 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
             right->list[right->count++] = fresh->list[i];
             status = status == AK_OK ? keep_code(r, &fresh->list[i], &trials[i], err) : status;
         } else if (reached) {
-            not ->list[not ->count++] = fresh->list[i];
+            failed->list[failed->count++] = fresh->list[i];
             warn_of_fastest(r, &fresh->list[i], &trials[i]);
             status = status == AK_OK ? archive_wrong(r, &trials[i], err) : status;
         }
@@ -190,12 +190,12 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
 
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
 {
-    AK_AT_END(wrong_clear) wrong not = {.count = 0};
+    AK_AT_END(wrong_clear) wrong failed = {.count = 0};
     ak_candidates right = {.count = 0};
     ak_status status = AK_OK;
     for (;;) {
         ak_candidates fresh = {.count = 0};
-        rank(out, r, &not );
+        rank(out, r, &failed);
         for (size_t i = 0; i < out->count; i++) {
             if (!has_config(right.list, right.count, &out->list[i].config)) {
                 fresh.list[fresh.count++] = out->list[i];
@@ -205,13 +205,14 @@ ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
             return status;
         }
         const bool late = r->options->seconds > 0 && ak_tuning_seconds_left(r) <= 0;
-        if (right.count > 0 && (late || not .count + fresh.count > WRONG_MAX)) {
+        if (right.count > 0 && (late || failed.count + fresh.count > WRONG_MAX)) {
             *out = right;
             return AK_OK;
         }
-        status = check(&right, &not, &fresh, r, err);
+        status = check(&right, &failed, &fresh, r, err);
         if (status != AK_OK && status != AK_CANCELLED) {
-            rank(out, r, &not ); /* leaves out the candidates that were refuted before the error */
+            /* This leaves out the candidates that were refuted before the error. */
+            rank(out, r, &failed);
             return status;
         }
     }
