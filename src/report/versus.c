@@ -140,7 +140,7 @@ static void add_runs(ak_section_builder *b, const ak_versus *v)
     row(b, "device", x->device, y->device);
     row(b, "size", x->size, y->size);
     row(b, "dtype", x->dtype, y->dtype);
-    row(b, "choices", x->choices, y->choices);
+    row(b, "options", x->choices, y->choices);
     row(b, "strategy", x->strategy, y->strategy);
     row(b, "started", x->started, y->started);
     row(b, "environment", x->environment, y->environment);
