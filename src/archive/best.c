@@ -204,7 +204,7 @@ typedef struct finishes {
     const char *size;
     finish list[AK_CONTEST_MAX];
     size_t count;
-    ak_map *measured; /* configurations that the finishes read so far have measured */
+    ak_map *measured; /* configurations for which no earlier finish counts any more */
     ak_buf judged; /* ids, each between blanks, of runs over one size whose winner a run over many
                       sizes has measured again */
 } finishes;

@@ -71,8 +71,8 @@ static bool renewable(const comparison *d, size_t i)
     return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);
 }
 
-/* Judges the latest batch of a candidate, unless the kernel ran several times in place: the
-   reference has the result of a single run. */
+/* Judges the latest batch of a candidate, unless the block holds what several runs in place have
+   left: the reference has the result of a single run. */
 static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];

@@ -94,11 +94,12 @@ static bool add_values(json_t *list, const char *name, int64_t value, bool truth
 static void launch_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
 {
     const ak_scan_argument *most = NULL;
-    int count = -1;
+    int count = 0;
     for (size_t i = 0; i < s->argument_count; i++) {
         const ak_scan_argument *a = &s->arguments[i];
         const int sizes = a->guessed ? __builtin_popcount(a->sizes) : AK_SIZES_MAX;
-        if (a->pointer && (sizes > count || (sizes == count && most->reads_only))) {
+        const bool better = most == NULL || sizes > count || (sizes == count && most->reads_only);
+        if (a->pointer && better) {
             most = a;
             count = sizes;
         }

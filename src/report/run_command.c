@@ -87,7 +87,8 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         const char *kernel = text(model->paths, "kernel"); /* NULL: a built-in one, or not known */
         char place[AK_PATH_MAX + 8];
         (void)snprintf(place, sizeof place, "sim:%s", ak_or_empty(recording));
-        /* A recording opened without its kernel has the kernel's name as its implementation. */
+        /* A recording that is opened without its kernel has the kernel's name as its
+           implementation, unless the recording names one. */
         bool alone = recording != NULL && run->kernel != NULL && run->implementation != NULL &&
                      strcmp(run->kernel, run->implementation) == 0;
         option(&out, "", alone ? recording : kernel != NULL ? kernel : run->kernel);

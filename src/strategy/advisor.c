@@ -65,7 +65,8 @@ struct ak_advisor {
 
     advice *list; /* accepted suggestions of all answers */
     size_t advice_count, advice_capacity, next;
-    /* suggestions of the latest answer that were refused or changed, for the next prompt */
+    /* What the next prompt says was wrong with the latest answer: the suggestions that were refused
+       or changed, except surplus ones, or the whole answer if it could not be read. */
     ak_suggestion refused[AK_PROMPT_REFUSALS];
     size_t refused_count;
 };

@@ -1,5 +1,5 @@
-/* candidates.c: chooses the configurations that take part in the finish: the fastest of the search
-   that pass every check, and the default. */
+/* candidates.c: chooses the configurations that take part in the finish: the fastest of the search,
+   and the default, as far as they pass every check. */
 #include <stdlib.h>
 
 #include "launcher/launcher.h"

@@ -204,7 +204,7 @@ ak_status ak_tuning_search(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_trial *trial,
                              ak_error *err);
 /* Replaces the time and cost of a configuration that was measured again, finds the best anew, and
-   lets the strategy observe the new time. */
+   lets the strategy observe the new cost. */
 ak_status ak_tuning_correct(ak_tuning *r, const ak_config *config, const ak_compared *measured,
                             ak_error *err);
 /* Returns the configuration's entry, which is valid until the history changes, or NULL if it was

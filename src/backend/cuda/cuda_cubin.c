@@ -14,8 +14,8 @@
 #include "backend/cuda/cuda_device.h"
 #include "backend/elf_file.h"
 
-/* Bytes of flags that are allowed: NVRTC's atomicExch and atomicCAS of floats keep a flag of one
-   byte for each type. */
+/* Bytes of flags that are allowed: from compute capability 9.0 on, NVRTC's atomicExch and atomicCAS
+   keep a flag of one byte for each type that they are called with. */
 #define FLAGS_MAX 4
 /* From compute capability 7.0 on an instruction has 16 bytes. The first eight hold the bank and the
    byte offset of an operand in constant memory (nvdisasm shows this for 7.5 to 10.0). */

@@ -379,10 +379,11 @@ EXPORT bool GOMP_single_start(void)
 
 /* ---- what the runner has --------------------------------------------------------------------- */
 
-#define NAMES(kind, ...)                                                                           \
+#define NAMES(kind)                                                                                \
     "GOMP_loop_" #kind "_start", "GOMP_loop_" #kind "_next", "GOMP_parallel_loop_" #kind,
+#define NAMES_CHUNKED(kind, guided) NAMES(kind)
 static const char *const names[] = {
-    CHUNKED(NAMES) WITHOUT_CHUNK(NAMES) "GOMP_parallel",
+    CHUNKED(NAMES_CHUNKED) WITHOUT_CHUNK(NAMES) "GOMP_parallel",
     "GOMP_barrier",
     "GOMP_critical_start",
     "GOMP_critical_end",
