@@ -37,8 +37,6 @@ typedef struct {
     X(cuGraphGetNodes, (void *, void **, size_t *))                                                \
     X(cuGraphKernelNodeGetParams_v2, (void *, void *))                                             \
     X(cuGraphKernelNodeGetAttribute, (void *, int, void *))                                        \
-    X(cuFuncGetName, (const char **, void *))                                                      \
-    X(cuKernelGetName, (const char **, void *))                                                    \
     X(cuProfilerStart, (void))                                                                     \
     X(cuProfilerStop, (void))
 #include "bench.h"
@@ -80,7 +78,10 @@ typedef struct {
        const void *, void *, void *, void *, const void *, void *, size_t, void *))
 CUBLASLT(DECLARE)
 static size_t (*cublasLtGetVersion)(void);
-static int (*cuGraphGetEdges_v2)(void *, void **, void **, void *, size_t *); /* 12.3 and later */
+/* These are of drivers for 12.3 and later. */
+static int (*cuGraphGetEdges_v2)(void *, void **, void **, void *, size_t *);
+static int (*cuFuncGetName)(const char **, void *);
+static int (*cuKernelGetName)(const char **, void *);
 
 /* ---- variants ---- */
 
@@ -640,7 +641,8 @@ static void name_kernel(void *graph, char *text, size_t size)
     size_t count = 4096;
     const char *name = NULL;
     unsigned cluster[16] = {0};
-    if (cuGraphGetNodes(graph, nodes, &count) != 0 || count == 0 ||
+    if (cuFuncGetName == NULL || cuKernelGetName == NULL ||
+        cuGraphGetNodes(graph, nodes, &count) != 0 || count == 0 ||
         cuGraphKernelNodeGetParams_v2(nodes[0], &node) != 0) {
         return;
     }
@@ -1199,6 +1201,8 @@ int main(int argc, char **argv)
     char name[128];
     void *cuda = open_driver(name, &version, arena_bytes);
     *(void **)&cuGraphGetEdges_v2 = dlsym(cuda, "cuGraphGetEdges_v2");
+    *(void **)&cuFuncGetName = dlsym(cuda, "cuFuncGetName");
+    *(void **)&cuKernelGetName = dlsym(cuda, "cuKernelGetName");
     OK(cuMemAlloc_v2(&workspace, WORKSPACE));
     OK(cuMemAlloc_v2(&lt_workspace, WORKSPACE));
     OK(cuMemsetD32Async(workspace, 0, WORKSPACE / 4, stream));

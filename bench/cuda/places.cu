@@ -43,6 +43,7 @@ static std::vector<unsigned> launch(int clusters)
     cudaFuncSetAttribute(begin<CLUSTER>, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
     cudaFuncSetAttribute(begin<CLUSTER>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     begin<CLUSTER><<<clusters * CLUSTER, 32, SHARED>>>(sm);
+    ok = ok && cudaPeekAtLastError() == cudaSuccess;
     ok = ok && cudaMemcpy(found.data(), sm, found.size() * sizeof *sm, cudaMemcpyDeviceToHost) == cudaSuccess;
     if (!ok) {
         fprintf(stderr, "places: %s\n", cudaGetErrorString(cudaGetLastError()));

@@ -79,7 +79,7 @@ static ak_status print_table(const ak_trial *list, size_t count, size_t all,
     for (size_t i = 0; i < count; i++) {
         AK_TRY(ak_say_environment(selection->archive, &list[i], err));
     }
-    ak_say_imported(list, count);
+    ak_say_imported(selection->archive, list, count);
     ak_selection_say_hidden(selection);
     const ak_outdated_to to = ak_outdated_on(args, false);
     AK_TRY(ak_say_changed(selection->archive, list, count, &to, err));

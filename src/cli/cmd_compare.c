@@ -18,10 +18,13 @@ typedef struct search {
     bool found, given; /* given: --config gave the configuration, and the archive was not read */
 } search;
 
-/* Finds the best archived configuration, in any environment, because it is measured again. */
-static ak_status find_best(search *s, const ak_task *task, ak_archive *archive, ak_error *err)
+/* Finds the best archived configuration of the kernel that was named so, in any environment,
+   because it is measured again. */
+static ak_status find_best(search *s, const ak_task *task, const char *kernel, ak_archive *archive,
+                           ak_error *err)
 {
     ak_archive_filter filter = {.kernel = ak_problem_name(ak_task_problem(task)),
+                                .place = kernel,
                                 .implementation = ak_task_implementation(task),
                                 .device = ak_task_device(task),
                                 .size = ak_task_size(task),
@@ -120,7 +123,7 @@ static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, a
         }
         AK_DO(status);
     } else {
-        AK_DO(find_best(best, task, archive, err));
+        AK_DO(find_best(best, task, c->several.parts[part].args->operand[0], archive, err));
         ak_config fallback;
         ak_space_default(&fallback, best->space);
         bool same = best->found && memcmp(&fallback, &best->config, sizeof fallback) == 0;

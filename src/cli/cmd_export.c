@@ -238,7 +238,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     }
     if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_say_environment(selection.archive, &best, &err));
-        ak_say_imported(&best, 1);
+        ak_say_imported(selection.archive, &best, 1);
     }
     AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, &err)
            : table ? say_table_changed(selection.archive, &filter, &to, &err)

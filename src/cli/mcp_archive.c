@@ -22,6 +22,15 @@ static void selected_close(selected *s)
     ak_task_close(s->recorded);
 }
 
+/* Returns the operand by which the server knows the kernel that the call names; NULL if the call
+   names none. */
+static const char *operand_of(const ak_mcp_call *call)
+{
+    const char *kernel = ak_mcp_text(call, "kernel", "");
+    size_t i = AK_FIND(call->mcp->kernels, call->mcp->kernel_count, name, kernel);
+    return i < call->mcp->kernel_count ? call->mcp->kernels[i].operand : NULL;
+}
+
 static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error *err)
 {
     ak_args args;
@@ -30,6 +39,7 @@ static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error 
     const char *device = args.text[AK_OPTION_DEVICE];
     out->filter =
         (ak_archive_filter){.kernel = ak_mcp_text(call, "kernel", NULL),
+                            .place = operand_of(call),
                             .implementation = args.text[AK_OPTION_IMPL],
                             .device = device != NULL && strcmp(device, "auto") == 0 ? NULL : device,
                             .dtype = args.text[AK_OPTION_DTYPE]};
@@ -107,15 +117,6 @@ ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
     return ak_stored(l.good && ak_json_set_count(call->result, "matched", l.matched) &&
                          json_object_set(call->result, "trials", trials) == 0,
                      err);
-}
-
-/* Returns the operand by which the server knows the kernel that the call names; NULL if the call
-   names none. */
-static const char *operand_of(const ak_mcp_call *call)
-{
-    const char *kernel = ak_mcp_text(call, "kernel", "");
-    size_t i = AK_FIND(call->mcp->kernels, call->mcp->kernel_count, name, kernel);
-    return i < call->mcp->kernel_count ? call->mcp->kernels[i].operand : NULL;
 }
 
 /* ---- best ------------------------------------------------------------------------------------ */

@@ -97,19 +97,34 @@ ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_erro
     AK_DO(ak_archive_count(&trials, &environments, archive, &filter, err));
     if (environments > 1 && taken->environment != NULL) {
         ak_out("%s %s: results of %zu environments are archived (compilers, sources, machine); "
-               "taken is the latest, %.12s, which trial #%lld is from\n",
+               "taken is %.12s, which trial #%lld is from: the latest, or the latest that measured "
+               "the kernel as it is\n",
                taken->kernel, ak_or_empty(taken->size), environments, taken->environment,
                (long long)taken->id);
     }
     return AK_OK;
 }
 
-void ak_say_imported(const ak_trial *list, size_t count)
+/* Returns whether the time of a trial may be another machine's. The time of a finish is that of its
+   run, which is an import if its trials are. */
+static bool is_from_elsewhere(ak_archive *archive, const ak_trial *trial)
+{
+    AK_AT_END(ak_trial_clear) ak_trial one = {0};
+    const ak_archive_filter of_run = {.run = trial->run, .simulated = true};
+    bool found;
+    if (!trial->imported || trial->search_ms <= 0 || trial->run == NULL) {
+        return trial->imported;
+    }
+    return ak_archive_first(&found, &one, archive, &of_run, NULL) != AK_OK || !found ||
+           one.imported;
+}
+
+void ak_say_imported(ak_archive *archive, const ak_trial *list, size_t count)
 {
     size_t found = 0;
     AK_AT_END(ak_buf_free) ak_buf ids = AK_BUF(4096);
     for (size_t i = 0; i < count; i++) {
-        if (list[i].imported && !ak_device_is_recorded(list[i].device)) {
+        if (is_from_elsewhere(archive, &list[i]) && !ak_device_is_recorded(list[i].device)) {
             if (found++ < IMPORTED_SHOWN) {
                 ak_buf_print(&ids, "%s#%lld", found == 1 ? "" : ", ", (long long)list[i].id);
             }

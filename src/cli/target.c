@@ -248,6 +248,9 @@ ak_status ak_target_of_format(const char *path, const char *format, const char *
     if (i == count || ak_text_is_one_of(format, endings[i].formats)) {
         return AK_OK;
     }
+    AK_FAIL_IF(endings[i].formats[0] == NULL, err, AK_INVALID,
+               "%.300s: no format is written to a name in .%s: choose another name", path,
+               endings[i].ending);
     return ak_fail(err, AK_INVALID,
                    "%.300s: a name in .%s is not for the format %s: choose another name, or %s %s",
                    path, endings[i].ending, format, asked == NULL ? "give" : "leave out",

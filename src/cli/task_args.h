@@ -99,7 +99,7 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
    task of `taken`, prints from which one `taken` is. */
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
 /* Says which trials of a list were imported, if any: their times may be from elsewhere. */
-void ak_say_imported(const ak_trial *list, size_t count);
+void ak_say_imported(ak_archive *archive, const ak_trial *list, size_t count);
 
 /* The archive, and the filter that the options and the optional operand KERNEL describe. */
 typedef struct ak_selection {

@@ -176,6 +176,28 @@ static void bind(indices *x, const char *begin, const char *end, const reach *by
     }
 }
 
+/* Returns whether an index may reach farther than the product of its sizes: it names one size
+   twice, as `(a*k + b)*k + c` does, or (which matters for inputs, where more memory does no harm)
+   it has a number that is not subtracted, as `row + 1` does. */
+static bool reaches_farther(const indices *x, const char *begin, const char *end, bool input)
+{
+    unsigned seen = 0;
+    char name[AK_SCAN_NAME];
+    for (const char *p = begin; p < end;) {
+        const size_t length = strspn(p, AK_SOURCE_WORD);
+        const size_t before = ak_source_back(x->body, (size_t)(p - x->body), AK_SOURCE_BLANK);
+        ak_scan_copy_name(name, p, length);
+        const unsigned bit = length == 0 ? 0 : size_bit(x->scan, name);
+        if ((seen & bit) != 0 || (input && length > 0 && ak_ascii_is_digit(*p) && before > 0 &&
+                                  x->body[before - 1] != '-')) {
+            return true;
+        }
+        seen |= bit;
+        p += length > 0 ? length : 1;
+    }
+    return false;
+}
+
 /* Reads the comparison whose operator, of `length` characters, is at `at`. */
 static void compare(indices *x, const char *at, size_t length)
 {
@@ -189,10 +211,10 @@ static void compare(indices *x, const char *at, size_t length)
     const char *word = left + strspn(left, AK_SOURCE_BLANK);
     ak_scan_copy_name(name, word, strspn(word, AK_SOURCE_WORD));
     if (size_bit(x->scan, name) != 0) { /* n > i, n <= i */
-        if (!small.vague) {
+        if (!small.vague && !reaches_farther(x, left, at, true)) {
             bind(x, right, end, &small);
         }
-    } else if (!large.vague && large.sizes != 0) {
+    } else if (!large.vague && large.sizes != 0 && !reaches_farther(x, right, end, true)) {
         bind(x, left, at, &large);
     }
 }
@@ -202,7 +224,8 @@ static void compare(indices *x, const char *at, size_t length)
 static void assign(indices *x, const char *at, bool second)
 {
     char name[AK_SCAN_NAME];
-    const bool compound = at > x->body && strchr("+-*/%&|^", at[-1]) != NULL;
+    const bool shift = at - x->body > 1 && (at[-1] == '<' || at[-1] == '>') && at[-2] == at[-1];
+    const size_t compound = shift ? 2 : at > x->body && strchr("+-*/%&|^", at[-1]) != NULL;
     const size_t end = ak_source_back(x->body, (size_t)(at - x->body) - compound, AK_SOURCE_BLANK);
     const size_t begin = ak_source_back(x->body, end, AK_SOURCE_WORD);
     const char *stop = right_side(at + 1, ";,");
@@ -217,7 +240,7 @@ static void assign(indices *x, const char *at, bool second)
     const bool readable = stop - at <= SEGMENT_MAX;
     const reach value = readable ? follow(x, at + 1, stop) : (reach){.vague = true};
     const unsigned sizes = value.vague ? known->sizes : known->sizes | value.sizes;
-    const bool loose = second && (compound || value.vague || value.loose);
+    const bool loose = second && (compound > 0 || value.vague || value.loose);
     x->changed =
         x->changed || !known->assigned || sizes != known->sizes || (loose && !known->loose);
     known->assigned = true;
@@ -294,28 +317,6 @@ static bool is_in_macro(const ak_scan *s, const char *name)
         if (line[strspn(line, AK_SOURCE_BLANK)] == '#') {
             return true;
         }
-    }
-    return false;
-}
-
-/* Returns whether an index may reach farther than the product of its sizes: it names one size
-   twice, as `(a*k + b)*k + c` does, or (which matters for inputs, where more memory does no harm)
-   it has a number that is not subtracted, as `row + 1` does. */
-static bool reaches_farther(const indices *x, const char *begin, const char *end, bool input)
-{
-    unsigned seen = 0;
-    char name[AK_SCAN_NAME];
-    for (const char *p = begin; p < end;) {
-        const size_t length = strspn(p, AK_SOURCE_WORD);
-        const size_t before = ak_source_back(x->body, (size_t)(p - x->body), AK_SOURCE_BLANK);
-        ak_scan_copy_name(name, p, length);
-        const unsigned bit = length == 0 ? 0 : size_bit(x->scan, name);
-        if ((seen & bit) != 0 || (input && length > 0 && ak_ascii_is_digit(*p) && before > 0 &&
-                                  x->body[before - 1] != '-')) {
-            return true;
-        }
-        seen |= bit;
-        p += length > 0 ? length : 1;
     }
     return false;
 }

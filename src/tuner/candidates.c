@@ -205,7 +205,8 @@ ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
             return status;
         }
         const bool late = r->options->seconds > 0 && ak_tuning_seconds_left(r) <= 0;
-        if (right.count > 0 && (late || failed.count + fresh.count > WRONG_MAX)) {
+        const bool many = failed.count + fresh.count > WRONG_MAX;
+        if (right.count > 0 ? late || many : late && many) {
             *out = right;
             return AK_OK;
         }

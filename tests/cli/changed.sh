@@ -38,6 +38,8 @@ autokernel bench ./back --size 64 --config UNROLL=4 --quiet >/dev/null
 of ./back
 cp before.c back/host.c
 of ./back
+autokernel best ./back | grep -o "which trial #[0-9]* is from"
+autokernel compare ./back --size 64 --time 1 --json 2>/dev/null | grep -o '"UNROLL": *[0-9]*' | tr -d '" ' | sort -u | head -n 1
 of
 autokernel best ./back | grep -o "kernel back has changed"
 autokernel export ./back --size 64 --output back.json 2>&1 | words

@@ -343,6 +343,20 @@ void product(const float *A, const float *B, const float *bias, float *C, float 
 }
 C
 shapes product.c checked
+cat >far.c <<'C'
+void far(float *out, const float *in_, float *first, int n, int m)
+{
+    for (int i = 0; i < n; i++) {
+        int j = i;
+        j <<= 1;
+        out[j] = in_[i];
+        out[j + 1] = in_[i];
+    }
+    for (int k = 0; k < 2 * n; k++) first[k] = in_[0];
+    if (m > 3) out[0] = m;
+}
+C
+shapes far.c checked
 cat >filter.c <<'C'
 #include <stddef.h>
 void filter(const float *image, const float *weight, float *out, int h, int w, int channels, int k)
