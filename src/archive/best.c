@@ -310,7 +310,7 @@ static void judge(finishes *f, const char *beside)
     ak_buf_print(&f->judged, " %.*s ", RUN_MAX, beside);
     for (size_t i = 0; i < f->count; i++) {
         if (strcmp(f->list[i].run, beside) == 0) {
-            f->list[i].won.ms = 0;
+            f->list[i].won.ms = f->list[i].won.cost = 0;
         }
     }
 }

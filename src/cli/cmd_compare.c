@@ -239,9 +239,11 @@ static bool show(void *context, ak_comparison *comparison)
    was not measured. */
 static const ak_compared *pick_library(const compared *c)
 {
-    const ak_compared *reference = &c->comparison.candidates[c->comparison.reference];
-    return c->comparison.count > 0 && reference->library != NULL && reference->median_ms > 0
-               ? reference
+    const size_t reference = c->comparison.reference;
+    const ak_compared *at = c->comparison.candidates;
+    return reference < c->comparison.count && at[reference].library != NULL &&
+                   at[reference].median_ms > 0
+               ? &at[reference]
                : NULL;
 }
 

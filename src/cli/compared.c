@@ -232,11 +232,12 @@ static void add_rows(ak_table *table, ak_roofline_notes *notes, const compared_r
 }
 
 /* If a speed differs from the ratio of the times beside it, explains why. */
-static void print_paired(const ak_compared *list, size_t count, const ak_compared *reference)
+static void print_paired(const ak_compared *list, size_t count, size_t reference)
 {
     bool apart = false;
-    for (size_t i = 0; reference->median_ms > 0 && i < count; i++) {
-        double of_times = list[i].median_ms > 0 ? reference->median_ms / list[i].median_ms : 0;
+    const double base = reference < count ? list[reference].median_ms : 0; /* none if nothing ran */
+    for (size_t i = 0; base > 0 && i < count; i++) {
+        double of_times = list[i].median_ms > 0 ? base / list[i].median_ms : 0;
         apart = apart || (of_times > 0 && list[i].ratio > 0 &&
                           fabs(of_times / list[i].ratio - 1) > PAIRED_APART);
     }
@@ -280,7 +281,7 @@ void ak_compared_print(const ak_compared *list, size_t count, size_t reference,
         ak_out("gain compares the %s of the same rounds; more is better\n",
                ak_task_objective(task));
     } else {
-        print_paired(list, count, &list[reference]);
+        print_paired(list, count, reference);
     }
     print_doubts(list, count);
     print_overlap(list, count);

@@ -101,9 +101,8 @@ static ak_rpc_code discover(json_t **result, ak_mcp *mcp, const ak_rpc_message *
 static ak_rpc_code initialized(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                                ak_error *err)
 {
-    (void)result, (void)message, (void)err;
     mcp->ready = mcp->revision != NULL;
-    return AK_RPC_OK;
+    return message->id == NULL ? AK_RPC_OK : give(result, json_object(), err);
 }
 
 static ak_rpc_code ping(json_t **result, ak_mcp *mcp, const ak_rpc_message *message, ak_error *err)

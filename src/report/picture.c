@@ -32,7 +32,8 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
     ak_buf_putc(out, ' ');
     for (size_t c = 0; c < columns; c++) {
         double ms = best_after(model, (c + 1) * model->count / columns);
-        double height = ms <= 0 ? -1 : range > 0 ? (log(first) - log(ms)) / range : 1;
+        /* With another objective than the time, a step may be faster than the last one. */
+        double height = ms <= 0 ? -1 : range > 0 ? fmin(1, (log(first) - log(ms)) / range) : 1;
         ak_buf_puts(out, height < 0 ? " " : blocks[(size_t)(height * 7 + 0.5)]);
     }
     ak_buf_putc(out, ' ');

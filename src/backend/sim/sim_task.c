@@ -156,9 +156,11 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
         int digits = (int)strspn(at, "0123456789");
         ak_buf_print(&text, "%s%s=%.*s", i == 0 ? "" : ",", names[i], digits, at);
         at += digits;
-        if (digits == 0 || (*at != 0 && *at++ != 'x')) {
+        if (digits == 0 || (*at != 0 && *at != 'x') || strcmp(at, "x") == 0) {
+            at = "?";
             break;
         }
+        at += *at == 'x';
     }
     if (*at != 0) {
         ak_buf_clear(&text);
