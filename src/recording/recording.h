@@ -80,16 +80,17 @@ double ak_recording_least_time(const ak_recording *recording);
    worked. */
 ak_status ak_recording_summarise(ak_recording *recording, ak_error *err);
 
-/* Builds a second space with the same configurations at the same indices. Each thread needs its
-   own, because a space may only be used by one thread at a time. */
+/* Builds a second space with the same configurations at the same indices, which the caller frees
+   with ak_space_free. Each thread needs its own, because a space may only be used by one thread at
+   a time. */
 ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, ak_error *err);
 /* Draws a random default for a space of the recording, unless a space file declares one. Without a
    declared default the recording does not say where a search would start, and the first
    configuration of the space may happen to lie close to the optimum. */
 void ak_recording_draw_default(ak_space *space, const ak_recording *recording, uint64_t seed);
 
-/* Returns the minimised objective that random search is expected to have reached after
-   `seconds`. */
+/* Returns the minimised objective that random search is expected to have reached after `seconds`,
+   in which it has made at least one trial. */
 double ak_recording_baseline(const ak_recording *recording, double seconds);
 
 #endif
