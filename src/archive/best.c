@@ -508,10 +508,10 @@ static ak_status prefer_present(ak_trial *newest, ak_archive *archive,
     return status;
 }
 
-/* Gives the best trial of one implementation in its latest environment or, if that is known, the
-   one that prefer_present chooses. Implementations do not share environments, because an
-   environment includes the source. Returns AK_NOT_FOUND, without a message, if every configuration
-   is refuted. */
+/* Gives the best trial of one implementation in its latest environment or, unless the filter names
+   an environment or a run, in the one that prefer_present chooses. Implementations do not share
+   environments, because an environment includes the source. Returns AK_NOT_FOUND, without a
+   message, if every configuration is refuted. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {

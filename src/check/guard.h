@@ -1,7 +1,7 @@
 /*
  * guard.h: makes buffers that show what a kernel did wrong. Each array lies between two red zones
- * with unpredictable bytes; before every launch outputs are filled with poison (in floats a NaN
- * pattern), with numbers, or with results that are not right; inputs are hashed.
+ * with unpredictable bytes; before a launch that is checked, outputs are filled with poison (in
+ * floats a NaN pattern), with numbers, or with results that are not right; inputs are hashed.
  *
  *     | zone 0 | array 0 | zone 1 | array 1 | ... | zone `count` |
  *
