@@ -238,7 +238,7 @@ static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_er
 
 /* Replaces the best trial by `trial`, whose contents it takes, with the figures that the finish
    measured for the winner. A rate that the result lacks is scaled from the trial's, because the
-   work is the same; the energy is then the trial's. */
+   work is the same. If the result lacks the energy, the trial's stays. */
 static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner *won,
                              ak_error *err)
 {

@@ -1,7 +1,8 @@
 /*
  * overview.h: reads short descriptions of runs and counts of trials from an archive, for a program
  * that watches the archive while others write to it. The caller asks only for what is newer than
- * the last run or trial that it has seen, so that what did not change costs nothing.
+ * the last run or trial that it has seen, so that what did not change costs nothing. A visitor that
+ * returns false ends the visit.
  */
 #ifndef AK_ARCHIVE_OVERVIEW_H
 #define AK_ARCHIVE_OVERVIEW_H

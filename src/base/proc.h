@@ -33,8 +33,9 @@ typedef struct ak_proc_spec {
        environment the child gets only the variables that proc_env.c or `passes` names. */
     const char *const *setenv;
     const char *folder; /* working folder of the child; NULL: that of this process */
-    int64_t timeout_ns; /* 0: none */
-    /* bytes of stdout and stderr that are kept; 0: 65536; the rest is dropped */
+    int64_t timeout_ns; /* for ak_proc_run only; 0: none */
+    /* For ak_proc_run only: bytes of stdout and stderr that are kept; 0: 65536. The rest is
+       dropped. */
     size_t output_max;
     size_t memory_max;   /* RLIMIT_AS in bytes; 0: none */
     int cpu_seconds_max; /* RLIMIT_CPU; 0: none */
