@@ -10,8 +10,8 @@
 #include "archive/field.h"
 #include "base/pack.h"
 
-/* Limits in bytes for an export in one file and for an import. An import that is JSON must also fit
-   AK_JSON_BYTES_MAX. */
+/* Limits in bytes for an export in one file and for an import, before and after it is unpacked. An
+   import that is JSON must also fit AK_JSON_BYTES_MAX; one that is an archive has no limit. */
 #define AK_EXPORT_BYTES_MAX (1u << 30)
 #define AK_IMPORT_BYTES_MAX (256u << 20)
 

@@ -20,13 +20,14 @@
 #include "measure/stats.h"
 #include "base/status.h"
 
-/* An interval that reaches within this factor of 1 is a tie, unless the ratio is undecided
-   (AK_VERDICT_WIDEST): between runs identical code differs by up to as much, even if no single run
-   shows a difference (docs/BENCHMARKS.md, "A/A study"). */
+/* An interval that reaches within this factor of 1, or within the control's deviation from 1 if
+   that is larger, is a tie, unless the ratio is undecided (AK_VERDICT_WIDEST): between runs
+   identical code differs by up to this factor, even if no single run shows a difference
+   (docs/BENCHMARKS.md, "A/A study"). */
 #define AK_VERDICT_LEAST 1.01
-/* If the ends of an interval have a larger ratio, the verdict is undecided. If the control differs
-   from itself by more than this factor, a candidate within that deviation is undecided, not a
-   tie. */
+/* If the ends of the candidate's interval, or of the control's, have a larger ratio, the verdict is
+   undecided. If the control differs from itself by more than this factor, a candidate within that
+   deviation is undecided, not a tie. */
 #define AK_VERDICT_WIDEST 1.2
 /* A batch is disturbed if a thread waited for a processor for more than this part of it. */
 #define AK_VERDICT_DISTURBED 0.02
