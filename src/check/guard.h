@@ -13,11 +13,12 @@
  * Each word is a hash of a secret key, the argument, the side and the position, so that copies from
  * one zone to another, or within a zone to another position, are detected.
  *
- * In every second round the zones of floats hold signalling NaNs with a random payload (in e5m2,
- * the only one; in e4m3, its only NaN). Arithmetic of IEEE 754 on x86, AArch64 and NVIDIA devices
- * never results in one: it gives a quiet NaN, with the payload of an operand or the canonical one.
- * So in floats other than e4m3, z[n] = f(x[n], y[n]) is detected whatever f is, and a kernel that
- * lets a zone into its result spoils the result. Zones of whole numbers hold any numbers then.
+ * In every second round the zones of floats hold signalling NaNs with a random payload; e5m2 has
+ * only one payload for them, and e4m3 only one NaN. Arithmetic of IEEE 754 on x86, AArch64 and
+ * NVIDIA devices never results in one: it gives a quiet NaN, with the payload of an operand or the
+ * canonical one. So in floats other than e4m3, z[n] = f(x[n], y[n]) is detected whatever f is, and
+ * a kernel that lets a zone into its result spoils the result. Zones of whole numbers hold any
+ * numbers then.
  *
  * In the other rounds the zones hold numbers of one sign or the other. A kernel that works in place
  * with min, max or comparisons ("x < 0 ? 0 : x") may leave a NaN as it is, but cannot leave both
