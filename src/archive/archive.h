@@ -58,10 +58,11 @@ typedef struct ak_run {
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
-    char *environment_json; /* the JSON text that was hashed; NULL: not known */
-    char *options_json;     /* JSON: budgets, seed, command line */
+    char *environment_json; /* the JSON text whose hash it has today; NULL: not known */
+    char *options_json;     /* JSON: budgets, seed, command line; NULL: not known */
     /* The object that tune --json prints. NULL if there is none; before the run ends, an object
-       that has only the member "warnings". */
+       that has only the member "warnings"; of an imported run, only the figures of its finish
+       (formats/finishes.c). */
     char *result_json;
     bool imported; /* set by reading: the run was added by an import of trials */
 } ak_run;
@@ -169,19 +170,19 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
                                void *context, ak_error *err);
 
 /* A run must not end because another program, perhaps a backup, keeps the archive locked for a
-   while, or because the disk is full. Between `defer` and `settle`, runs, trials and calls that
-   cannot be written for such a reason wait in memory, in order; other failures are returned at
-   once. What waits is tried again whenever something is added and by `retry`, after pauses that
-   grow from 1 to 30 s. A trial that waits has a negative id; ak_archive_trial_id returns its real
-   id once it is written and 0 before. `settle` tries for at most a minute and then writes what
-   remains, except calls, to a file that `autokernel import` reads: beside the archive or, if that
-   fails, in the folder for temporary files or the current one. Pairs of `defer` and `settle` may be
-   nested: the outermost pair counts. The function `tell` gets lines for the user about all this; it
-   may be NULL. */
+   while, because the file cannot be written, as on a full disk, or because the archive is damaged.
+   Between `defer` and `settle`, runs, trials and calls that cannot be written for such a reason
+   wait in memory, in order; other failures are returned at once. What waits is tried again whenever
+   something is added and by `retry`, after pauses that grow from 1 to 30 s. A trial that waits has
+   a negative id; ak_archive_trial_id returns its real id once it is written and 0 before. `settle`
+   tries for at most a minute, unless it is cancelled, and then writes what remains, except calls,
+   to a file that `autokernel import` reads: beside the archive or, if that fails, in the folder for
+   temporary files or the current one. Pairs of `defer` and `settle` may be nested: the outermost
+   pair counts. The function `tell` gets lines for the user about all this; it may be NULL. */
 typedef struct ak_archive_patience {
     void (*tell)(void *context, const char *line);
     void *context;
-    const volatile int *cancel; /* waiting ends when it is not 0; may be NULL */
+    const volatile int *cancel; /* `settle` stops trying when it is not 0; may be NULL */
 } ak_archive_patience;
 ak_status ak_archive_defer(ak_archive *archive, const ak_archive_patience *patience, ak_error *err);
 void ak_archive_retry(ak_archive *archive);
@@ -194,7 +195,7 @@ void ak_archive_undefer(ak_archive *archive);
 
 /* Adds trials as ak_archive_add_trial does, in one transaction if possible, so that they share one
    flush to the disk. When it returns AK_OK all are durable, except trials that wait
-   (ak_archive_defer). */
+   (ak_archive_defer). After a failure, the trials before the one that failed have been added. */
 ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count,
                                 ak_error *err);
 
@@ -217,8 +218,9 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* Gives the object for which an environment's hash stands, or NULL if the archive has only the
-   hash, or not even that. The caller frees the object with json_decref. */
+/* Gives the object for which an environment's hash stands, for a former hash the object of today's
+   (ak_archive_rename_environment). Gives NULL if the archive has only the hash, or not even that.
+   The caller frees the object with json_decref. */
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 

@@ -3,9 +3,9 @@
  *
  * Nothing is written to an existing file before it is known to be empty or an archive with a known
  * schema and, up to CHECK_BYTES_MAX, without damage. Until then, closing the connection does not
- * fold an existing write-ahead log into the file either. The functions here read and write an
- * archive only through SQLite, because POSIX advisory locks belong to the process: opening and
- * closing the file in any other way would drop the locks of an open connection.
+ * fold an existing write-ahead log into the file either. An archive that is open is read and
+ * written only through SQLite, because POSIX advisory locks belong to the process: opening and
+ * closing the file in any other way, as ak_archive_is_at does, drops the locks of the connection.
  *
  * Tables are created in rollback mode and the file is switched to WAL afterwards, so that schema
  * version and application id are in the file itself, not in a log beside it.
@@ -167,7 +167,7 @@ out:
 }
 
 /* Switches to a write-ahead log. SQLite switches only while no other connection uses the file, and
-   does not wait for that moment, so this function waits. */
+   does not wait for that moment, so this function waits, for at most BUSY_TIMEOUT_MS. */
 static ak_status use_wal(ak_archive *archive, ak_error *err)
 {
     int64_t end_ns = ak_clock_ns() + BUSY_TIMEOUT_MS * AK_MS_NS;
@@ -271,8 +271,8 @@ static bool only_readable(const char *path)
             faccessat(AT_FDCWD, slash == NULL ? "." : folder, W_OK, AT_EACCESS) != 0);
 }
 
-/* Opens a file in a folder in which no file can be created. SQLite cannot lock such a file, so it
-   has to be told that the file does not change. */
+/* Opens a file beside which SQLite cannot create the files that it needs. It cannot lock such a
+   file, so it has to be told that the file does not change. */
 static int open_immutable(sqlite3 **out, const char *path)
 {
     static const char plain[] =

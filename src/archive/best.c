@@ -4,10 +4,11 @@
  * The lowest of many noisy medians is partly luck, and the time is too low. A run therefore ends
  * with a finish, which measures the best candidates again beside the default and the libraries. The
  * winner of that comparison counts more than any single trial. The trials of an implementation
- * compete only within its latest environment, unless that is not known; after that the best of each
- * implementation compete if their environments differ only in the source. A configuration that a
- * failed trial refutes (ak_trial_refutes) never competes, even if an earlier trial passed: the
- * finish checks more sizes than the search.
+ * compete only within its latest environment, unless that is not known; if an edit of the source
+ * was taken back, the latest that measured the kernel as it is now takes its place. After that the
+ * best of each implementation compete if their environments differ from the latest of all only in
+ * the source. A configuration that a failed trial refutes (ak_trial_refutes) never competes, even
+ * if an earlier trial passed: the finish checks more sizes than the search.
  *
  * The lowest of the times that several finishes measured would be luck again. So what counts for a
  * configuration is the latest finish that measured it: if the configuration lost there, none of its
@@ -237,7 +238,7 @@ static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_er
 
 /* Replaces the best trial by `trial`, whose contents it takes, with the figures that the finish
    measured for the winner. A rate that the result lacks is scaled from the trial's, because the
-   work is the same. */
+   work is the same. If the result lacks the energy, the trial's stays. */
 static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner *won,
                              ak_error *err)
 {
@@ -261,9 +262,9 @@ static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner
     return take_conditions(best, won->entry, err);
 }
 
-/* Finds the fastest trial of a configuration that won a run: a trial of that run or else, because a
-   run may take trials over (--resume), one of any run. Returns AK_NOT_FOUND, without a message, if
-   there is none or another trial refutes the configuration. */
+/* Finds the best trial of a configuration that won a run: a trial of that run, or of the run that
+   the filter names, or else, because a run may take trials over (--resume), one of any run. Returns
+   AK_NOT_FOUND, without a message, if there is none or another trial refutes the configuration. */
 static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *config,
                                  const char *run, ak_error *err)
 {
@@ -315,9 +316,9 @@ static void judge(finishes *f, const char *beside)
     }
 }
 
-/* Adds the finish of a run unless a later finish has measured its winner. If a check has refuted
-   the winner, the finish is ignored: a candidate that lost to that winner may have won an earlier
-   finish. */
+/* Adds the finish of a run unless a later finish has measured its winner, or the caller asked for
+   another configuration. If a check has refuted the winner, or the archive has no trial of it, the
+   finish is ignored: a candidate that lost to that winner may have won an earlier finish. */
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;
@@ -507,8 +508,9 @@ static ak_status prefer_present(ak_trial *newest, ak_archive *archive,
     return status;
 }
 
-/* Gives the best trial of one implementation in its latest environment. Implementations do not
-   share environments, because an environment includes the source. Returns AK_NOT_FOUND, without a
+/* Gives the best trial of one implementation in its latest environment or, unless the filter names
+   an environment or a run, in the one that prefer_present chooses. Implementations do not share
+   environments, because an environment includes the source. Returns AK_NOT_FOUND, without a
    message, if every configuration is refuted. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)

@@ -30,8 +30,8 @@ static ak_status place_then(char **out, ak_archive *archive, const ak_trial *tri
 }
 
 /* Finds out whether the sources of the trial's implementation, read from the kernel at `place`,
-   have another hash. Returns false if `place` has another kernel or none, or if it cannot be read.
- */
+   have another hash. Returns false if `place` has another kernel or none, or none with this
+   implementation, or if it cannot be read. */
 static bool compare_now(bool *out_changed, const char *then, const char *place,
                         const ak_trial *trial)
 {

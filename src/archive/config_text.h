@@ -16,7 +16,8 @@ ak_status ak_config_of_trial(json_t **out, const ak_trial *trial, ak_error *err)
 
 /* Converts an object of numbers, booleans and strings to text, which the caller frees with ak_free.
    `order` is an array of the names to write, all of which must exist; NULL: all members, in the
-   object's own order. Returns AK_INVALID if a string would read like several parameters. */
+   object's own order. Returns AK_INVALID if a value is of another type, a name has characters that
+   no parameter may have, or a string would read like several parameters. */
 ak_status ak_config_text_from_json(char **out, const json_t *object, const json_t *order,
                                    const char *where, ak_error *err);
 

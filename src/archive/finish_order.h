@@ -17,9 +17,10 @@ typedef struct ak_finish_order {
 /* Reads a recorded speed; ratio 0 if there is none. An unknown verdict becomes AK_SPEED_NONE,
    an unknown doubt AK_DOUBT_NONE. */
 ak_speed ak_speed_read(const json_t *object);
-/* Returns whether the rounds that a recorded "noise" counts are clean (measure/verdict.h). Which
-   rounds were disturbed is not recorded; if half of them were not, at least half of the groups have
-   an undisturbed round, as a comparison requires. */
+/* Returns whether the rounds that a recorded "noise" counts are taken for clean
+   (measure/verdict.h). Which rounds were disturbed is not recorded; if half of them were not, at
+   least half of the groups have an undisturbed round, as a comparison of four groups or more
+   requires. */
 bool ak_noise_is_clean(const json_t *noise);
 /* Sets the verdict and the doubt of a speed from its interval, as a comparison does. A control with
    ratio 0 means that there was no control. */

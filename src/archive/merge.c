@@ -3,10 +3,10 @@
  * in one transaction. It leaves out the tables of fleets.c and whereabouts.c, which are true only
  * on one machine. Merging the same archive again adds nothing.
  *
- * A run keeps its id. If the id belongs to another run here, the run gets a hash of its fields as
- * id, so that it gets the same id when it is merged again. Trials get new ids; parents and the ids
- * in results are translated. A run that is here already gets the trials and calls that it lacks,
- * and its end and result if one of them is missing.
+ * A run keeps its id. If the id belongs to another run here, the run gets a hash of its id and
+ * fields as id, so that it gets the same id when it is merged again. Trials get new ids; parents
+ * and the ids in results are translated. A run that is here already gets the trials and calls that
+ * it lacks, and its end and result if one of them is missing.
  */
 #include "archive/archive.h"
 

@@ -1,7 +1,8 @@
 /*
  * overview.h: reads short descriptions of runs and counts of trials from an archive, for a program
  * that watches the archive while others write to it. The caller asks only for what is newer than
- * the last run or trial that it has seen, so that what did not change costs nothing.
+ * the last run or trial that it has seen, so that what did not change costs nothing. A visitor that
+ * returns false ends the visit.
  */
 #ifndef AK_ARCHIVE_OVERVIEW_H
 #define AK_ARCHIVE_OVERVIEW_H
@@ -36,7 +37,7 @@ ak_status ak_archive_overview(ak_archive *archive, const char *id, ak_overview_v
 typedef struct ak_overview_trials {
     const char *run;
     int64_t count, ok, last_id;
-    double best_ms; /* 0: none was ok */
+    double best_ms; /* 0: none was ok, or none of these has a time */
 } ak_overview_trials;
 typedef bool (*ak_overview_trials_visitor)(void *context, const ak_overview_trials *trials);
 
@@ -47,8 +48,8 @@ ak_status ak_archive_trials_since(ak_archive *archive, int64_t id, ak_overview_t
 ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
                                   ak_overview_trials_visitor visit, void *context, ak_error *err);
 
-/* A device that measures the trials of a run: what it has done so far, and its latest trial. NULL
-   and 0 mean "not known". */
+/* A device that measures the trials of a run: what it has done so far, and its latest trial
+   (`trial`, `ended`, `config`, `status` and `ms`). NULL and 0 mean "not known". */
 typedef struct ak_overview_device {
     const char *name, *uuid; /* "cuda:0@node3"; NULL: the trials do not say which device it was */
     int64_t count, ok, trial;

@@ -1,6 +1,6 @@
-/* refute.c: adds a failed check of a configuration to the archive if the archive has results of
-   that configuration, so that these are neither taken for the best (best.c) nor exported; and tells
-   which results are refuted. */
+/* refute.c: adds a failed check of a configuration to the archive if the archive has successful
+   trials of that configuration, so that these are neither taken for the best (best.c) nor exported;
+   and tells which results are refuted. */
 #include "archive/archive.h"
 
 #include <string.h>

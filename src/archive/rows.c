@@ -313,7 +313,8 @@ static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUN
          "json_valid(result))";
 #define CONDITION_COUNT (AK_COUNT(conditions))
 
-/* Returns the condition that includes or excludes trials on recordings. */
+/* Returns the condition that selects or excludes trials on recordings; "" if the filter names
+   another device than "sim", a run or an environment, or asks for both kinds of trials. */
 static const char *simulated_condition(const ak_archive_filter *filter)
 {
     if (filter->device != NULL) {

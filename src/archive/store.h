@@ -165,7 +165,7 @@ ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_fi
                          const char *tail, ak_error *err);
 /* A tail for ak_store_first that chooses the trial with the lowest cost, or the lowest time if the
    objective is the time, among the trials whose configuration no trial in the same task and
-   environment refutes (ak_trial_refutes). */
+   environment refutes (ak_trial_refutes). A trial without a time comes after all that have one. */
 #define AK_STORE_FASTEST_RIGHT                                                                     \
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
@@ -189,8 +189,8 @@ ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool impor
    archive has it. */
 ak_status ak_store_need_run(ak_archive *archive, const ak_trial *trial, ak_error *err);
 
-/* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not
-   in the archive, adds the run, too, marked as imported. */
+/* Adds a trial as ak_archive_add_trial does, but marked as imported and within a transaction of the
+   caller. If its run is not in the archive, adds the run, too, marked in the same way. */
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* ---- schema (schema.c) ----------------------------------------------------------------------- */

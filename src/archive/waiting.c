@@ -1,7 +1,7 @@
 /*
- * waiting.c: keeps what cannot be written to the archive yet; see archive.h. The first write that
- * meets a lock waits up to a second, because two runs that share an archive lock it for
- * milliseconds only. Later writes wait only RETRY_BUSY_MS, so that the run goes on.
+ * waiting.c: keeps what cannot be written to the archive yet; see archive.h. While nothing waits, a
+ * write that meets a lock waits up to a second, because two runs that share an archive lock it for
+ * milliseconds only. Later tries wait only RETRY_BUSY_MS, so that the run goes on.
  */
 #include <string.h>
 

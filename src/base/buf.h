@@ -47,8 +47,8 @@ void ak_buf_free(ak_buf *buf);
 /* Returns AK_OK, or why an append failed: AK_LIMIT (the text would be longer than the maximum),
    AK_NO_MEMORY, or AK_INTERNAL (the format is wrong). */
 ak_status ak_buf_status(const ak_buf *buf, ak_error *err);
-/* Gives the text to the caller, who frees it with ak_free, and leaves the buffer empty. Fails as
-   ak_buf_status does. */
+/* Gives the text to the caller, who frees it with ak_free, and leaves the buffer empty, also on
+   failure. Fails as ak_buf_status does. */
 ak_status ak_buf_take(char **out, ak_buf *buf, ak_error *err);
 
 #endif

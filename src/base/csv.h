@@ -4,8 +4,7 @@
  * A spreadsheet takes a cell that begins with =, +, - or @ for a formula and runs it, and the names
  * and messages in our tables may come from strangers. A text that begins so, also after apostrophes
  * or with a tab, is therefore written with a leading apostrophe, which marks a text in
- * spreadsheets; numbers stay as they are. Reading removes the apostrophe again.
- *
+ * spreadsheets; numbers, and "-" alone, stay as they are. Reading removes the apostrophe again.
  */
 #ifndef AK_BASE_CSV_H
 #define AK_BASE_CSV_H

@@ -23,7 +23,7 @@ bool ak_fs_write_all(int fd, const void *data, size_t length);
    that is not a regular file (a device, a pipe) is written to directly. */
 ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err);
 /* Writes a file as ak_fs_write does, but one that only the user may read or write, whatever the
-   umask. */
+   umask. The mode of a target that is not a regular file stays as it is. */
 ak_status ak_fs_write_private(const char *path, const void *data, size_t length, ak_error *err);
 /* Creates an empty file that only the user may read or write. Returns false and does nothing if the
    file exists or cannot be created. */
@@ -80,14 +80,16 @@ void ak_fs_owned_close(ak_fs_owned *folder);
 
 /* Write the path of the folder for data ($XDG_DATA_HOME/autokernel or ~/.local/share/autokernel) or
    of that for the cache ($XDG_CACHE_HOME/autokernel or ~/.cache/autokernel). A relative XDG path is
-   ignored. Neither function creates the folder. */
+   ignored. Return AK_NOT_FOUND if HOME is needed and not set. Neither function creates the
+   folder. */
 ak_status ak_fs_data_folder(char out[AK_PATH_MAX], ak_error *err);
 ak_status ak_fs_cache_folder(char out[AK_PATH_MAX], ak_error *err);
 /* Returns the value of an environment variable, or NULL if it is unset or empty. Modules outside
    base/ and cli/ read the environment only through this function: tools/lint.sh refuses getenv. */
 const char *ak_env(const char *name);
-/* Writes the path of an executable that is found in PATH or, if the name contains a '/', at `name`
-   itself. Returns false if there is none; `out` is then undefined. */
+/* Writes the path of an executable that is found in PATH (if that is not set, in the usual folders)
+   or, if the name contains a '/', at `name` itself. Returns false if there is none; `out` is then
+   undefined. */
 bool ak_fs_which(char out[AK_PATH_MAX], const char *name);
 
 #endif

@@ -27,8 +27,8 @@ void ak_hash_quick(char out[AK_HASH_QUICK_BYTES], const void *data, size_t lengt
 bool ak_hash_is_quick(const char *hash);
 
 /* Hashes several pieces into one. Each piece is preceded by its length, so that ("ab", "c") differs
-   from ("a", "bc"). Without memory ak_hasher_new returns NULL, which the other functions accept;
-   ak_hasher_end then writes "", which equals no hash. */
+   from ("a", "bc"). Without memory ak_hasher_new returns NULL, which the other functions accept.
+   Then, and if there was no memory for a piece, ak_hasher_end writes "", which equals no hash. */
 typedef struct ak_hasher ak_hasher;
 ak_hasher *ak_hasher_new(void);
 /* Returns a hasher whose result is a hash as from ak_hash_quick. */

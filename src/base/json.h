@@ -3,8 +3,8 @@
  *
  * Reading refuses a text that is larger than AK_JSON_BYTES_MAX, is nested deeper than
  * AK_JSON_DEPTH_MAX, has duplicate keys, NaN or infinities, or has bytes after the value. Messages
- * name the origin, line and column. The getters report a missing or mistyped member as `WHERE:
- * "key" must be a string`.
+ * name the origin and, except for the two limits, line and column. The getters report a mistyped
+ * member as `WHERE: "key" must be a string`, and a missing one as `WHERE: "key" is missing`.
  */
 #ifndef AK_BASE_JSON_H
 #define AK_BASE_JSON_H

@@ -31,8 +31,8 @@ void ak_layout_fill(ak_buf *out, const char *text, size_t width, size_t used, si
 void ak_layout_command(ak_buf *out, const char *text, size_t width, size_t used, size_t indent);
 
 /* Appends paragraphs, each folded. Line breaks inside a paragraph count as blanks, an empty line
-   separates paragraphs, and a line that begins with a blank is a paragraph of its own. Every line
-   ends in a line break. */
+   separates paragraphs, and a line that begins with a blank is a paragraph of its own, whose
+   further lines are indented more. Every line ends in a line break. */
 void ak_layout_paragraphs(ak_buf *out, const char *text, size_t width);
 
 #define AK_LAYOUT_COLUMNS_MAX 16
@@ -51,8 +51,8 @@ typedef struct ak_layout {
 } ak_layout;
 
 /* Appends the table. A column that is too wide is folded, texts before figures; if the table still
-   does not fit, each row becomes a list with one cell per line. No line ends in a blank. Returns
-   the bytes in the header lines; 0 if there are none, as in a list. */
+   does not fit, each row becomes a list with one cell per line, without empty cells. No line ends
+   in a blank. Returns the bytes in the header lines; 0 if there are none, as in a list. */
 size_t ak_layout_table(ak_buf *out, const ak_layout *table);
 
 #endif

@@ -33,13 +33,14 @@ void ak_number_shortest(char out[AK_REAL_BYTES], double value);
 
 /* The one rule of how many digits people see, in every table, sentence and picture; tools.js
    repeats it for pages. What was measured (times, rates, bandwidths) has AK_DIGITS significant
-   digits, ends in zeros if they were measured, and has no exponent from 10^-7 to 10^15. A ratio of
-   speeds has thousandths, and tenths from 10 on, because the noise of a measurement is not finer. A
-   duration has AK_DIGITS_DURATION digits, as has a ratio below 0.1 or from 10^6 on. A share has
+   digits, and all of those before the decimal point if these are more; it ends in zeros if they
+   were measured, and has no exponent from 10^-7 to 10^15. A ratio of speeds has thousandths, and
+   tenths from 10 on, because the noise of a measurement is not finer. A duration has
+   AK_DIGITS_DURATION digits in the same way, as has a ratio below 0.1 or from 10^6 on. A share has
    tenths of a percent. */
 #define AK_DIGITS          4
 #define AK_DIGITS_DURATION 3
-/* The functions below return `out`. A value that is not finite is written as "?". */
+/* The functions below return `out`. A value that is not finite is written as "?", and 0 as "0". */
 const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
 /* Writes as ak_number_figure does, but drops trailing zeros after the decimal point: 100, 0.5,
    12345. Sentences use it where %g would write 1e+02. */

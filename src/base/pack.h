@@ -2,7 +2,6 @@
  * pack.h: a set of files in memory, each with a name and its bytes, which can be written as a tar
  * file (POSIX ustar, uncompressed) that every tar program unpacks. Equal files in equal order give
  * an equal tar file, because it has no times and no owners.
- *
  */
 #ifndef AK_BASE_PACK_H
 #define AK_BASE_PACK_H

@@ -1,8 +1,9 @@
 /*
  * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
  * process group of its own, which is killed as a whole. Unless its spec says otherwise, a child is
- * killed when the thread that started it ends (PR_SET_PDEATHSIG), and inherits no open files, nor
- * ignored or blocked signals, except an ignored SIGHUP (nohup).
+ * killed when the thread that started it ends (PR_SET_PDEATHSIG), and inherits no open files,
+ * except stderr if ak_proc_start starts it, nor ignored or blocked signals, except an ignored
+ * SIGHUP (nohup).
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H
@@ -32,15 +33,16 @@ typedef struct ak_proc_spec {
        environment the child gets only the variables that proc_env.c or `passes` names. */
     const char *const *setenv;
     const char *folder; /* working folder of the child; NULL: that of this process */
-    int64_t timeout_ns; /* 0: none */
-    /* bytes of stdout and stderr that are kept; 0: 65536; the rest is dropped */
+    int64_t timeout_ns; /* for ak_proc_run only; 0: none */
+    /* For ak_proc_run only: bytes of stdout and stderr that are kept; 0: 65536. The rest is
+       dropped. */
     size_t output_max;
     size_t memory_max;   /* RLIMIT_AS in bytes; 0: none */
     int cpu_seconds_max; /* RLIMIT_CPU; 0: none */
     ak_proc_priority priority;
-    /* If not NULL, called in the child right before the program starts. A child that starts a
-       program still shares the memory of this process, so `confine` may make system calls and
-       nothing else. */
+    /* If not NULL, called in the child right before the program or `call` starts. A child that
+       starts a program still shares the memory of this process, so `confine` may make system calls
+       and nothing else. */
     void (*confine)(void *context);
     void *confine_context;
     bool keep_files;  /* the child inherits descriptors without close-on-exec */
@@ -123,7 +125,8 @@ void ak_proc_signal(const ak_proc *proc, int number);
 void ak_proc_kill(ak_proc *proc);
 /* Returns true if the child has ended, without waiting for it. `how` then says how ("exit code 3",
    "signal 11 (Segmentation fault)", or that this is unknown), the rest of its group is killed, and
-   the pipes are closed. */
+   the pipes are closed. A child that is not running or was reaped already has ended: `how` is "not
+   running". */
 bool ak_proc_ended(char *how, size_t bytes, ak_proc *proc);
 /* Does what ak_proc_ended does, but first waits at most timeout_ns for the child to end by
    itself. */

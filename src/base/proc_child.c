@@ -1,6 +1,6 @@
 /*
  * proc_child.c: see proc_child.h. Between vfork and exec a child makes system calls only, because
- * it shares its parent's memory.
+ * it shares its parent's memory. A child that runs a call instead is a copy, made by fork.
  *
  * The exit status of a child is known only to the first that waits for it. A program that uses the
  * library may ignore SIGCHLD, so that the kernel reaps children, or may wait for every child
@@ -9,8 +9,8 @@
  * end and ends in the same way. The guard is made by clone() without a signal to its parent, so
  * that neither the kernel nor a wait for every child reaps it (wait(2), __WALL). If the guard
  * executed a program, the kernel would give it back that signal, but it executes none. The guard
- * lives no longer than the call, because a copy keeps the memory of its parent from being released.
- *
+ * lives no longer than ak_proc_run, because a copy keeps the memory of its parent from being
+ * released.
  */
 #include "base/proc_child.h"
 

@@ -15,16 +15,16 @@ typedef struct ak_proc_launch {
     char *const *argv;
     char *const *envp;
     const char *folder;
-    /* becomes stdout and stderr, with `stdio` only stderr; -1: stderr stays, stdout becomes
-       /dev/null */
+    /* becomes stdout and stderr, with `only_stdout` only stdout (stderr becomes /dev/null), with
+       `stdio` only stderr; -1: stderr stays, stdout becomes /dev/null */
     int out;
-    int request; /* becomes AK_PROC_REQUEST_FD; -1: none */
-    int reply;   /* becomes AK_PROC_REPLY_FD */
+    int request; /* becomes AK_PROC_REQUEST_FD, with `stdio` stdin; -1: none */
+    int reply;   /* becomes AK_PROC_REPLY_FD, with `stdio` stdout */
     int null;    /* /dev/null, open for reading and writing */
     pid_t parent;
     rlim_t memory, cpu;                              /* bytes and seconds; 0: no limit */
     bool keep_files, only_stdout, any_thread, stdio; /* as in ak_proc_spec */
-    bool guarded; /* its exit status must be known; has no effect on a call */
+    bool guarded; /* its exit status must be known; has no effect on a call or in our own program */
     bool grouped; /* it stays in its parent's process group */
     ak_proc_priority priority;
     void (*confine)(void *context); /* as in ak_proc_spec */
@@ -53,9 +53,9 @@ ak_status ak_proc_fail_pipe(const ak_proc_spec *spec, int why, ak_error *err);
 /* Closes *fd unless it is negative, and sets it to -1. */
 void ak_proc_close(int *fd);
 
-/* Starts the child of the spec in a process group of its own. `output` becomes its stdout and
-   stderr (-1: see `out` in ak_proc_launch), `request` and `reply` become its descriptors 3 and 4
-   (-1: none). This function does not close these descriptors; the caller does. */
+/* Starts the child of the spec in a process group of its own, with `stdio` in a session of its own.
+   ak_proc_launch says what `output` (its `out`), `request` and `reply` become in the child. This
+   function does not close these descriptors; the caller does. */
 ak_status ak_proc_launch_with(pid_t *out, const ak_proc_spec *spec, int output, int request,
                               int reply, ak_error *err);
 /* Waits as waitpid does, and also gives the processor time of the child and of the children that

@@ -3,7 +3,6 @@
  * compiler, a library or our own programs read. All other variables are withheld unless
  * ak_proc_spec.passes names them, above all those that hold keys: whoever writes a candidate's
  * source can make a compiler print a variable, and compiler output goes into prompts.
- *
  */
 #include <stdio.h>
 #include <stdlib.h>

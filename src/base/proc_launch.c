@@ -1,7 +1,7 @@
 /*
  * proc_launch.c: see proc_child.h. Everything that a child needs is prepared before vfork, so that
- * a large parent is neither copied nor stopped for long. Only a call needs a copy, and gets one by
- * fork.
+ * a large parent is neither copied nor stopped for long. Only a call and a guard (proc_child.c) are
+ * copies of the parent.
  */
 
 #include <errno.h>

@@ -53,7 +53,7 @@ static void read_output(ak_buf *output, ak_proc_result *result, int from, int64_
 }
 
 /* Waits for a child that has closed its output but may still run. Returns what ak_proc_reap
-   returns, or 0 at the deadline. */
+   returns, or 0 if the deadline passes or has passed. */
 static pid_t await_end(ak_proc_result *result, int *how, pid_t pid, int64_t deadline)
 {
     pid_t done = 0;

@@ -2,7 +2,6 @@
  * synonyms.c: lists words that other programs use for our options, commands and values. Each entry
  * is a group of words with one meaning; a word may be in several groups. A known word that shares a
  * group with an unknown word is a better guess than one that is spelled alike.
- *
  */
 #include "base/text.h"
 

@@ -2,9 +2,9 @@
  * compare.c: compares every element of an output with its reference on the host.
  *
  * For speed the output is widened to double in blocks that stay in the level 1 cache, and a block
- * is tested by a loop without branches. Only if an element fails are the block's elements tested
- * one by one, which tells NaN, infinities and poison apart. A right result therefore costs little
- * more than reading it.
+ * is tested by a loop without branches. Only if an element fails or is not finite are the block's
+ * elements tested one by one, which tells NaN, infinities and poison apart. A right result of
+ * finite numbers therefore costs little more than reading it.
  */
 #include "check/compare.h"
 
@@ -95,8 +95,9 @@ static bool check_block(double *worst, const double *got, const double *want, si
     return bad[0] + bad[1] + bad[2] + bad[3] == 0;
 }
 
-/* Returns the ratio of an element's error to its tolerance. It is infinite if only one of the two
-   is NaN, or if one is infinite and they differ. */
+/* Returns the ratio of an element's error to its tolerance. It is 0 if both numbers are NaN or the
+   same infinity, and infinite if only one of them is NaN, if one is infinite and they differ, or if
+   the tolerance is 0 or NaN and they differ. */
 static double check_one(double got, double want, double relative, double absolute)
 {
     if (isnan(want) || isnan(got)) {
@@ -115,7 +116,8 @@ static double check_one(double got, double want, double relative, double absolut
 }
 
 /* Returns true for the NaN whose bits are all 1, which the host runner puts into single elements
-   between calls. No arithmetic gives this NaN. */
+   between calls. No arithmetic gives this NaN in a float of 2 bytes or more; 8-bit floats and whole
+   numbers do not count. */
 static bool is_blank(const unsigned char *element, ak_dtype dtype)
 {
     static const unsigned char ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};

@@ -6,8 +6,8 @@
  * absolute tolerance in problem.json is added to `rms` in units of R (judge/stage.h). An output
  * that is not finite passes only if the reference is the same infinity, or if both are NaN.
  * ak_compare_selftest refuses a reference with NaN. A float that still holds the poison of guard.h
- * never passes. A whole number may be right and equal to the poison; the poison then differs in the
- * next round.
+ * never passes. A whole number of up to 4 bytes may be right and equal to the poison; the poison
+ * then differs in the next round.
  *
  * Whole numbers are compared as doubles too. This is exact below 2^53; from there on,
  * ak_compare_representable refuses the reference, so that a result of that size is never taken for
@@ -20,19 +20,23 @@
 
 typedef struct ak_compare_result {
     bool ok;
-    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite for poison, for a
-                         wrong NaN or infinity, and for any error where none is allowed */
+    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite for poison (unless
+                         it is the right whole number), for a wrong NaN or infinity, and for any
+                         error where none is allowed */
     size_t count;     /* elements compared */
     size_t bad;       /* elements that fail */
-    size_t unwritten; /* elements that still hold the poison, or the NaN of host_runner.c */
+    /* Elements that still hold the poison, or the NaN of host_runner.c. A whole number counts only
+       if it is wrong; if it has fewer than 4 bytes, only if there are several wrong ones and all
+       hold the poison. */
+    size_t unwritten;
     /* elements between rows that were overwritten, if the caller has checked them */
     size_t strays;
     size_t first;     /* index of the first bad element; `count` if there is none */
-    double got, want; /* the output and the reference at `first` */
+    double got, want; /* the output and the reference at `first`; 0 if there is none */
     bool whole;       /* both are whole numbers */
-    size_t missing; /* elements of the reference that hold the poison, because its program left them
-                       out; counted only if the first bad element is one of them and has 4 bytes or
-                       more */
+    /* Whole numbers of the reference that hold the poison, because its program left them out;
+       counted only if the first bad element is one of them and has 4 bytes or more. */
+    size_t missing;
 } ak_compare_result;
 
 /* What an output should be, and how far from that it may be. */
@@ -67,7 +71,9 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
                      const ak_compare_argument *argument);
 
 /* Returns AK_INVALID if a dtype of whole numbers cannot hold the reference, so that no output could
-   equal it. `where` names the size in the message. */
+   equal it, or if the dtype has 8 bytes and the reference is 2^53 or beyond, where doubles do not
+   tell neighbours apart. References of floats are not checked. `where` names the size in the
+   message. */
 ak_status ak_compare_representable(const char *problem, const ak_compare_argument *argument,
                                    const char *where, const ak_compare_with *with, ak_error *err);
 

@@ -87,7 +87,8 @@ void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, si
 /* Tells which bits of each 8 bytes are random (`keep`) and which of the others are 1 (`set`). For
    NaN the exponent is all ones and, except in e4m3, the fraction's top bit is 0 and its last bit 1.
    For numbers the exponents are so large that clamping to a usual range changes most of the
-   numbers. */
+   numbers. In whole numbers all bits are random or, for numbers of one sign, all but the highest.
+ */
 typedef struct shape {
     uint64_t keep, set;
 } shape;

@@ -1,7 +1,7 @@
 /*
  * guard.h: makes buffers that show what a kernel did wrong. Each array lies between two red zones
- * with unpredictable bytes; before every launch outputs are filled with poison (in floats a NaN
- * pattern), with numbers, or with results that are not right; inputs are hashed.
+ * with unpredictable bytes; before a launch that is checked, outputs are filled with poison (in
+ * floats a NaN pattern), with numbers, or with results that are not right; inputs are hashed.
  *
  *     | zone 0 | array 0 | zone 1 | array 1 | ... | zone `count` |
  *
@@ -13,11 +13,12 @@
  * Each word is a hash of a secret key, the argument, the side and the position, so that copies from
  * one zone to another, or within a zone to another position, are detected.
  *
- * In every second round the zones hold signalling NaNs with a random payload (in e4m3, its only
- * NaN). Arithmetic of IEEE 754 on x86, AArch64 and NVIDIA devices never results in one: it gives a
- * quiet NaN, with the payload of an operand or the canonical one. So in floats other than e4m3,
- * z[n] = f(x[n], y[n]) is detected whatever f is, and a kernel that lets a zone into its result
- * spoils the result.
+ * In every second round the zones of floats hold signalling NaNs with a random payload; e5m2 has
+ * only one payload for them, and e4m3 only one NaN. Arithmetic of IEEE 754 on x86, AArch64 and
+ * NVIDIA devices never results in one: it gives a quiet NaN, with the payload of an operand or the
+ * canonical one. So in floats other than e4m3, z[n] = f(x[n], y[n]) is detected whatever f is, and
+ * a kernel that lets a zone into its result spoils the result. Zones of whole numbers hold any
+ * numbers then.
  *
  * In the other rounds the zones hold numbers of one sign or the other. A kernel that works in place
  * with min, max or comparisons ("x < 0 ? 0 : x") may leave a NaN as it is, but cannot leave both
@@ -52,9 +53,9 @@ typedef struct ak_guard_arrays {
     size_t total;
 } ak_guard_arrays;
 
-/* Lays arrays out in one block of memory, from `count`, `bytes` and `dtype`. Returns false if the
-   block would exceed size_t. Offsets differ modulo a page, so that arrays whose sizes are powers of
-   two do not compete for the same cache sets. */
+/* Lays arrays out in one block of memory, from `count` and `bytes`. Returns false if the block
+   would exceed size_t. Up to sixteen arrays of whole pages get offsets that differ modulo a page,
+   so that arrays whose sizes are powers of two do not compete for the same cache sets. */
 bool ak_guard_layout(ak_guard_arrays *arrays);
 /* Gives the bytes [*begin, *end) of a zone in the block. `zone` is at most arrays->count. */
 void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, size_t zone);
@@ -77,7 +78,8 @@ ak_guard_content ak_guard_content_of(unsigned round);
 /* Writes the pattern into all zones. `memory` has arrays->total bytes. */
 void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_pattern *pattern);
 /* Returns the index of the first argument with a damaged zone, or `count`. *after says whether the
-   damaged zone is the one after the argument; `after` may be NULL. */
+   damaged zone is the one after the argument, and is not set if none is damaged; `after` may be
+   NULL. */
 size_t ak_guard_damaged(bool *after, const void *memory, const ak_guard_arrays *arrays,
                         const ak_guard_pattern *pattern);
 

@@ -67,10 +67,10 @@ typedef struct ak_npy_array {
     ak_dtype dtype;
 } ak_npy_array;
 
-/* Reads an array in row-major order. A .npy file may hold floats of 2, 4 or 8 bytes, integers of 1,
-   2, 4 or 8 bytes, or booleans; any other file holds elements of the array's dtype. Returns
-   AK_INVALID, with what the file has and what it should have, if they differ, or if the columns of
-   a .npy file adjoin. */
+/* Reads an array in row-major order. A .npy file may hold little-endian floats of 2, 4 or 8 bytes,
+   integers of 1, 2, 4 or 8 bytes, or booleans, whatever the array's dtype; any other file holds
+   elements of that dtype. Returns AK_INVALID, with what the file has and what it should have, if
+   they differ, or if the columns of a .npy file adjoin. */
 ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, ak_error *err);
 
 #endif

@@ -43,7 +43,9 @@ typedef struct ak_recording_format {
 #include "formats/recordings.def"
 #undef X
 
-/* Reads the trials of one task from an archive: those in the environment of its latest trial. */
+/* Reads the trials of an archive, which must be of one task: those in the environment of its latest
+   trial, less those that passed with a configuration that another trial refutes. Trials on
+   recordings count only if the archive has no others. The objective is always the time. */
 ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err);
 
 /* Frees all but the recording. */
@@ -64,8 +66,9 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
                                  ak_error *err);
 /* Adds a configuration: an object with a member for each parameter; other members are ignored. If
    no parameter has been named yet, the members of this object become the parameters. Refuses a
-   record with status OK whose value is not above 0, and a cost of more than a month. If a
-   configuration has several records, the last with status OK counts, or else the last. */
+   record with status OK whose value is not above 0, or is not finite or has no finite reciprocal,
+   and a cost of more than a month. The value of any other record becomes 0. If a configuration has
+   several records, the last with status OK counts, or else the last. */
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err);
 /* Make the scopes of names that expressions may read; the caller frees them. ak_draft_facts gives

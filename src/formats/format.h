@@ -10,8 +10,8 @@
 #include "archive/field.h"
 #include "base/pack.h"
 
-/* Limits in bytes for an export in one file and for an import. An import that is JSON must also fit
-   AK_JSON_BYTES_MAX. */
+/* Limits in bytes for an export in one file and for an import, before and after it is unpacked. An
+   import that is JSON must also fit AK_JSON_BYTES_MAX; one that is an archive has no limit. */
 #define AK_EXPORT_BYTES_MAX (1u << 30)
 #define AK_IMPORT_BYTES_MAX (256u << 20)
 
@@ -141,9 +141,9 @@ ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_t
                                  ak_error *err);
 
 /* Gives the document of dispatch.json: for each size the configuration that the latest matching run
-   over many sizes chose. Fails if a later check has refuted one of them. Runs on simulated devices
-   match only if the filter names a device, environment or run. NULL stands for a filter that
-   matches any other run; a filter that names a size is refused. */
+   over many sizes chose. Fails if a trial refutes one of them at the size that it is for. Runs on
+   simulated devices match only if the filter names a device, environment or run. NULL stands for a
+   filter that matches any other run; a filter that names a size is refused. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
 

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* The latest run over many sizes that ended with a table. */
+/* The latest run over many sizes whose result has a table. */
 typedef struct source {
     ak_run run;
     json_t *result;
@@ -22,7 +22,7 @@ static void source_clear(source *from)
     *from = (source){.result = NULL};
 }
 
-/* Reads the run that a row names. Sets *found if its result has a table. */
+/* Reads the run that a row names. Sets *found to whether its result has a table. */
 static ak_status read_row(bool *found, source *out, ak_archive *archive, sqlite3_stmt *row,
                           ak_error *err)
 {
@@ -108,7 +108,7 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
     return AK_OK;
 }
 
-/* Fails if a later check has found the configuration of an entry wrong at the size of the entry. */
+/* Fails if a trial refutes the configuration of an entry at the size of the entry. */
 static ak_status check_entry(ak_archive *archive, const source *from, const json_t *one,
                              ak_error *err)
 {

@@ -47,8 +47,8 @@ static ak_status append(entries *all, ak_trial *trial, ak_error *err)
     return AK_OK;
 }
 
-/* Keeps the first successful trial for each Triton implementation, size, dtype, set of options and
-   device. */
+/* Keeps the first successful trial that has a time for each Triton implementation, size, dtype, set
+   of options and device. */
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 {
     entries *all = context;
@@ -64,7 +64,7 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 
 /* Adds the best configuration (ak_archive_best) for the task and implementation of `like`, in place
    of a worse one of another implementation. Adds nothing if a later check refuted all that were
-   timed, or if another implementation has a better one. */
+   timed, or if another implementation has one that is as good. */
 static ak_status add_best(entries *all, ak_archive *archive, const ak_archive_filter *filter,
                           const ak_trial *like, ak_error *err)
 {

@@ -1,9 +1,10 @@
 /*
  * import.c: adds the trials of a file to the archive in one transaction: all of them or none.
- * Trials that the archive has already are not added again.
+ * Trials that the archive has already are not added again. A file that is an archive is merged
+ * (archive/merge.c) if no format is named.
  *
- * Trials get new ids. A trial's parent is another trial of the same file, so a map of the old ids
- * is kept until the end.
+ * Trials get new ids. A trial's parent is an earlier trial of the same file, so a map of the old
+ * ids is kept until the end; any other parent is left out.
  */
 #include "formats/format.h"
 

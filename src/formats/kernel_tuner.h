@@ -42,7 +42,7 @@ ak_status ak_kernel_tuner_objective(const char **out, const json_t *file, const 
 
 /* Gives the name that Kernel Tuner uses for this machine's processor, which is also its name for
    the device of its C backend. As in Python's platform.processor(), this is what `uname -p` prints,
-   or "" if that fails or prints "unknown". */
+   or "" if that fails, takes more than 10 s, or prints "unknown" or a name that is too long. */
 #define AK_KERNEL_TUNER_NAME_BYTES 128
 void ak_kernel_tuner_processor(char out[AK_KERNEL_TUNER_NAME_BYTES]);
 

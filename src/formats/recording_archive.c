@@ -1,6 +1,7 @@
 /* recording_archive.c: reads an archive as a recording, in three passes: the first finds the task
-   and the environment of the latest trial, the second which configurations are wrong, and the third
-   reads the trials of this task in this environment. */
+   and the environment of the latest trial, the second which configurations a trial of that
+   environment refutes, and the third reads the trials of this environment, except those that passed
+   with such a configuration. */
 #include "formats/draft.h"
 
 #include "archive/config_text.h"

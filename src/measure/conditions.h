@@ -4,8 +4,8 @@
  * device was cooler.
  *
  * A backend that can ask its driver takes samples while timed batches run (backend.h,
- * `conditions`). A trial or a candidate keeps the mean of its samples and every reason that
- * occurred.
+ * `conditions`). A trial or a candidate keeps the mean of its samples and every reason other than
+ * "idle" that occurred.
  */
 #ifndef AK_MEASURE_CONDITIONS_H
 #define AK_MEASURE_CONDITIONS_H

@@ -1,8 +1,9 @@
 /*
  * contest.h: finds the best candidate of a comparison, and ranks the candidates.
  *
- * Speeds are paired by rounds and leave out disturbed rounds; costs (times) are medians of all
- * rounds. On a busy machine the two can disagree, so what the speeds have decided comes first:
+ * Speeds are paired by rounds and leave out disturbed rounds if enough others remain (verdict.h);
+ * costs (times, unless the objective is another) are medians of all rounds. On a busy machine
+ * speeds and costs can disagree, so what the speeds have decided comes first:
  * candidate A beats B if, against the same opponent, the verdict on A is better than that on B
  * (faster, then a tie or the opponent itself, then slower), or if the verdicts are equal and the
  * whole interval of A lies above that of B. If B is undecided, A beats it by such an interval, or

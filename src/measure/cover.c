@@ -14,8 +14,10 @@
 
 typedef struct chooser {
     size_t configs, sizes, k;
-    double *loss;   /* [config][size] */
-    double *low;    /* [depth][size]: least loss of the configurations that are picked so far */
+    double *loss; /* [config][size] */
+    /* [depth][size]: least loss of the first `depth` configurations that are picked. greedy() uses
+       only two rows: the first for the picked subset, the second as scratch. */
+    double *low;
     size_t *picked; /* the subset that is being tried */
     size_t *best;
     double best_sum, best_worst;
@@ -33,8 +35,9 @@ static double fastest(const double *ms, size_t configs, size_t sizes, size_t s)
     return best;
 }
 
-/* Compares a subset, given by its loss at each size, with the best so far and keeps the better
-   one. Returns true if the subset is better. */
+/* Compares the picked subset, whose loss at each size is `low`, with the best so far, and keeps the
+   better one. Returns true if the picked one is better, which it never is if it leaves a size
+   unserved. */
 static bool consider(chooser *x, const double *low)
 {
     double sum = 0, worst = 0;

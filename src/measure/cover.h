@@ -5,12 +5,14 @@
  * configurations. Each size is then served by the fastest of those. The loss of a size is the time
  * of that configuration over the time of the fastest of all configurations, so it is 1 or more. The
  * geometric mean of the losses over the sizes is minimised; of choices with equal means, the one
- * with the lower loss of the worst size wins.
+ * with the lower loss of the worst size wins. Since only ratios at the same size count, other costs
+ * can take the place of times, and so can losses.
  *
  * In logarithms this is the k-median problem, which is NP-hard. Up to AK_COVER_SUBSETS_MAX subsets,
  * all are tried and the answer is exact. Beyond that, configurations are added one by one and then
  * exchanged as long as an exchange helps (Teitz and Bart, Operations Research 16, 1968); the answer
- * is then good but not proven to be the best.
+ * is then good but not proven to be the best, and it may not be found although k configurations
+ * serve every size.
  */
 #ifndef AK_MEASURE_COVER_H
 #define AK_MEASURE_COVER_H

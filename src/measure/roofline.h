@@ -13,12 +13,14 @@
 /* Ceilings of a device, measured there, or from its data sheet if `measured` is false. 0 means
    unknown. */
 typedef struct ak_ceilings {
-    double peak_tflops; /* rate of fused multiply-adds of the dtype with all threads of the task */
-    double copy_gbs;    /* bytes read and written by a copy far larger than the caches */
-    double triad_gbs;   /* a[i] = b[i] + s*c[i], with three streams counted */
-    double read_gbs;    /* bytes read, without writing */
-    double l1_gbs;      /* a copy whose working set fits the first cache */
-    double cache_gbs;   /* a copy whose working set fits the last private cache */
+    /* rate of multiply-adds on the dtype: with all threads of the task or, on a GPU, with the whole
+       device, its units for matrix products included */
+    double peak_tflops;
+    double copy_gbs;  /* bytes read and written by a copy far larger than the caches */
+    double triad_gbs; /* a[i] = b[i] + s*c[i], with three streams counted; a GPU: as copy_gbs */
+    double read_gbs;  /* bytes read, without writing; a GPU: as copy_gbs */
+    double l1_gbs;    /* a copy whose working set fits the first cache */
+    double cache_gbs; /* a copy whose working set fits the last private cache */
     bool measured;
 } ak_ceilings;
 

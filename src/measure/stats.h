@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 typedef struct ak_stats {
-    /* 95 % interval of the median, from order statistics */
+    /* the median and its 95 % interval, from order statistics; from ak_verdict_ratio, the mean of
+       groups, trimmed if there are six or more, and its interval (verdict.h) */
     double median, low, high;
     double min, max, mean;
     size_t count;

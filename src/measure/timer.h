@@ -8,16 +8,19 @@
  * FFTW).
  *
  * 2. Warm-up: batches are not counted until AK_TIMER_WARM_UP times batch_ns have passed, sizing
- * included. A single call that lasts that long is the warm-up of the calls after it.
+ * included, or until a batch takes no time at all. A single call that lasts that long is the
+ * warm-up of the calls after it.
  *
  * 3. Sampling: samples are taken until there are at least samples_min and the 95 % interval of
  * their median is within `precision` of the median, until budget_ns is spent, or until samples_max
  * is reached.
  *
- * A batch that is shorter than batch_ns by the factor AK_TIMER_SHORT begins the sizing again, and
- * the samples so far are dropped: the first calls of a kernel can be much slower than later ones.
+ * After the sizing, a batch that is shorter than batch_ns by the factor AK_TIMER_SHORT begins the
+ * sizing again unless it has AK_TIMER_ITERATIONS_MAX iterations, and the samples so far are
+ * dropped: the first calls of a kernel can be much slower than later ones.
  *
- * 4. Giving up: after 3 samples the session ends if the fastest is slower than `give_up_ms`.
+ * 4. Giving up: from 3 samples on, or at an earlier end, the session gives up if the fastest sample
+ * is slower than `give_up_ms`.
  *
  * The budget ends a session only after 3 samples. If a single batch takes the whole budget, one
  * sample is enough.
@@ -37,7 +40,7 @@ typedef struct ak_timer_plan {
     int64_t batch_ns;                /* shortest batch; 0: AK_TIMER_BATCH_NS */
     int64_t budget_ns;               /* for the whole session; 0: 300 ms */
     double precision;                /* half the width of the interval over the median; 0: 0.01 */
-    size_t samples_min, samples_max; /* 0: 7, 64 */
+    size_t samples_min, samples_max; /* 0: 7, 64; more than AK_TIMER_SAMPLES_MAX: that many */
     double give_up_ms;               /* 0: never */
 } ak_timer_plan;
 

@@ -58,8 +58,8 @@ static double median(double *values, size_t count)
 }
 
 /* Sorts the logarithms of the groups' ratios and computes statistics of the ratios: `median` is the
-   trimmed mean of the logarithms, as a ratio, with the interval of Tukey and McLaughlin
-   (verdict.h). */
+   mean of the logarithms, as a ratio, trimmed from TRIM_FROM groups on, with the interval of Tukey
+   and McLaughlin (verdict.h). */
 static void describe(ak_stats *out, double *values, size_t count)
 {
     size_t trim = count < TRIM_FROM ? 0 : count / TRIM_PART > 1 ? count / TRIM_PART : 1;

@@ -7,11 +7,11 @@
  * not independent of each other. Groups are nearly independent: each begins with new processes
  * where that is possible. So the ratio of two candidates is computed by batch means (Law and
  * Kelton, Simulation Modeling and Analysis, section 9.5.3): the logarithm of the ratio in each
- * round, the median over the rounds of each group, and the trimmed mean over the groups, which one
- * bad group cannot spoil. The interval is that of Tukey and McLaughlin (Sankhya A 25, 1963;
- * Student's t, Winsorised variance).
+ * round, the median over the rounds of each group, and the mean over the groups. From six groups on
+ * the mean is trimmed, so that one bad group cannot spoil it. The interval is that of Tukey and
+ * McLaughlin (Sankhya A 25, 1963; Student's t, Winsorised variance).
  *
- * The comparison also measures its own error: one candidate takes part twice, as a control, and the
+ * A comparison with a control also measures its own error: one candidate takes part twice, and the
  * ratio of its two times shows by how much identical code differs in this comparison.
  */
 #ifndef AK_MEASURE_VERDICT_H
@@ -20,13 +20,14 @@
 #include "measure/stats.h"
 #include "base/status.h"
 
-/* An interval that reaches within this factor of 1 is a tie, unless the ratio is undecided
-   (AK_VERDICT_WIDEST): between runs identical code differs by up to as much, even if no single run
-   shows a difference (docs/BENCHMARKS.md, "A/A study"). */
+/* An interval that reaches within this factor of 1, or within the control's deviation from 1 if
+   that is larger, is a tie, unless the ratio is undecided (AK_VERDICT_WIDEST): between runs
+   identical code differs by up to this factor, even if no single run shows a difference
+   (docs/BENCHMARKS.md, "A/A study"). */
 #define AK_VERDICT_LEAST 1.01
-/* If the ends of an interval have a larger ratio, the verdict is undecided. If the control differs
-   from itself by more than this factor, a candidate within that deviation is undecided, not a
-   tie. */
+/* If the ends of the candidate's interval, or of the control's, have a larger ratio, the verdict is
+   undecided. If the control differs from itself by more than this factor, a candidate within that
+   deviation is undecided, not a tie. */
 #define AK_VERDICT_WIDEST 1.2
 /* A batch is disturbed if a thread waited for a processor for more than this part of it. */
 #define AK_VERDICT_DISTURBED 0.02
@@ -36,13 +37,14 @@
 #define AK_VERDICT_BUSY_ALONE 0.5
 #define AK_VERDICT_BUSY       0.1
 
-/* Computes the ratio of two candidates' times; numerator[i] and denominator[i] belong to the same
-   round. `group` rounds make a group; the last group may be shorter, and with fewer rounds than
-   three groups have, each round is a group. Rounds for which `disturbed` is true are left out if
-   all groups have undisturbed rounds, or at least four groups and half of all groups have some;
-   `disturbed` may be NULL. Returns false if too few groups have undisturbed rounds, in which case
-   disturbed rounds count as well, or if there is no memory. If fewer than two groups have times,
-   all members of *out but `count` are NaN. */
+/* Computes the ratio of two candidates' times or, under another objective, of their costs;
+   numerator[i] and denominator[i] belong to the same round, which is left out if one of them is 0
+   (not measured). `group` rounds make a group; the last group may be shorter, and with fewer rounds
+   than three groups have, each round is a group. Rounds for which `disturbed` is true are left out
+   if all groups have undisturbed rounds, or at least four groups and half of all groups have some;
+   NULL: none was disturbed. Returns false if too few groups have undisturbed rounds, in which case
+   disturbed rounds count as well, or if there is no memory. out->count is the number of groups that
+   were measured; if there are fewer than two, it is 0 and all other members are NaN. */
 bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *denominator,
                       const bool *disturbed, size_t count, size_t group);
 

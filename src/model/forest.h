@@ -1,7 +1,7 @@
 /*
  * forest.h: a random forest (Breiman, "Random forests", 2001) over the levels of parameters. It
- * predicts the times of untried configurations, says how uncertain each prediction is, and which
- * parameters and pairs of parameters make the difference.
+ * predicts the objective, usually the time, of untried configurations, and says how uncertain each
+ * prediction is, and which parameters and pairs of parameters make the difference.
  *
  *     ak_forest *forest;
  *     ak_forest_data data = {&features, rows, y, count};
@@ -47,7 +47,7 @@ typedef struct ak_forest_data {
 
 typedef struct ak_forest_options {
     size_t trees;
-    size_t leaf_min; /* least number of rows in a leaf */
+    size_t leaf_min; /* least number of rows in a leaf, unless the whole tree has fewer */
     double share;    /* share of the columns that are drawn for each split, in (0, 1]; if none of
                         these splits the rows, more are drawn */
     /* true: each tree learns from `count` rows drawn with replacement; false: from all rows */

@@ -17,9 +17,10 @@
 #define AK_FOREST_DEPTH_MAX 64
 
 typedef struct ak_forest_node {
-    double mean, variance; /* of y over the node's rows; variance is at least leaf_spread^2 */
-    uint32_t other;        /* index of the child of rows that do not satisfy the split */
-    uint16_t column;       /* AK_FOREST_LEAF: the node is a leaf */
+    /* of y over the node's rows; in a complete forest, `variance` is at least leaf_spread^2 */
+    double mean, variance;
+    uint32_t other;  /* index of the child of rows that do not satisfy the split */
+    uint16_t column; /* AK_FOREST_LEAF: the node is a leaf, without `other` and `level` */
     uint16_t level;
 } ak_forest_node;
 

@@ -7,8 +7,9 @@
  *     mean(x)     = prior(x) + v . L^-1 y,           v = L^-1 k(x)
  *     variance(x) = scale * (k(x,x) - v . v),    scale = |L^-1 y|^2 / n
  *
- * A new row appends one element to v, so each watched candidate keeps its v. L is stored as a
- * triangle, row by row.
+ * The scale is that of the last ak_gp_learn or ak_gp_tune; before the first it is 1. A new row
+ * appends one element to v, so each watched candidate keeps its v. L is stored as a triangle, row
+ * by row.
  */
 #include "model/gp.h"
 
@@ -33,9 +34,9 @@ enum {
 
 #define VARIANCE_CONSTANT 1.0  /* variance of the level of all y, which is unknown at first */
 #define VARIANCE_ALONE    0.5  /* variance of the sum of single parameters, at first */
-#define VARIANCE_SLOPE    4.0  /* variance of the slopes of prior and hint, before trials */
+#define VARIANCE_SLOPE    4.0  /* variance of the prior's slope; of the hint's, at first */
 #define HINT_WORTH        0.5  /* a hint must raise the log likelihood by more than this */
-#define NOMINAL           0.05 /* weight of "they differ" relative to the weight of "how far" */
+#define NOMINAL           0.05 /* first weight of "they differ" relative to that of "how far" */
 #define STEP              0.9  /* step in the log of a weight */
 #define SPREAD            1.5  /* prior standard deviation of log(weight / start) */
 #define LOG_LIMIT         5.0  /* largest absolute value of log(weight / start) */
@@ -59,7 +60,7 @@ struct ak_gp {
     const ak_features *features;
     size_t chunks;
     size_t rows_max, slots, count;
-    float weight[HYPER]; /* start * exp(log_ratio) */
+    float weight[HYPER]; /* start * exp(log_ratio); 0 for a hint that is left out (judge_hint) */
     double start[HYPER], log_ratio[HYPER];
     float weight_sum; /* sum of the weights of all distances */
     size_t next;      /* index of the weight that is tuned next */
@@ -233,7 +234,7 @@ static float chunk_sum(const four term[CHUNK / 4])
 
 /* Adds w d and w d^2 over CHUNK places. Different levels of a nominal place are 1 apart or more,
    which must count as 1, so d is the minimum of the distance and 1, written without a branch. A
-   strategy spends most of its time here. */
+   strategy that uses this model spends most of its time here. */
 static void chunk_distance(float *rough, float *smooth, const float *weight, const float *a,
                            const float *b)
 {
@@ -344,9 +345,9 @@ static int compare_ranked(const void *a, const void *b)
     return x->y != y->y ? (x->y > y->y) - (x->y < y->y) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Puts the rows to tune on at the front of gp->order and returns their number. If there are more
-   than TUNED_MAX, these are the best TUNED_MAX / 2, whose order matters most, and an even selection
-   of the others. */
+/* Puts the rows to tune on at the front of gp->order and returns their number. If the model has
+   more than TUNED_MAX rows, these are the best TUNED_MAX / 2, whose order matters most, and an even
+   selection of the others. */
 static size_t pick_rows(ak_gp *gp)
 {
     for (size_t i = 0; i < gp->count; i++) {

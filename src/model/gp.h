@@ -1,7 +1,7 @@
 /*
  * gp.h: a Gaussian process over configurations (Rasmussen and Williams, "Gaussian Processes for
- * Machine Learning", 2006, chapters 2 and 5). It predicts the times of untried configurations and
- * says how uncertain each prediction is.
+ * Machine Learning", 2006, chapters 2 and 5). It predicts a number y, such as the logarithm of the
+ * time, for untried configurations, and says how uncertain each prediction is.
  *
  * Two configurations are similar if their parameters are. With distances d between their levels and
  * weights w,
@@ -9,19 +9,20 @@
  *     similarity = 1 + a (1 - sum of w d / sum of w)
  *                    + (exp(-sum of w d) + matern(sqrt(sum of w d^2))) / 2
  *
- * The 1 stands for the unknown level of all times. The next term is the effect of each parameter by
+ * The 1 stands for the unknown level of all y. The next term is the effect of each parameter by
  * itself, whatever the others are: it carries what was learned to parts of the space where nothing
  * was tried. The last term is the joint effect. One half of it is rough: one step of a parameter
  * may change everything, as alignments do. The other half, Matern's with 5/2 degrees of freedom, is
- * smooth, as amounts of work are. A prior and a hint (ak_point) each add a linear term. A text or a
- * number with two levels has one distance, 0 or 1. Any other number has two: how far apart the
- * levels are, 0..1 over their range, and, with a smaller weight at first, whether they differ at
- * all, since numbers may also be mere names ("method 0, 1, 2"). The weights w and a are learned
- * (ak_gp_tune), so a hundred parameters of which five matter are no harder than five.
+ * smooth, as amounts of work are. A prior and a hint (ak_point) each add a linear term. A parameter
+ * whose levels have no order (feature.h), or with two levels, has one distance, 0 or 1. Any other
+ * has two: how far apart the levels are, 0..1 over their range, and, with a smaller weight at
+ * first, whether they differ at all, since numbers may also be mere names ("method 0, 1, 2"). The
+ * weights w and a are learned (ak_gp_tune), so a hundred parameters of which five matter are no
+ * harder than five.
  *
  * Rows are added one by one at a cost that grows with the square of their number, because the
  * Cholesky factor is extended and not computed anew. The last rows can be removed (ak_gp_truncate);
- * so a trial in progress can be added with its predicted time until it ends. Candidates that are
+ * so a trial in progress can be added with its predicted y until it ends. Candidates that are
  * predicted repeatedly are watched: each has a slot that is kept up to date at a cost linear in the
  * rows.
  */
@@ -72,9 +73,9 @@ void ak_gp_add(ak_gp *gp, const ak_point *point);
 void ak_gp_truncate(ak_gp *gp, size_t count);
 /* Sets the y of every row: ak_gp_count finite values. Watched candidates stay watched. */
 void ak_gp_learn(ak_gp *gp, const double *y);
-/* Tries changes of one weight at a time on at most 128 rows and keeps those that make y more
-   likely, for about `tries` tries or until no change helps any more. Then all rows are factored
-   anew. Without rows it does nothing. */
+/* Tries changes of one weight at a time, the noise and the hint's included, on at most 128 rows and
+   keeps those that make y more likely, for about `tries` tries or until no change helps any more.
+   Then all rows are factored anew. Without rows it does nothing. */
 void ak_gp_tune(ak_gp *gp, size_t tries);
 
 /* Predicts the mean and the standard deviation of y, without noise. */

@@ -32,7 +32,7 @@ struct ak_recording {
                                                known */
     const char *left_out;                   /* as in ak_recording_facts */
     bool maximise;
-    bool has_default;   /* true if a space file declares the default configuration */
+    bool has_default;   /* true if a space file declares a default that was recorded (fit.c) */
     json_t *definition; /* definition of the space as in a T1 file; it reads no constants */
     /* The member "rank" of the file: the "Rank" that the space file had when a language model was
        asked about this recording. Only with it can these conversations be replayed. NULL: the file
@@ -45,9 +45,9 @@ struct ak_recording {
     /* What the file says of the environment that it was recorded in: an object such as {"name":
        "NVIDIA H200", "driver": "580.159.04", "nvrtc": "13.0"}; NULL: nothing. */
     json_t *environment;
-    ak_scope *constants; /* device facts and sizes that the recording states, and the options of the
-                            space file's problem; or the constants with which the recording was
-                            opened */
+    ak_scope *constants; /* device facts, sizes and dtype that the recording states, and the options
+                            of the space file's problem; or the constants with which the recording
+                            was opened */
     ak_config *configs;  /* sorted; the position is the index in the space */
     ak_record *records;  /* records[i] belongs to configs[i] */
     size_t count;
@@ -60,8 +60,8 @@ struct ak_recording {
 /* Opens a recording together with the space file of its kernel. The expressions of the space file
    may read `constants`; NULL stands for the constants of the recording. Every recorded
    configuration is valid, so conditions that read more than parameters are left out. So are all
-   defaults if one of them cannot be computed, and a rank that reads an unknown name. If `space` is
-   NULL, the function does what ak_recording_open does. */
+   defaults if one of them cannot be computed or no recorded value serves for it, and a rank that
+   reads an unknown name. If `space` is NULL, the function does what ak_recording_open does. */
 ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
                                   const char *where, const ak_scope *constants, ak_error *err);
 
@@ -80,16 +80,17 @@ double ak_recording_least_time(const ak_recording *recording);
    worked. */
 ak_status ak_recording_summarise(ak_recording *recording, ak_error *err);
 
-/* Builds a second space with the same configurations at the same indices. Each thread needs its
-   own, because a space may only be used by one thread at a time. */
+/* Builds a second space with the same configurations at the same indices, which the caller frees
+   with ak_space_free. Each thread needs its own, because a space may only be used by one thread at
+   a time. */
 ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, ak_error *err);
 /* Draws a random default for a space of the recording, unless a space file declares one. Without a
    declared default the recording does not say where a search would start, and the first
    configuration of the space may happen to lie close to the optimum. */
 void ak_recording_draw_default(ak_space *space, const ak_recording *recording, uint64_t seed);
 
-/* Returns the minimised objective that random search is expected to have reached after
-   `seconds`. */
+/* Returns the minimised objective that random search is expected to have reached after `seconds`,
+   in which it has made at least one trial. */
 double ak_recording_baseline(const ak_recording *recording, double seconds);
 
 #endif
