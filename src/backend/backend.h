@@ -9,10 +9,11 @@
  * launches: the result and the cost of each configuration are known, and the pool's clock advances
  * by that cost.
  *
- * References, baselines of a problem and code of the harness are also compiled where they are used.
- * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
- * backend is one folder and one line in backends.def; docs/howto-backend.md says what else a new
- * language of kernels touches. Members of ak_backend_ops that are marked (optional) may be NULL.
+ * References, baselines of a problem and code of the harness may also be compiled where they are
+ * used. The harness owns every buffer of arguments and the threads of candidates, and says what is
+ * timed; the backend reads the clock. A backend is one folder and one line in backends.def;
+ * docs/howto-backend.md says what else a new language of kernels touches. Members of ak_backend_ops
+ * that are marked (optional) may be NULL.
  */
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
@@ -113,7 +114,7 @@ typedef struct ak_launch {
     const ak_task *task;
     const ak_shape *shape;
     const size_t *offset;
-    const ak_config *config; /* NULL for a baseline */
+    const ak_config *config; /* NULL for baselines, references in C and reads */
     size_t workspace_bytes;
     int threads;
     uint32_t iterations;
@@ -123,20 +124,22 @@ typedef struct ak_launch {
     /* On a CPU: distance in bytes between the arguments of successive iterations, which may then be
        at most AK_PLACES_MAX; 0: all iterations use the same arguments. */
     size_t stride;
-    bool warmed; /* on a CPU, one iteration: a call before it, whose results are then changed,
-                    brings caches and predictors into the state of the middle of a batch */
-    bool plain;  /* on a CPU, for references and reads: outputs are not changed before a call */
+    /* On a CPU, with one iteration or a stride: a call before it, whose results are then changed,
+       brings caches and predictors into the state of the middle of a batch. There is no such call
+       if an argument is changed in place. */
+    bool warmed;
+    bool plain; /* on a CPU, for references and reads: outputs are not changed before a call */
     /* On a CPU where nothing is loaded: number of bytes that a call reads, in lines at equal
        distances across all arguments; 0: all bytes. */
     size_t reads;
     bool aside; /* sets aside the outputs of a run on other contents, if the backend can */
-    /* On a device: this is the last batch, so it is compared with runs on unseen contents if none
-       has been since the candidate was loaded. */
+    /* On a device: this is the last batch. If it is long enough, and no batch since the candidate
+       was loaded was compared with runs on unseen contents, this one is. */
     bool last;
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
 
-/* The result of a launch. It is not an ak_error: a failed candidate is data. */
+/* The result of a load or a launch. It is not an ak_error: a failed candidate is data. */
 typedef struct ak_outcome {
     ak_trial_status status;
     char reason[240];
@@ -238,7 +241,7 @@ typedef struct ak_backend_ops {
     const char *const *sheets;
     ak_status (*sheet_facts)(ak_scope *out, const char *device, ak_error *err);
     /* (optional) For devices that `probe` cannot list: returns AK_OK if a device of this name
-       exists. */
+       exists, or if only the task can tell ("sim" alone). */
     ak_status (*find)(const char *device, ak_error *err);
     /* Gives the facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, amx_bf16,
        l1d_bytes, l2_bytes, l3_bytes. `threads` is as in ak_task_spec. */
@@ -334,8 +337,8 @@ typedef struct ak_backend_ops {
     ak_overlap (*overlap)(const ak_runnable *runnable);
     /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...". */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);
-    /* (optional) Returns whether the device had an error that only a new process cures. Every
-       launch is refused from then on; the worker ends after its reply and is started again. */
+    /* (optional) Returns whether the device had an error that only a new process cures. Every load
+       and launch is refused from then on; the worker ends after its reply and is started again. */
     bool (*lost)(const ak_device *device);
     /* (optional) Measures what the device can do at most; without ceilings no result is judged too
        fast to be true. */

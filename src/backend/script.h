@@ -23,8 +23,8 @@ const char *ak_script_python(void);
 
 /* Returns an object that says what references and baselines in Python find: "interpreter",
    "version" and "numpy", and as "missing" why they do not work; also the versions "triton" and
-   "torch". A member is null if it is not known or not installed. The caller owns the object; NULL:
-   no memory. */
+   "torch". "missing" is null if they work; another member is null if it is not known or not
+   installed. The caller owns the object; NULL: no memory. */
 json_t *ak_script_doctor(void);
 
 /* The interpreter and what it reads besides what every program reads: its prefix, the prefix of the
