@@ -1,9 +1,10 @@
 /*
  * host_requires.c: finds which processor features an artifact needs. The macros that a compiler
  * defines under the job's options, and under those of target attributes in the source, say which
- * instructions it may use. If the source has assembly, or something else that may use any
- * instruction, all features count that this machine has and this file knows. The features have the
- * names that Linux gives them (/proc/cpuinfo, "flags" or "Features").
+ * instructions it may use, and so do options with the name of a feature (-mrtm). If the source has
+ * assembly, or something else that may use any instruction, all features count that this machine
+ * has and this file knows. The features have the names that Linux gives them (/proc/cpuinfo,
+ * "flags" or "Features").
  */
 #include <string.h>
 #include <sys/utsname.h>

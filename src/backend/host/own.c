@@ -1,7 +1,7 @@
 /*
  * own.c: runs the baselines that a problem brings, in a runner. host_own.c prepares them.
  *
- * Machine code is called as a candidate is. A Python function runs in a process of its own
+ * Machine code gets the same call as a candidate. A Python function runs in a process of its own
  * (own_worker.py), which maps the arguments and runs the function when it is sent one byte. The
  * measured time includes some 20 us for that.
  */
