@@ -36,7 +36,8 @@ extern const char *const ak_cuda_sheets[];
 ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err);
 /* Returns the dense floating-point operations of the device per clock; 0 if they are not known. */
 double ak_cuda_flops_per_clock(const ak_scope *facts, ak_dtype dtype);
-/* Returns whether the option `precision` of a problem allows tensor cores to multiply f32. */
+/* Returns whether the dtype is f32 and the problem's option `precision` lets tensor cores round its
+   factors to tf32. */
 bool ak_cuda_is_tf32(const ak_scope *constants, ak_dtype dtype);
 /* Returns how many bf16 products replace one product in f32 under the problem's option `precision`:
    3 or 6; 0: f32 is not split. */
@@ -45,7 +46,7 @@ int ak_cuda_split_products(const ak_scope *constants, ak_dtype dtype);
 /* cuda_sampler.c: samples clocks, power and temperature through NVML. Without NVML, or if it does
    not know the device, there are no samples and no energy, and everything else works. */
 typedef struct ak_cuda_sampler {
-    const ak_cuda_nvml *nvml; /* NULL: no NVML */
+    const ak_cuda_nvml *nvml; /* NULL: no NVML, or the device is not known to it */
     void *handle;
     ak_conditions sum; /* samples since the last ak_cuda_conditions */
     int64_t next_ns;   /* no sample before this time */
