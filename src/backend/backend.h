@@ -36,7 +36,7 @@ typedef void (*ak_device_visitor)(void *context, const char *device, const char 
 /* One compilation. Every member is a number, a text or a path, so that a job can be sent to a
    compile worker. */
 typedef struct ak_compile_job {
-    const char *source_path; /* the whole source, written once per run */
+    const char *source_path; /* file with the whole source */
     const char *compiler;    /* NULL: the backend's default */
     const char *const *argv; /* options of the compiler */
     size_t argc;
@@ -48,8 +48,8 @@ typedef struct ak_compile_job {
     /* The code may keep state between calls: true for references in C and for baselines that a
        problem brings, false for candidates. */
     bool keeps_state;
-    /* Code that spills more than a few registers, or is slow for another reason that the compiler
-       reports, is REJECTED. */
+    /* NVRTC's code that spills more than a few registers, or is slow for another reason that the
+       compiler reports, is REJECTED. Other compilers ignore this. */
     bool reject_slow;
     ak_proc_priority priority;
 } ak_compile_job;
@@ -147,7 +147,7 @@ typedef struct ak_outcome {
        candidate cannot change: the worker's, or events of the device. */
     int64_t ns;
     /* How long the candidate's threads and the worker's timing thread, added up, were ready to run
-       but waited for a processor. */
+       but waited for a processor, and the part of `ns` that the calls need not have taken. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
     /* The block holds what a single run on the block's earlier contents has written, even if there
@@ -158,7 +158,7 @@ typedef struct ak_outcome {
     bool aside;
     ak_mixed mixed[AK_ARGUMENTS_MAX];
 } ak_outcome;
-/* Sets status and reason; such an outcome has no time. */
+/* Sets status and reason, and clears the time. */
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Refuses a candidate unless the red zones before and after its workspace are intact. */
@@ -222,7 +222,7 @@ typedef struct ak_backend_role {
 /* What a sanitizer found in a candidate. */
 typedef struct ak_sanitized {
     bool ran;         /* false: `found` says why the sanitizer could not run */
-    size_t shapes;    /* number of shapes at which the candidate ran */
+    size_t shapes;    /* number of shapes at which it ran, or was to run if it ended early */
     const char *tool; /* name of the sanitizer, for reports */
     char found[320];  /* one line; "" if nothing was found */
 } ak_sanitized;
@@ -274,13 +274,14 @@ typedef struct ak_backend_ops {
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
     /* (optional) Gives what a machine needs to run the artifact of a job, in the form that bundles
-       use, for the host {"os", "architecture", "cpu_features": [...]}. `version` gets one line that
-       names the compiler. */
+       use, for the host {"os", "architecture", "cpu_features": [...]} and "tiles" if it uses those.
+       `version` gets one line that names the compiler. */
     ak_status (*requires)(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                           ak_error *err);
     /* (optional) Builds a configuration with sanitizers, or for them, and runs it at the edge-case
-       shapes that it allows and that are small enough. Only the host confines it as it confines a
-       candidate. Blocks for seconds, at most some minutes; may be called in any process. */
+       shapes, and on the host also at the task's own, that it allows and that are small enough.
+       Only the host confines it as it confines a candidate. Blocks for seconds, at most some
+       minutes; may be called in any process. */
     ak_status (*sanitize)(ak_sanitized *out, const ak_task *task, const ak_config *config,
                           ak_error *err);
     /* The device is the CPU itself, so a compiler first runs only on processors that are otherwise

@@ -1,7 +1,8 @@
 /*
  * script.h: runs one of our scripts in a Python process, which runs script.py before it. Requests
  * are JSON objects, one a line, on its descriptor 3; each gets one reply on its descriptor 4:
- * {"ok": true, ...}, or {"ok": false, "error": one line}.
+ * {"ok": true, ...}, or {"ok": false, "error": one line}. Only a baseline in Python (own.c) also
+ * gets empty lines, and answers each by an empty line.
  */
 #ifndef AK_BACKEND_SCRIPT_H
 #define AK_BACKEND_SCRIPT_H

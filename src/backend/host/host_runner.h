@@ -95,7 +95,8 @@ typedef enum ak_runner_own { AK_OWN_NOT, AK_OWN_CODE, AK_OWN_PYTHON } ak_runner_
 typedef struct ak_runner_page {
     /* for LOAD */
     char artifact[AK_PATH_MAX]; /* "" for a library of baselines.def */
-    /* "ak_kernel"; of an own baseline, the library's function */
+    /* The function of the artifact, such as "ak_kernel"; of an own baseline, the function that it
+       names, or "" */
     char symbol[AK_FUNCTION_NAME_MAX + 1];
     char baseline[64];         /* "openblas:Haswell"; "" for a candidate */
     char library[AK_PATH_MAX]; /* of an own baseline; "" if it has none */
