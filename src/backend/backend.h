@@ -87,7 +87,7 @@ typedef struct ak_runnable ak_runnable;
 #define AK_BASELINE_COPY "copy"
 
 /* Baselines whose names begin with this take seconds to start and take part only if the user asks
-   for them. */
+   for them. They are listed as installed; only loading one shows whether it is. */
 #define AK_BASELINE_ON_DEMAND "torch-"
 
 /* Called with each baseline. `note` says what is missing if the baseline is not installed, and may
@@ -336,7 +336,8 @@ typedef struct ak_backend_ops {
     /* (optional) Returns whether a kernel of a batch may begin before the previous one has ended;
        UNKNOWN until a batch of several runs has been timed, and if the driver does not tell. */
     ak_overlap (*overlap)(const ak_runnable *runnable);
-    /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...". */
+    /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...", or "" if the driver does
+       not tell. */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);
     /* (optional) Returns whether the device had an error that only a new process cures. Every load
        and launch is refused from then on; the worker ends after its reply and is started again. */
@@ -345,7 +346,8 @@ typedef struct ak_backend_ops {
        fast to be true. */
     ak_status (*ceilings)(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
     /* (optional) Lists the baselines that apply to the task. If one is not installed, `note` says
-       what is missing and how to install it. */
+       what is missing and how to install it. The call fails if one that the problem brings cannot
+       be used. */
     ak_status (*baselines)(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                            void *context, ak_error *err);
     /* (optional) Gives what is known of a baseline's version only after it has run, such as the
@@ -379,7 +381,7 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
 #define AK_DEVICE_NAME_BYTES 64
 /* Room for a list of names, or for one with a path, such as "sim:FILE". */
 #define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8)
-/* The devices that share the trials of a run, in the order in which they were named. */
+/* The devices that share the trials of a run, in the order in which they were named or found. */
 typedef struct ak_device_list {
     /* true: nothing can run on the device, whose facts come from a data sheet */
     bool sheet;

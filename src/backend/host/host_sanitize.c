@@ -425,8 +425,8 @@ static void let_all_be_seen(char *text)
 }
 
 /* Replaces the candidate's source by its preprocessed text; *seen is false if the compiler refuses
-   it. Before version 14 gcc's preprocessor does not obey pragmas about targets, so it runs a second
-   time with these targets as options. */
+   it or takes too long. Before version 14 gcc's preprocessor does not obey pragmas about targets,
+   so it runs a second time with these targets as options. */
 static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error *err)
 {
     AK_FREED char *text = NULL, *source = NULL;

@@ -261,7 +261,8 @@ static int fresh_runs(int64_t *ns, const batch *b, bool alone)
     int code = 0;
     *ns = 0;
     for (uint32_t left = b->launch->iterations; left > 0 && code == 0;) {
-        /* The first runs are fewer, so that the last ones are on each set. */
+        /* A part with fewer runs than sets comes first, so that the last of several parts runs on
+           each set. */
         const uint32_t rest = left % (uint32_t)c->sets, runs = rest > 0 ? rest : (uint32_t)c->sets;
         int64_t part = 0;
         left -= runs;
