@@ -139,8 +139,8 @@ typedef struct machine {
     size_t length;
 } machine;
 
-/* Adds a feature that this machine reports. One that the system here does not report is left out,
-   because another machine could not be asked for it either. */
+/* Adds a feature that this machine reports, unless the list has it. One that the system here does
+   not report is left out, because another machine could not be asked for it either. */
 static ak_status add(json_t *list, const machine *here, const char *feature, ak_error *err)
 {
     bool known = here->flags == NULL || !tells(here->flags, here->length, feature);

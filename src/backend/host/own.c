@@ -194,7 +194,7 @@ static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_err
 }
 
 /* Sends a line, which runs the function, and waits for the reply. A function that fails now leaves
-   its outputs unwritten, which is a wrong result. */
+   outputs unwritten, at least in part, which is a wrong result. */
 static void python_run(ak_baseline *b, const ak_host_call *call)
 {
     char reply = 0;
