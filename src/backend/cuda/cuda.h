@@ -24,8 +24,9 @@ ak_status ak_cuda_missing(const char *device, ak_error *err);
 ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err);
 ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err);
 /* Adds for doctor "cuda": {"driver_api": ..., "driver": ..., "nvrtc": ..., "cublaslt": ...,
-   "cudnn": ...}, each with its version; "driver" is left out if NVML does not tell it. If a library
-   is missing, "driver_missing", "nvrtc_missing" and so on say why. */
+   "cudnn": ...}, each with its version, and "nvrtc_path" and "cublaslt_path"; "driver" is left out
+   if NVML does not tell it. If a library is missing, "driver_missing", "nvrtc_missing" and so on
+   say why. */
 ak_status ak_cuda_describe(json_t *object, ak_error *err);
 /* Runs this child, a role of the backend. It writes one line of JSON. */
 int ak_cuda_inventory_main(int argc, char **argv);

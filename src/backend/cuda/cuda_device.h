@@ -94,10 +94,10 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
                               size_t argument);
 
 #define AK_CUDA_REFUSED (-1)
-/* A candidate or a library. `prepare` is called before the first launch at a shape and place.
-   `enqueue` puts one run on set `set` into the stream, in such a way that a graph can capture it.
-   Both return a CUresult. A function that gets `outcome` may write it and return AK_CUDA_REFUSED
-   instead. */
+/* A candidate or a library. `prepare` is called before the first launch at a shape and place, and
+   again when the device's memory has moved. `enqueue` puts one run on set `set` into the stream, in
+   such a way that a graph can capture it. Both return a CUresult. A function that gets `outcome`
+   may write it and return AK_CUDA_REFUSED instead. */
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
