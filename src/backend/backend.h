@@ -9,10 +9,11 @@
  * launches: the result and the cost of each configuration are known, and the pool's clock advances
  * by that cost.
  *
- * References, baselines of a problem and code of the harness are also compiled where they are used.
- * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
- * backend is one folder and one line in backends.def; docs/howto-backend.md says what else a new
- * language of kernels touches. Members of ak_backend_ops that are marked (optional) may be NULL.
+ * References, baselines of a problem and code of the harness may also be compiled where they are
+ * used. The harness owns every buffer of arguments and the threads of candidates, and says what is
+ * timed; the backend reads the clock. A backend is one folder and one line in backends.def;
+ * docs/howto-backend.md says what else a new language of kernels touches. Members of ak_backend_ops
+ * that are marked (optional) may be NULL.
  */
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
@@ -35,7 +36,7 @@ typedef void (*ak_device_visitor)(void *context, const char *device, const char 
 /* One compilation. Every member is a number, a text or a path, so that a job can be sent to a
    compile worker. */
 typedef struct ak_compile_job {
-    const char *source_path; /* the whole source, written once per run */
+    const char *source_path; /* file with the whole source */
     const char *compiler;    /* NULL: the backend's default */
     const char *const *argv; /* options of the compiler */
     size_t argc;
@@ -47,8 +48,8 @@ typedef struct ak_compile_job {
     /* The code may keep state between calls: true for references in C and for baselines that a
        problem brings, false for candidates. */
     bool keeps_state;
-    /* Code that spills more than a few registers, or is slow for another reason that the compiler
-       reports, is REJECTED. */
+    /* NVRTC's code that spills more than a few registers, or is slow for another reason that the
+       compiler reports, is REJECTED. Other compilers ignore this. */
     bool reject_slow;
     ak_proc_priority priority;
 } ak_compile_job;
@@ -86,7 +87,7 @@ typedef struct ak_runnable ak_runnable;
 #define AK_BASELINE_COPY "copy"
 
 /* Baselines whose names begin with this take seconds to start and take part only if the user asks
-   for them. */
+   for them. They are listed as installed; only loading one shows whether it is. */
 #define AK_BASELINE_ON_DEMAND "torch-"
 
 /* Called with each baseline. `note` says what is missing if the baseline is not installed, and may
@@ -113,7 +114,7 @@ typedef struct ak_launch {
     const ak_task *task;
     const ak_shape *shape;
     const size_t *offset;
-    const ak_config *config; /* NULL for a baseline */
+    const ak_config *config; /* NULL for baselines, references in C and reads */
     size_t workspace_bytes;
     int threads;
     uint32_t iterations;
@@ -123,20 +124,22 @@ typedef struct ak_launch {
     /* On a CPU: distance in bytes between the arguments of successive iterations, which may then be
        at most AK_PLACES_MAX; 0: all iterations use the same arguments. */
     size_t stride;
-    bool warmed; /* on a CPU, one iteration: a call before it, whose results are then changed,
-                    brings caches and predictors into the state of the middle of a batch */
-    bool plain;  /* on a CPU, for references and reads: outputs are not changed before a call */
+    /* On a CPU, with one iteration or a stride: a call before it, whose results are then changed,
+       brings caches and predictors into the state of the middle of a batch. There is no such call
+       if an argument is changed in place. */
+    bool warmed;
+    bool plain; /* on a CPU, for references and reads: outputs are not changed before a call */
     /* On a CPU where nothing is loaded: number of bytes that a call reads, in lines at equal
        distances across all arguments; 0: all bytes. */
     size_t reads;
     bool aside; /* sets aside the outputs of a run on other contents, if the backend can */
-    /* On a device: this is the last batch, so it is compared with runs on unseen contents if none
-       has been since the candidate was loaded. */
+    /* On a device: this is the last batch. If it is long enough, and no batch since the candidate
+       was loaded was compared with runs on unseen contents, this one is. */
     bool last;
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
 
-/* The result of a launch. It is not an ak_error: a failed candidate is data. */
+/* The result of a load or a launch. It is not an ak_error: a failed candidate is data. */
 typedef struct ak_outcome {
     ak_trial_status status;
     char reason[240];
@@ -144,7 +147,7 @@ typedef struct ak_outcome {
        candidate cannot change: the worker's, or events of the device. */
     int64_t ns;
     /* How long the candidate's threads and the worker's timing thread, added up, were ready to run
-       but waited for a processor. */
+       but waited for a processor, and the part of `ns` that the calls need not have taken. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
     /* The block holds what a single run on the block's earlier contents has written, even if there
@@ -155,7 +158,7 @@ typedef struct ak_outcome {
     bool aside;
     ak_mixed mixed[AK_ARGUMENTS_MAX];
 } ak_outcome;
-/* Sets status and reason; such an outcome has no time. */
+/* Sets status and reason, and clears the time. */
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Refuses a candidate unless the red zones before and after its workspace are intact. */
@@ -219,7 +222,7 @@ typedef struct ak_backend_role {
 /* What a sanitizer found in a candidate. */
 typedef struct ak_sanitized {
     bool ran;         /* false: `found` says why the sanitizer could not run */
-    size_t shapes;    /* number of shapes at which the candidate ran */
+    size_t shapes;    /* number of shapes at which it ran, or was to run if it ended early */
     const char *tool; /* name of the sanitizer, for reports */
     char found[320];  /* one line; "" if nothing was found */
 } ak_sanitized;
@@ -238,7 +241,7 @@ typedef struct ak_backend_ops {
     const char *const *sheets;
     ak_status (*sheet_facts)(ak_scope *out, const char *device, ak_error *err);
     /* (optional) For devices that `probe` cannot list: returns AK_OK if a device of this name
-       exists. */
+       exists, or if only the task can tell ("sim" alone). */
     ak_status (*find)(const char *device, ak_error *err);
     /* Gives the facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, amx_bf16,
        l1d_bytes, l2_bytes, l3_bytes. `threads` is as in ak_task_spec. */
@@ -271,13 +274,14 @@ typedef struct ak_backend_ops {
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
     /* (optional) Gives what a machine needs to run the artifact of a job, in the form that bundles
-       use, for the host {"os", "architecture", "cpu_features": [...]}. `version` gets one line that
-       names the compiler. */
+       use, for the host {"os", "architecture", "cpu_features": [...]} and "tiles" if it uses those.
+       `version` gets one line that names the compiler. */
     ak_status (*requires)(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                           ak_error *err);
     /* (optional) Builds a configuration with sanitizers, or for them, and runs it at the edge-case
-       shapes that it allows and that are small enough. Only the host confines it as it confines a
-       candidate. Blocks for seconds, at most some minutes; may be called in any process. */
+       shapes, and on the host also at the task's own, that it allows and that are small enough.
+       Only the host confines it as it confines a candidate. Blocks for seconds, at most some
+       minutes; may be called in any process. */
     ak_status (*sanitize)(ak_sanitized *out, const ak_task *task, const ak_config *config,
                           ak_error *err);
     /* The device is the CPU itself, so a compiler first runs only on processors that are otherwise
@@ -332,16 +336,18 @@ typedef struct ak_backend_ops {
     /* (optional) Returns whether a kernel of a batch may begin before the previous one has ended;
        UNKNOWN until a batch of several runs has been timed, and if the driver does not tell. */
     ak_overlap (*overlap)(const ak_runnable *runnable);
-    /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...". */
+    /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...", or "" if the driver does
+       not tell. */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);
-    /* (optional) Returns whether the device had an error that only a new process cures. Every
-       launch is refused from then on; the worker ends after its reply and is started again. */
+    /* (optional) Returns whether the device had an error that only a new process cures. Every load
+       and launch is refused from then on; the worker ends after its reply and is started again. */
     bool (*lost)(const ak_device *device);
     /* (optional) Measures what the device can do at most; without ceilings no result is judged too
        fast to be true. */
     ak_status (*ceilings)(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
     /* (optional) Lists the baselines that apply to the task. If one is not installed, `note` says
-       what is missing and how to install it. */
+       what is missing and how to install it. The call fails if one that the problem brings cannot
+       be used. */
     ak_status (*baselines)(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                            void *context, ak_error *err);
     /* (optional) Gives what is known of a baseline's version only after it has run, such as the
@@ -375,7 +381,7 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
 #define AK_DEVICE_NAME_BYTES 64
 /* Room for a list of names, or for one with a path, such as "sim:FILE". */
 #define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8)
-/* The devices that share the trials of a run, in the order in which they were named. */
+/* The devices that share the trials of a run, in the order in which they were named or found. */
 typedef struct ak_device_list {
     /* true: nothing can run on the device, whose facts come from a data sheet */
     bool sheet;

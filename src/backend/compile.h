@@ -33,8 +33,9 @@ const char **ak_compile_command(const char *compiler, const char *const *options
    it at a usual priority; any other one is stopped after five times the limit. */
 void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job);
 
-/* Sets status, reason and log by how the child ended. Unless the call fails, the log is taken from
-   `run`; its control characters, which a terminal might obey, are replaced. `who` names the
+/* Sets status, reason and log by how the child ended. Unless the call fails, the log, if there is
+   one, is taken from `run`; control characters, which a terminal might obey, and what is not ASCII
+   are replaced in it. `who` names the
    compiler in reasons: "the compiler", "NVRTC". A fault of the machine is not a property of a
    configuration and makes the call fail: AK_TIMED_OUT if a compiler at idle priority got no
    processor; AK_IO if files cannot be written or no process can be started, with a line that says

@@ -1,6 +1,6 @@
 /*
  * elf_file.h: reads the segments, sections and symbols of an ELF file, for the checks of what a
- * candidate's code may contain.
+ * candidate's code may contain, its hash and its size.
  *
  * The file comes from a compiler that ran on untrusted source, so every offset is checked.
  */
@@ -31,8 +31,9 @@ bool ak_elf_section(Elf64_Shdr *out, const ak_elf *f, size_t i);
 /* Returns the text at this offset of a string table, or "" if there is none. */
 const char *ak_elf_text(const ak_elf *f, const Elf64_Shdr *strings, uint64_t offset);
 
-/* Calls `visit` for each symbol in .symtab and .dynsym until it returns true. Returns whether it
-   did. */
+/* Calls `visit` for each symbol in the tables of symbols (.symtab, .dynsym) until it returns true.
+   Looks at the sections in front of the first that lies beyond the file. Returns whether `visit`
+   returned true. */
 typedef bool (*ak_elf_visitor)(void *context, const Elf64_Sym *symbol, const char *name);
 bool ak_elf_symbols(const ak_elf *f, ak_elf_visitor visit, void *context);
 

@@ -21,19 +21,21 @@ typedef struct ak_inventory {
     void (*variable)(char *out, size_t bytes);
     const char *missing; /* member of `known` that says why there is no device */
     const char *prefix;  /* "cuda:" */
-    json_t *known;       /* the answer; NULL until it is asked for */
+    json_t *known;       /* the answer; NULL: none yet */
 } ak_inventory;
 
 /* Gives the inventory, which is borrowed: it stays until the process ends, because drivers and
-   devices do not change while a program runs. Returns AK_UNAVAILABLE if the child crashes or
-   hangs. */
+   devices do not change while a program runs. Returns AK_UNAVAILABLE if the child crashes or hangs,
+   AK_CORRUPT if it writes no such line; the next call then asks again. */
 ak_status ak_inventory_get(const json_t **out, ak_inventory *inventory, ak_error *err);
 /* Writes the inventory to the standard output, in the child. Returns false if that fails. */
 bool ak_inventory_write(const json_t *inventory);
-/* Gives the device of this name, borrowed, or fails as ak_inventory_missing does. */
+/* Gives the device of this name, borrowed. Fails as ak_inventory_get does or, if there is no such
+   device, as ak_inventory_missing does. */
 ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const char *device,
                               ak_error *err);
-/* Always fails, with a line that says what this machine has, or why it has no device. */
+/* Always fails, with a line that says what this machine has, why it has no device, or why that is
+   not known. */
 ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_error *err);
 /* Adds each whole number in a device's entry of the inventory as a fact. */
 ak_status ak_inventory_facts(ak_scope *out, ak_inventory *inventory, const char *device,

@@ -21,7 +21,7 @@
 
 /* An instruction in the listing of a disassembler. */
 typedef struct instruction {
-    uint64_t at, target; /* target: where a jump goes to; UINT64_MAX: no jump */
+    uint64_t at, target; /* target: where a jump goes to; UINT64_MAX: no jump, or not known */
     const char *label;   /* the label that a jump goes to, if the listing names one; resolve() then
                             sets `target` */
     size_t label_length;

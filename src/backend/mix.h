@@ -4,9 +4,9 @@
  * by the machine's own tools, objdump or nvdisasm or cuobjdump; where there is none, nothing is
  * said.
  *
- * The hottest loop is guessed: the innermost one that does most arithmetic per estimated cycle. The
- * cycles of instructions are those of common processors. The only waits that count are those of a
- * CPU for the result of the previous FMA.
+ * The hottest loop is guessed: the innermost one that does most arithmetic per estimated cycle or,
+ * if none does arithmetic, most loads and stores. The cycles of instructions are those of common
+ * processors. The only waits that count are those of a CPU for the result of the previous FMA.
  */
 #ifndef AK_BACKEND_MIX_H
 #define AK_BACKEND_MIX_H
@@ -44,13 +44,14 @@ typedef struct ak_mix {
 } ak_mix;
 
 /* Finds the hottest loop in the listing of a disassembler: objdump's of x86-64 or AArch64, or with
-   `gpu` nvdisasm's or cuobjdump's. Returns false if there is no loop, or no memory. */
+   `gpu` nvdisasm's or cuobjdump's. Returns false if there is no loop that computes, loads or
+   stores, or no memory. */
 bool ak_mix_read(ak_mix *out, const char *listing, bool gpu);
 /* Appends "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". */
 void ak_mix_print(ak_buf *out, const ak_mix *mix);
 /* Disassembles a compiled file and finds its hottest loop. The disassembler is confined as a
-   compiler is. Returns false if there is no disassembler for the file, if it fails, or if there is
-   no loop. */
+   compiler is. Returns false if there is no disassembler for the file, if it fails, or if
+   ak_mix_read does. */
 bool ak_mix_of(ak_mix *out, const char *path);
 
 #endif

@@ -37,8 +37,9 @@ void ak_reads_add_beside(ak_reads *reads, const char *file);
 void ak_reads_add_variable(ak_reads *reads, const char *name);
 /* Adds a prefix where software is installed (with bin, lib and so on). A prefix outside the home is
    added as a whole. For a prefix within the home, or a hidden virtual environment there, only these
-   subfolders are added. For any other private folder only a compiler's own subfolders are added
-   (lib/gcc, lib/clang and the like). */
+   subfolders and those of targets (x86_64-conda-linux-gnu) are added. For any other private folder
+   only a compiler's own subfolders are added (lib/gcc, lib/clang and the like). Does nothing for
+   NULL or a relative path. */
 void ak_reads_add_installation(ak_reads *reads, const char *prefix);
 /* Adds the file to which a program, found in PATH or named by its path, leads through symbolic
    links, and that file's installation: the prefix P of P/bin/gcc, the folder x of x/gcc. Does

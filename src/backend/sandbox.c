@@ -218,7 +218,8 @@ static const int computing[] = {
 
 #ifdef ARCHITECTURE
 /* Begins a filter: system calls of another architecture get `otherwise`. Like the functions that
-   append to a filter, returns the number of instructions so far. */
+   get a number `n` of instructions and append to them, returns the number of instructions so far.
+ */
 static unsigned short begin_filter(struct sock_filter *code, uint32_t otherwise)
 {
     code[0] = LOAD(arch);

@@ -9,8 +9,9 @@
  *            SIGSYS
  *   others   closes every descriptor that is not listed
  *
- * On a kernel without Landlock or seccomp that layer is missing. ak_sandbox_missing says so; every
- * run reports it once and keeps it with its environment, and `autokernel doctor` shows it.
+ * On a kernel without Landlock or seccomp that layer is missing, and an instrumented build does not
+ * seal. ak_sandbox_missing says so; every run reports it once and keeps it with its environment,
+ * and `autokernel doctor` shows it.
  */
 #ifndef AK_BACKEND_SANDBOX_H
 #define AK_BACKEND_SANDBOX_H
@@ -26,8 +27,9 @@ void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max);
 /* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
    covered from version 1 on, TCP ports from 4, signals to others and abstract sockets from 6. */
 int ak_sandbox_landlock_abi(void);
-/* Restricts files to these two NULL-terminated lists of paths; a list may be NULL. Skips paths that
-   do not exist. Returns false if the restriction is not in force. */
+/* Restricts files to these two NULL-terminated lists of paths; a list may be NULL. Also denies TCP
+   connections, abstract sockets and signals to others, where the kernel's Landlock covers them.
+   Skips paths that do not exist. Returns false if the restriction is not in force. */
 bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 
 /* Restricts the system calls of all threads, present and future. Returns false if the restriction
@@ -46,12 +48,13 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
  * kind; no process group or session of its own, so that everything it starts ends with it; no
  * access to the memory of other processes. Only Landlock, from version 6 on, keeps it from
  * signalling other processes, because a filter cannot know the processes that a compiler itself
- * starts and may end. The parent prepares the plan; ak_sandbox_plan_apply adds the process id and
- * only makes system calls (`confine` in base/proc.h).
+ * starts and may end; a child that may start none is different (ak_sandbox_plan_open_alone). The
+ * parent prepares the plan. ak_sandbox_plan_apply runs in the child: it completes the filter with
+ * the process id, if that is compared, and else only makes system calls (`confine` in base/proc.h).
  */
 #define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {
-    int ruleset;                 /* -1: no Landlock */
+    int ruleset;                 /* negative: no Landlock, or closed */
     unsigned short length, self; /* self: index of the instruction that compares with the process
                                     id; 0: none */
     uint64_t filter[AK_SANDBOX_FILTER_MAX]; /* instructions of seccomp */

@@ -15,8 +15,8 @@
 #define COMMON           "src/backend/script.py"
 #define SCRIPT_BYTES_MAX (120u << 10) /* the kernel takes 128 KiB as one argument */
 #define FIND_NS          (20 * AK_SECOND_NS)
-/* A program that asks Python for the path of its own executable and for the folders that it imports
-   from. */
+/* A program that asks Python for the path of its own executable, its prefixes, the folders that it
+   imports from, and libpython. */
 #define ABOUT                                                                                      \
     "import os, site, sys, sysconfig; p = sysconfig.get_path; v = sysconfig.get_config_var; "      \
     "print(sys.executable, sys.prefix, sys.base_prefix, site.getusersitepackages(), "              \

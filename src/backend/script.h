@@ -1,7 +1,8 @@
 /*
  * script.h: runs one of our scripts in a Python process, which runs script.py before it. Requests
  * are JSON objects, one a line, on its descriptor 3; each gets one reply on its descriptor 4:
- * {"ok": true, ...}, or {"ok": false, "error": one line}.
+ * {"ok": true, ...}, or {"ok": false, "error": one line}. Only a baseline in Python (own.c) also
+ * gets empty lines, and answers each by an empty line.
  */
 #ifndef AK_BACKEND_SCRIPT_H
 #define AK_BACKEND_SCRIPT_H
@@ -23,8 +24,8 @@ const char *ak_script_python(void);
 
 /* Returns an object that says what references and baselines in Python find: "interpreter",
    "version" and "numpy", and as "missing" why they do not work; also the versions "triton" and
-   "torch". A member is null if it is not known or not installed. The caller owns the object; NULL:
-   no memory. */
+   "torch". "missing" is null if they work; another member is null if it is not known or not
+   installed. The caller owns the object; NULL: no memory. */
 json_t *ak_script_doctor(void);
 
 /* The interpreter and what it reads besides what every program reads: its prefix, the prefix of the

@@ -24,8 +24,9 @@ ak_status ak_cuda_missing(const char *device, ak_error *err);
 ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err);
 ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err);
 /* Adds for doctor "cuda": {"driver_api": ..., "driver": ..., "nvrtc": ..., "cublaslt": ...,
-   "cudnn": ...}, each with its version; "driver" is left out if NVML does not tell it. If a library
-   is missing, "driver_missing", "nvrtc_missing" and so on say why. */
+   "cudnn": ...}, each with its version, and "nvrtc_path" and "cublaslt_path"; "driver" is left out
+   if NVML does not tell it. If a library is missing, "driver_missing", "nvrtc_missing" and so on
+   say why. */
 ak_status ak_cuda_describe(json_t *object, ak_error *err);
 /* Runs this child, a role of the backend. It writes one line of JSON. */
 int ak_cuda_inventory_main(int argc, char **argv);
@@ -36,7 +37,8 @@ extern const char *const ak_cuda_sheets[];
 ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err);
 /* Returns the dense floating-point operations of the device per clock; 0 if they are not known. */
 double ak_cuda_flops_per_clock(const ak_scope *facts, ak_dtype dtype);
-/* Returns whether the option `precision` of a problem allows tensor cores to multiply f32. */
+/* Returns whether the dtype is f32 and the problem's option `precision` lets tensor cores round its
+   factors to tf32. */
 bool ak_cuda_is_tf32(const ak_scope *constants, ak_dtype dtype);
 /* Returns how many bf16 products replace one product in f32 under the problem's option `precision`:
    3 or 6; 0: f32 is not split. */
@@ -45,7 +47,7 @@ int ak_cuda_split_products(const ak_scope *constants, ak_dtype dtype);
 /* cuda_sampler.c: samples clocks, power and temperature through NVML. Without NVML, or if it does
    not know the device, there are no samples and no energy, and everything else works. */
 typedef struct ak_cuda_sampler {
-    const ak_cuda_nvml *nvml; /* NULL: no NVML */
+    const ak_cuda_nvml *nvml; /* NULL: no NVML, or the device is not known to it */
     void *handle;
     ak_conditions sum; /* samples since the last ak_cuda_conditions */
     int64_t next_ns;   /* no sample before this time */

@@ -179,8 +179,8 @@ typedef struct ak_cuda_nvml {
 #undef AK_CUDA_MEMBER
 
 /* Each function loads its library once; the library stays loaded until the process ends. Each
-   returns AK_UNAVAILABLE if the library is missing or too old. After ak_cuda_driver_open succeeds,
-   the driver is initialised (cuInit) and has a device. */
+   returns AK_UNAVAILABLE if the library is missing or too old, or if it finds no driver or device.
+   After ak_cuda_driver_open succeeds, the driver is initialised (cuInit) and has a device. */
 ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err);
 ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err);
 ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err);

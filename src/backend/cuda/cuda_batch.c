@@ -5,8 +5,8 @@
  *     event | runs, as a graph | event
  *
  * Everything before the first event is in the stream when the runs are queued, so the device does
- * not wait for the host in between. For candidates launch/contents.c fills the sets instead, if
- * there is memory for its spare places.
+ * not wait for the host in between. A single run is no graph. For candidates at the task's own
+ * shape launch/contents.c fills the sets instead, if there is memory for its spare places.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -15,8 +15,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* The largest number of runs in one graph: large enough that the launch of a further graph costs
-   next to nothing, and small enough that a graph is made quickly. */
+/* The largest number of runs in one graph, before split_runs rounds it up: large enough that the
+   launch of a further graph costs next to nothing, and small enough that a graph is made
+   quickly. */
 #define GRAPH_RUNS_MAX 256
 /* A batch of a single run is sampled if the run takes at least this many ns. */
 #define SAMPLED_NS 1e6
@@ -36,8 +37,9 @@ void ak_cuda_batch_forget(ak_runnable *runnable)
 }
 
 /* Finds out whether kernels of a recorded graph may begin before the previous one has ended: each
-   such kernel has an early-start edge. As the runs are equal, the edges within them are a multiple
-   of `runs`. If consecutive runs are joined, too, there are `runs - 1` edges more. */
+   such kernel has an early-start edge. That is UNKNOWN for a single run, and if the driver does not
+   tell edges. As the runs are equal, the edges within them are a multiple of `runs`. If consecutive
+   runs are joined, too, there are `runs - 1` edges more. */
 static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t runs)
 {
     ak_overlap overlap = AK_OVERLAP_UNKNOWN;

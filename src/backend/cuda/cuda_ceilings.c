@@ -1,8 +1,9 @@
 /*
  * cuda_ceilings.c: measures what the device can do at most: the bytes per second of a copy far
  * larger than the caches, and the operations per second of a loop that holds only tensor
- * instructions (for f32 without tf32, fused multiply-adds). It also compiles the device code of the
- * harness (ak_cuda_helper) and runs the copy that results are compared with.
+ * instructions (for f32 without tf32 or a split, fused multiply-adds), for the dtypes that case_for
+ * knows. It also compiles the device code of the harness (ak_cuda_helper) and runs the copy that
+ * results are compared with.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -213,7 +214,8 @@ static double arithmetic_rate(ak_device *device, const rate_case *what, void *mo
 }
 
 /* Measures the ceilings once and keeps them: they change only if something else uses the device. If
-   the helper does not compile, peak_tflops stays 0, which means unknown. */
+   there is no loop for the dtype, or it does not compile, peak_tflops stays 0, which means unknown;
+   so do the others without memory. */
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
     ak_ceilings *known = &device->ceilings;

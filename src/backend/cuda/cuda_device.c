@@ -9,8 +9,9 @@
  * Everything before the first event is in the stream when the runs are queued, so the device does
  * not wait for the host in between. Afterwards one of the sets that were used, chosen at random, is
  * copied to set 0, which the harness judges. So a kernel that skips runs may be judged by one that
- * it skipped. For candidates launch/contents.c decides what the sets hold and which one is judged,
- * if there is memory for its spare places.
+ * it skipped. At the task's own shape, launch/contents.c decides for candidates what the sets hold
+ * and which one is judged, if there is memory for its spare places. At other shapes set 0 is the
+ * only one. PyTorch's process times its batches itself (cuda_torch.c).
  *
  * A kernel that hangs cannot be ended, and one that made an illegal access leaves the context
  * unusable. The device is then lost: this batch reports what happened, every later one is refused,

@@ -15,9 +15,10 @@
  *   cuda_sampler.c   samples clocks, power and temperature through NVML
  *   cuda_referee.c   the reference and the comparison, on the device
  *
- * All work goes into one stream. Timed batches rotate over copies of the arguments, so that no run
- * finds its data in the level 2 cache, if there is memory for enough copies: there are `sets`
- * places, of which number 0 is the block that the harness fills and reads.
+ * All work goes into one stream, except that of PyTorch's process. Timed batches rotate over copies
+ * of the arguments, so that no run finds its data in the level 2 cache, if AK_CUDA_SETS_MAX copies
+ * are enough for that and there is memory for them: there are `sets` places, of which number 0 is
+ * the block that the harness fills and reads.
  */
 #ifndef AK_BACKEND_CUDA_CUDA_DEVICE_H
 #define AK_BACKEND_CUDA_CUDA_DEVICE_H
@@ -63,7 +64,7 @@ struct ak_device {
     char why[160];
     char uuid[AK_UUID_BYTES]; /* "GPU-..." */
     ak_cuda_sampler sampler;
-    /* These three are NULL until the library is loaded. */
+    /* NULL until the library is loaded or, for PyTorch, while its process does not run. */
     ak_cublaslt_state *lt;
     ak_cudnn_state *dnn;
     ak_torch_state *torch;
@@ -93,10 +94,10 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
                               size_t argument);
 
 #define AK_CUDA_REFUSED (-1)
-/* A candidate or a library. `prepare` is called before the first launch at a shape and place.
-   `enqueue` puts one run on set `set` into the stream, in such a way that a graph can capture it.
-   Both return a CUresult. A function that gets `outcome` may write it and return AK_CUDA_REFUSED
-   instead. */
+/* A candidate or a library. `prepare` is called before the first launch at a shape and place, and
+   again when the device's memory has moved. `enqueue` puts one run on set `set` into the stream, in
+   such a way that a graph can capture it. Both return a CUresult. A function that gets `outcome`
+   may write it and return AK_CUDA_REFUSED instead. */
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
@@ -193,7 +194,7 @@ int ak_cuda_grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device 
    `set`. *ns is the time of all runs. */
 int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t set,
                       int64_t timeout_ns);
-/* Copies set 0 to the others and times runs on them. */
+/* Copies set 0 to the others that the runs use, and times runs on them. */
 int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
 /* Does what ak_cuda_time does. If the work computes, then copies one of the sets that were used,
    drawn at random, to set 0, which the harness judges. */
@@ -204,8 +205,8 @@ void ak_cuda_batch_forget(ak_runnable *runnable);
 /* cuda_contents.c: the steps of a batch of a candidate (launch/contents.h). Set 0 gets what is
    judged. */
 extern const ak_contents_ops ak_cuda_contents_ops;
-/* Compiles the kernels that mix contents and write inputs late, once. Without NVRTC there are none,
-   and contents change places by whole rows. */
+/* Compiles the kernels that mix contents and write inputs late, once. If that fails, as without
+   NVRTC, there are none: contents change places by whole rows, and no inputs are late. */
 void ak_cuda_contents_open(ak_device *device);
 ak_status ak_cuda_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
                               size_t bytes, ak_error *err); /* as in backend.h */

@@ -1,8 +1,8 @@
 /*
  * cuda_inventory.c: finds the CUDA devices, and what a result depends on besides the source.
  *
- * A child opens the driver, the compiler and the libraries, and writes one line. This process asks
- * once and keeps the answer, because drivers and devices do not change while a program runs.
+ * A child opens the driver, the compiler and the libraries, and writes one line. This process keeps
+ * the first answer, because drivers and devices do not change while a program runs.
  */
 #include <string.h>
 

@@ -9,11 +9,11 @@
  *                      stay in the tensor cores, with fewer bits
  *
  * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
- * terms. For a bias and an activation the first two use the library's own epilogue if it has one
- * (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no cublaslt-unfused.
- * No pass follows if C is e4m3, because C would then be rounded twice. The algorithm is chosen at
- * the first launch, on the rotating copies of the task's own arguments, and kept for the life of
- * the device.
+ * terms. For a bias and an activation all but cublaslt-unfused use the library's own epilogue if it
+ * has one (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no
+ * cublaslt-unfused. No pass follows if C is e4m3, because C would then be rounded twice. The
+ * algorithm is chosen at the first launch, on the rotating copies of the task's own arguments, and
+ * kept for the life of the device.
  *
  * Not every answer is accurate: some split K and round partial sums to the type of C. If a result
  * is judged wrong (judge/evaluate.c), `another` goes on to the next answer in the order of speed
@@ -130,7 +130,8 @@ typedef struct candidate {
 typedef struct choice {
     size_t ways_tried;
     way mode;
-    /* Up to ANSWERS_MAX answers that are left, in the order in which they are used. */
+    /* Up to ANSWERS_MAX answers that are left, in the order in which they are used. NULL until they
+       are collected. */
     candidate *list;
     size_t count;     /* the first of them is in use */
     size_t in_finals; /* how many at the head of the list were in finals */

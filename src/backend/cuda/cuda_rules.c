@@ -8,7 +8,8 @@
    kernels. */
 #define LEAST_CAPABILITY 80LL
 
-/* Adds the architecture that the implementation asks for, or else the device's. */
+/* Adds the architecture that the implementation asks for, or else the device's; for a Triton
+   kernel, what its Python process must know. */
 static ak_status add_architecture(ak_options *out, const ak_task *task, const ak_config *config,
                                   ak_error *err)
 {

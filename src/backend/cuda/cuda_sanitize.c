@@ -1,9 +1,9 @@
 /*
- * cuda_sanitize.c: runs a candidate at the edge-case shapes under compute-sanitizer, once with each
- * of its tools: memcheck (accesses out of bounds), racecheck (threads of a block that race for
- * shared memory) and initcheck (memory that is read before anybody has written it). Each argument
- * is an allocation of its own, so that accesses outside of it are found, unless they hit another
- * allocation.
+ * cuda_sanitize.c: runs a candidate at the edge-case shapes that are small enough under three tools
+ * of compute-sanitizer, until one finds something: memcheck (accesses out of bounds), racecheck
+ * (threads of a block that race for shared memory) and initcheck (memory that is read before
+ * anybody has written it). Each argument is an allocation of its own, so that accesses outside of
+ * it are found, unless they hit another allocation.
  *
  * The tuner's process compiles and starts the tool; the tool runs `autokernel worker --sanitized
  * FOLDER`, which is the first part of this file. Results are not judged here.

@@ -10,11 +10,11 @@
  *   torch-loop      for grouped products: one product after the other
  *
  * The process runs torch_worker.py, which this program contains. The process is started when one of
- * these baselines is first loaded. Importing torch takes seconds, and so does compiling. Through
- * CUDA IPC it reads the inputs from the harness' block and writes the output there, so that both
- * are the same as for every candidate. It times its batches with events over rotating copies, and
- * as graphs if they can be recorded, as this program does. Nothing else runs on the device
- * meanwhile.
+ * these baselines is first loaded, and again after it has failed. Importing torch takes seconds,
+ * and so does compiling. Through CUDA IPC it reads the inputs from the harness' block and writes
+ * the output there, so that both are the same as for every candidate. It times its batches with
+ * events over rotating copies, and as graphs if they can be recorded, as this program does. Nothing
+ * else runs on the device meanwhile.
  */
 #include "backend/cuda/cuda_device.h"
 

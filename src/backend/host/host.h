@@ -83,8 +83,8 @@ ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
 
 /* host_targets.c */
 /* Gives the source as options->compiler preprocesses it with its line markers, to be freed with
-   ak_free; NULL if the compiler refuses the source. `run` has its messages; the caller clears it.
-   `folder` is for a temporary file. */
+   ak_free; NULL if the compiler refuses the source or does not end in time. `run` has its messages;
+   the caller clears it. `folder` is for a temporary file. */
 ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *options,
                              const char *source, const char *folder, ak_error *err);
 /* What a source lets the compiler use beyond the options of the job. */
@@ -112,14 +112,15 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
 /* host_energy.c: the energy of the processor packages by RAPL */
 #define AK_HOST_PACKAGES_MAX 64
 typedef struct ak_host_energy {
-    bool begun;
+    bool begun;                        /* the latest reading succeeded */
     double last[AK_HOST_PACKAGES_MAX]; /* microjoules when each package was last read */
-    double sum;                        /* joules since the first reading */
+    double sum; /* joules since the first reading, without those around a reading that failed */
 } ak_host_energy;
 ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err);
 
-/* host_elf.c. Hashes all that is loaded of an artifact: code, constants, names of imports.
-   Returns false if the file is not a well-formed 64-bit ELF file. */
+/* host_elf.c. Hashes all that is loaded of an artifact: code, constants, names of imports. Returns
+   false if the file is not a well-formed 64-bit ELF file that loads something, or if there is no
+   memory. */
 bool ak_host_elf_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and
    constants: it could keep state between calls, run code when it is loaded, or call functions of

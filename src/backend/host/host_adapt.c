@@ -1,6 +1,7 @@
 /*
- * host_adapt.c: lets a kernel be a plain C function. The "Launch" of a space file lists the
- * function's "Arguments", as it does for GPUs, and this file writes the ak_kernel that calls it:
+ * host_adapt.c: lets a kernel be a plain function in C, C++ or Fortran. The "Launch" of a space
+ * file lists the function's "Arguments", as it does for GPUs, and this file writes the ak_kernel
+ * that calls it:
  *
  *     void ak_kernel(const ak_host_call *call)
  *     {
@@ -83,7 +84,7 @@ static bool print_name(ak_buf *out, const char *name, size_t length, bool whole,
 }
 
 /* Prints an expression of a space file in C. Refuses all but numbers, sizes, options that are
-   numbers, + - * and brackets, which mean the same in both. */
+   numbers (for an integer dtype, whole ones), + - * and brackets, which mean the same in both. */
 static ak_status print_value(ak_buf *out, ak_dtype dtype, const char *text,
                              const ak_host_entry *entry, ak_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * host_baseline.h: what a vendor library must offer to be compared with. Each has a line in
- * baselines.def. Libraries are loaded with dlopen, in a runner, with declarations written here. An
- * absent library is not an error.
+ * host_baseline.h: what a baseline must offer to be compared with. Each library, and the copy, has
+ * a line in baselines.def. Libraries are loaded with dlopen, in a runner, with declarations written
+ * in their files. An absent library is not an error.
  */
 #ifndef AK_BACKEND_HOST_BASELINE_H
 #define AK_BACKEND_HOST_BASELINE_H
@@ -35,9 +35,9 @@ typedef struct ak_baseline_ops {
        that processor. */
     bool keeps_threads;
     size_t bytes; /* of its ak_baseline, which holds zeros before `open` */
-    /* Opens the library. Returns AK_UNAVAILABLE if it is not installed or cannot compute the
-       problem. `version` gets a text such as "0.3.21 Cooperlake"; if the library does not know the
-       variant, this text shows what it chose instead. */
+    /* Opens the library. Fails if it cannot be loaded, with AK_UNAVAILABLE if it is not installed
+       or cannot compute the problem. `version` gets a text such as "0.3.21 Cooperlake"; if the
+       library does not know the variant, this text shows what it chose instead. */
     ak_status (*open)(ak_baseline *baseline, char *version, size_t bytes,
                       const ak_baseline_setup *setup, ak_error *err);
     /* (optional) Prepares for the shape and the arguments of a call. It is called before each batch

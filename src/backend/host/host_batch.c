@@ -1,12 +1,12 @@
 /*
  * host_batch.c: one batch of a confined child and its time. Time is taken here, in the worker: from
  * setting `go`, for which the child spins, to the byte that reports the end, minus what an empty
- * batch and setting the processor's state back (host_forget.c) take. The child is stopped as soon
- * as it has reported the end, and the batch has ended only when the system says that all of its
- * threads have stopped. What that takes beyond the usual and beyond waits for a processor counts as
- * time, and the outputs are judged as they are then. So a child that reports the end too early
- * gains only the time that stopping usually takes. A stopped child also takes no cores from others
- * by idle threads that spin.
+ * batch and, for candidates, setting the processor's state back (host_forget.c) take. The child is
+ * stopped as soon as it has reported the end, and the batch has ended only when the system says
+ * that all of its threads have stopped. What that takes beyond the usual and beyond waits for a
+ * processor counts as time, and the outputs are judged as they are then. So a child that reports
+ * the end too early gains only the time that stopping usually takes. A stopped child also takes no
+ * cores from others by idle threads that spin.
  */
 #include "backend/host/host_child.h"
 
@@ -39,8 +39,9 @@
    before it counts as time of the batch. */
 #define STOP_TIMES 2
 #define STOP_NS    60000
-/* For this long after a single call began, the worker polls for its end without sleeping. A virtual
-   machine may need 40 us to wake a sleeping processor, which would look like work of the call. */
+/* For this long after a single call, or calls with a stride, began, the worker polls for their end
+   without sleeping. A virtual machine may need 40 us to wake a sleeping processor, which would look
+   like work of the call. */
 #define ALERT_NS INT64_C(100000)
 /* `meter` looks at batches of METERED_NS or more. Threads may spin for METER_NS after a parallel
    region. CROWDED_MIN crowded batches reject a candidate, if they are more than half. */
@@ -195,8 +196,8 @@ static int64_t shown_bytes(const ak_runner_page *asked)
     return (int64_t)(asked->stride > 0 ? bytes * asked->iterations : asked->span);
 }
 
-/* Restores unseen inputs except for some elements and has the child read them, so that a single
-   call finds its data in the same caches as a call in a batch. *late_ns is by how much this
+/* Restores unseen inputs except for some elements and has the child read them, so that a call finds
+   its data in the same caches as a call in the middle of a batch. *late_ns is by how much this
    exceeded its time limit: the child may have done work of the call in that time. */
 static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
                  const ak_runner_page *asked, bool alert, ak_host_limit limit)
@@ -451,7 +452,7 @@ static bool step_aside(cpu_set_t *usual, int threads)
 }
 
 /* Runs the batch that the page asks for. If `alert`, and if a processor is left for it, the worker
-   polls for the end of a single call and so sees it at once. */
+   polls for the end of the batch for a while (ALERT_NS) and so sees it at once. */
 static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
     cpu_set_t usual;

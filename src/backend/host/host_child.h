@@ -1,8 +1,8 @@
 /*
  * host_child.h: the confined children of the CPU's worker, and what the worker knows of each. A
  * child (`autokernel worker --runner`, host_runner.h) loads one candidate or library and maps the
- * block of the arguments. The next child is started while the present one loads, so that loading
- * does not wait for a process to start.
+ * block of the arguments. While a child loads something, the next one is started, so that loading
+ * rarely waits for a process to start.
  *
  * The functions below that return bool return false if the child has failed; they have then written
  * its outcome and killed it. A message about a time-out names the limit without the extra time that
@@ -17,12 +17,15 @@
 #include "backend/host/host_runner.h"
 #include "base/proc.h"
 
-/* Limit for loading an artifact or a library, which runs constructors and detects core types. */
+/* Limit for loading an artifact or a library, which runs constructors and detects core types, and
+   for an empty batch. */
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
 /* How many killed children the system may still be taking apart. */
 #define AK_HOST_DYING_MAX 8
-/* Of each input this many elements are withheld until the clock starts, from a single call or calls
-   with a stride. Unseen inputs are withheld as a whole until the child is ready. */
+/* Of each input that is only read this many elements are withheld until the clock starts, from a
+   candidate's single call or calls with a stride. Unseen inputs, those in place included, are
+   withheld as a whole until the child is ready, and as many elements of them until the clock
+   starts. */
 #define AK_HOST_WITHHELD 4
 
 struct ak_device {
@@ -31,7 +34,7 @@ struct ak_device {
     int block_fd;
     unsigned char *block;
     size_t block_bytes;
-    ak_runnable *spare;      /* a child that is started but has loaded nothing */
+    ak_runnable *spare;      /* a child that is started but has loaded nothing; NULL: none */
     int64_t roundtrip_ns[2]; /* the least that an empty batch takes; [1]: if the worker polls */
     int64_t stop_ns[2];      /* stopping a child may take this; [1]: after a single call */
     double forget_ns;        /* what setting the processor's state back takes before each call */
@@ -56,7 +59,8 @@ struct ak_runnable {
     ak_device *device;
     ak_proc proc;
     ak_runner_page *page;
-    bool is_candidate;    /* also true for what only reads the arguments, in the same conditions */
+    bool is_candidate;    /* false only for a baseline: a reference, and what only reads the
+                             arguments, run in the same conditions as a candidate */
     int metered, crowded; /* batches whose processor time was looked at, and those that took more of
                              it than their threads can have had */
     /* For the latest batch: processor time before it (-1: not known), the time of its calls, and

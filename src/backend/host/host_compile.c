@@ -96,9 +96,9 @@ static bool is_same(const answer *a, const char *path, const struct stat *file)
            a->file.st_mtim.tv_nsec == file->st_mtim.tv_nsec;
 }
 
-/* Keeps answers until the process ends or the file changes, because clang takes 20 ms to answer,
-   and the version is asked for by the environment of the device, by its description and in each
-   compilation. */
+/* Keeps the versions of ANSWERS compilers until their files change, because clang takes 20 ms to
+   answer, and the version is asked for by the environment of the device, by its description and in
+   each compilation. */
 bool ak_host_compiler_version(char *out, size_t bytes, const char *compiler, ak_error *why)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */

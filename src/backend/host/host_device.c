@@ -204,8 +204,8 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
 }
 
 /* Describes what results depend on. An artifact needs only the C library's and its compiler's
-   libraries, whose versions are given. Vendor libraries take no part in a trial; a comparison names
-   their versions. */
+   libraries; the versions of the C library, gcc and clang are given. Vendor libraries take no part
+   in a trial; a comparison names their versions. */
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
 {
     char name[128], version[COMPILERS][128];

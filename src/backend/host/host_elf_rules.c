@@ -3,7 +3,7 @@
  * if "a kernel keeps no state between calls" (ak_host.h), so an artifact has no place to keep any:
  * what the loader maps writable is read-only once it is relocated (PT_GNU_RELRO), nothing is
  * thread-local, nothing runs when the artifact is loaded, and of libraries it names only functions
- * that compute, handle its own memory, or end the process.
+ * that compute, handle its own memory, carry out OpenMP (host_openmp.h), or end the process.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * host_pool.h: the threads behind ak_host_call.parallel and .barrier: a fork-join pool. Its workers
- * spin for a while after a parallel region and then sleep, so that back-to-back regions start
- * within a microsecond and an idle pool costs nothing.
+ * host_pool.h: the threads behind ak_host_call.parallel and .barrier: a fork-join pool. Unless the
+ * pool is opened without spinning, its workers spin for a while after a parallel region and then
+ * sleep, so that back-to-back regions start within a microsecond and an idle pool costs nothing.
  */
 #ifndef AK_BACKEND_HOST_POOL_H
 #define AK_BACKEND_HOST_POOL_H
@@ -35,7 +35,7 @@ void ak_host_pool_begin_call(ak_host_pool *pool, void (*before)(void));
 void ak_host_pool_give(ak_host_call *call, ak_host_pool *pool);
 
 /* These implement `parallel` and `barrier` of ak_host_call; `pool` is an ak_host_pool. n is limited
-   as ak_host_pool_limit says. */
+   as ak_host_pool_limit says. A barrier outside of a region is passed at once. */
 void ak_host_pool_parallel(void *pool, int n, void (*task)(void *context, int thread, int n),
                            void *context);
 void ak_host_pool_barrier(void *pool);

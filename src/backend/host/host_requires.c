@@ -1,9 +1,10 @@
 /*
  * host_requires.c: finds which processor features an artifact needs. The macros that a compiler
  * defines under the job's options, and under those of target attributes in the source, say which
- * instructions it may use. If the source has assembly, or something else that may use any
- * instruction, all features count that this machine has and this file knows. The features have the
- * names that Linux gives them (/proc/cpuinfo, "flags" or "Features").
+ * instructions it may use, and so do options with the name of a feature (-mrtm). If the source has
+ * assembly, or something else that may use any instruction, all features count that this machine
+ * has and this file knows. The features have the names that Linux gives them (/proc/cpuinfo,
+ * "flags" or "Features").
  */
 #include <string.h>
 #include <sys/utsname.h>
@@ -138,8 +139,8 @@ typedef struct machine {
     size_t length;
 } machine;
 
-/* Adds a feature that this machine reports. One that the system here does not report is left out,
-   because another machine could not be asked for it either. */
+/* Adds a feature that this machine reports, unless the list has it. One that the system here does
+   not report is left out, because another machine could not be asked for it either. */
 static ak_status add(json_t *list, const machine *here, const char *feature, ak_error *err)
 {
     bool known = here->flags == NULL || !tells(here->flags, here->length, feature);

@@ -1,10 +1,11 @@
 /*
- * host_runner.c: the confined child; see host_runner.h. It gives up its rights in this order:
- * descriptors and limits when it starts; access to files before the artifact is opened; system
- * calls, for all threads at once, after the threads are started and before the artifact is opened;
- * and once that is loaded, the calls that only loading needs.
+ * host_runner.c: the confined child; see host_runner.h. For a candidate it gives up its rights in
+ * this order: descriptors and limits when it starts; access to files before the artifact is opened;
+ * system calls, for all threads at once, after the threads are started and before the artifact is
+ * opened; and once that is loaded, the calls that only loading needs.
  *
- * A library is trusted to start threads and to read files, because it looks at the machine; a
+ * A library of baselines.def is trusted to start threads and to read files, because it looks at the
+ * machine. A baseline that a problem brings may start threads and read what own.c lists. A
  * candidate is trusted with nothing.
  *
  * This file is long because all that the child does is in it: none of it may make a system call
@@ -59,7 +60,7 @@
 #define SKIPPED_MIN  3
 #define BLANK_MIN    2
 #define SKIPPED_PART 4
-/* A candidate ends after this much processor time, even if the worker has ended. */
+/* A runner ends after this much processor time, even if the worker has ended. */
 #define CPU_SECONDS_MAX 7200
 
 typedef struct place {
@@ -93,7 +94,7 @@ typedef struct runner {
     void (*kernel)(const ak_host_call *call);
     const ak_baseline_ops *ops;
     ak_baseline *baseline;
-    bool pinned;              /* the caller is pinned; with a baseline, only after its first run */
+    bool pinned;              /* the caller was pinned after the first run of a baseline */
     uint64_t looked, skipped; /* stained elements of all batches, and those left unwritten */
     uint64_t blank;           /* the skipped ones into which a NaN was put */
     whole_call given;         /* what a kernel sees of its call, and may have changed */
@@ -227,9 +228,9 @@ static int find_object(struct dl_phdr_info *info, size_t bytes, void *context)
     return 1;
 }
 
-/* Opens the threads of a candidate, or of a runner in which nothing is loaded. The worker keeps
-   away from the processors that they are pinned to: on the same one its polling would keep a call
-   from beginning. */
+/* Opens the threads of a candidate, or of a runner in which nothing is loaded, and pins them if
+   there are enough processors. A worker that polls keeps away from these processors, because on the
+   same one its polling would keep a call from beginning. */
 static ak_status open_pinned(runner *r, int64_t spin_ns, ak_error *err)
 {
     AK_DO(ak_host_pool_open(&r->pool, r->page->threads_max, spin_ns, err));
@@ -449,8 +450,9 @@ static bool whole_before(const runner *r)
 }
 
 /* Stains the outputs before a call by a few stores, too few to be measured. The first call of a
-   batch needs no stain, because the worker or ak_host_scramble has changed the outputs. A word of
-   the workspace is overwritten as well, so that a kernel can keep nothing there. */
+   batch, and one with its own arguments, needs no stain, because the worker or ak_host_scramble has
+   changed the outputs. A random word of the workspace, if there is one, is overwritten as well, so
+   that a kernel cannot rely on what it kept there. */
 static void stain(const runner *r, const ak_runner_page *page, void *const *arg, ak_host_stained *s,
                   uint64_t *state, bool first)
 {

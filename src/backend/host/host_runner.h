@@ -4,8 +4,9 @@
  *
  * Commands are single bytes on its request pipe, answers single bytes on its reply pipe; a shared
  * page holds the details. The candidate can write all of the runner's memory, this page included.
- * So the worker writes every field of each request anew, compares the request after the batch with
- * what it wrote, and checks the reply (bounded texts, known numbers). The worker takes the time.
+ * So the worker writes what a batch needs anew each time, compares the request after the batch with
+ * what it was before, and checks the reply (bounded texts, known numbers). The worker takes the
+ * time.
  *
  *   LOAD  -> END                      status and reason; title and version of a library
  *   RUN   -> READY, (go) DONE         DONE after the last iteration, once the runner has checked
@@ -64,10 +65,10 @@ typedef struct ak_host_stained {
 
 /* Draws a number that nobody can predict from the contents of memory. */
 uint64_t ak_host_drawn(uint64_t *state);
-/* Changes one element of each output before a call and notes it. With `blank` it becomes NaN (an
-   integer: all bits set); otherwise that or a plausible number. A second element is changed and not
-   noted: a kernel that reads these notes on the stack cannot find it, but the comparison of outputs
-   after the batch does. */
+/* Changes one element of each output that may be stained, before a call, and notes it. With `blank`
+   it becomes NaN (an integer: all bits set); otherwise that or a plausible number. A second
+   element, drawn at random like the first, is changed and not noted: a kernel that reads these
+   notes on the stack cannot find it, but the comparison of outputs after the batch does. */
 void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_stained *s,
                    uint64_t *state, bool blank);
 /* Counts the noted elements that the call has not written, and returns how many it looked at; an
@@ -94,7 +95,8 @@ typedef enum ak_runner_own { AK_OWN_NOT, AK_OWN_CODE, AK_OWN_PYTHON } ak_runner_
 typedef struct ak_runner_page {
     /* for LOAD */
     char artifact[AK_PATH_MAX]; /* "" for a library of baselines.def */
-    /* "ak_kernel"; of an own baseline, the library's function */
+    /* The function of the artifact, such as "ak_kernel"; of an own baseline, the function that it
+       names, or "" */
     char symbol[AK_FUNCTION_NAME_MAX + 1];
     char baseline[64];         /* "openblas:Haswell"; "" for a candidate */
     char library[AK_PATH_MAX]; /* of an own baseline; "" if it has none */
@@ -149,8 +151,8 @@ int ak_runner_main(int argc, char **argv);
    the registers that a caller saves, in the flags of floating-point exceptions, in x87 or tile
    registers, in the address of the last x87 instruction, in the selectors of segments and the base
    of the unused one, in the rights of memory keys or in errno. By it, the next call would know that
-   it is not the first, and could leave out its work. So on x86-64 and AArch64 each thread sets all
-   of this back before a call, and on other processors errno only. */
+   it is not the first, and could leave out its work. So on x86-64 and AArch64 each thread that
+   takes part in a call sets all of this back beforehand, and on other processors errno only. */
 
 /* Finds out once what the processor has, and notes the rights of memory keys. Call this before any
    candidate is loaded. `tiles`: whether the tile registers may be used. */

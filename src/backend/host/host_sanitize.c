@@ -1,13 +1,14 @@
 /*
  * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer, and a
- * small program that calls it at the edge-case shapes (sanitize_driver.h), and runs that program,
- * as confined as a candidate. Two things count: the sanitizers' report, and that the program says
- * at its end a word that a candidate does not know. The preprocessor runs first, with a trial's
- * options and without those of the sanitizers, so that no macro tells the source that there are
- * sanitizers. In the preprocessed text, attributes that turn sanitizers off are renamed. Every
- * argument is an allocation of its own, so that accesses outside it are found, reads included,
- * unless they hit another allocation. Memory that a call allocates and does not free is found by
- * comparing what the sanitizer's allocator reports before and after the call.
+ * small program that calls it at the edge-case shapes and the task's own, of those that are small
+ * enough (sanitize_driver.h), and runs that program, as confined as a candidate. Two things count:
+ * the sanitizers' report, and that the program says at its end a word that a candidate does not
+ * know. The preprocessor runs first, with a trial's options and without those of the sanitizers, so
+ * that no macro tells the source that there are sanitizers. In the preprocessed text, attributes
+ * that turn sanitizers off are renamed. Every argument is an allocation of its own, so that
+ * accesses outside it are found, reads included, unless they hit another allocation. Memory that a
+ * call allocates and does not free is found by comparing what the sanitizer's allocator reports
+ * before and after the call.
  *
  * Results are not judged here: the check of candidates does that with the real code.
  */
@@ -334,7 +335,7 @@ static bool says(const build *b, const char *output, const char *how)
     return length >= own && strcmp(output + length - own, line) == 0;
 }
 
-/* What the program prints before the number of bytes that each call loses. */
+/* What the program prints before the number of bytes that each call loses at least. */
 #define LOST "\nlost "
 
 /* Reads from the program's output what the sanitizer found, and where in the candidate's source. */
@@ -424,8 +425,8 @@ static void let_all_be_seen(char *text)
 }
 
 /* Replaces the candidate's source by its preprocessed text; *seen is false if the compiler refuses
-   it. Before version 14 gcc's preprocessor does not obey pragmas about targets, so it runs a second
-   time with these targets as options. */
+   it or takes too long. Before version 14 gcc's preprocessor does not obey pragmas about targets,
+   so it runs a second time with these targets as options. */
 static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error *err)
 {
     AK_FREED char *text = NULL, *source = NULL;

@@ -92,7 +92,7 @@ static unsigned char *pick(const output *o, uint64_t random)
 }
 
 /* Returns a plausible number for the place `at`: a copy of the element `other`, or either element
-   with a changed fraction. */
+   as ak_guard_altered changes it, which leaves NaN and infinities as they are. */
 static uint64_t plausible(const output *o, const unsigned char *at, const unsigned char *other,
                           uint64_t random)
 {

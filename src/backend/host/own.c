@@ -1,7 +1,7 @@
 /*
  * own.c: runs the baselines that a problem brings, in a runner. host_own.c prepares them.
  *
- * Machine code is called as a candidate is. A Python function runs in a process of its own
+ * Machine code gets the same call as a candidate. A Python function runs in a process of its own
  * (own_worker.py), which maps the arguments and runs the function when it is sent one byte. The
  * measured time includes some 20 us for that.
  */
@@ -194,7 +194,7 @@ static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_err
 }
 
 /* Sends a line, which runs the function, and waits for the reply. A function that fails now leaves
-   its outputs unwritten, which is a wrong result. */
+   outputs unwritten, at least in part, which is a wrong result. */
 static void python_run(ak_baseline *b, const ak_host_call *call)
 {
     char reply = 0;

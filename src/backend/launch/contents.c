@@ -47,8 +47,9 @@ static bool may_mix(const ak_argument_spec *argument)
 }
 
 /* Makes an input's other contents from two random rotations of the own ones, or from one rotation
-   if its elements may not be mixed: by rows or, if there is only one row, by elements. Does nothing
-   for outputs, for a single number, and for numbers that may not change places. */
+   if its elements may not be mixed or the device has no code for that: by rows or, if there is only
+   one row, by elements. Does nothing for outputs, for a single number, and for numbers that may not
+   change places. */
 static int mix_argument(ak_contents *c, const ak_launch *launch, size_t i)
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
@@ -163,9 +164,11 @@ static int time_unseen(int64_t *ns, int64_t *seen_ns, const batch *b, size_t cou
     return code;
 }
 
-/* Runs on unseen contents: once on each set that the batch has used or, if it was a single run, on
-   the set that is judged. Compares the time of such a run with that of a run in the batch,
-   `batch_ns`, unless this is 0. The sets then no longer hold what the batch has written. */
+/* Runs on unseen contents: on each set that the batch has used or, if it was a single run, on the
+   set that is judged. Compares the time of such a run with that of a run in the batch, `batch_ns`,
+   unless this is 0. Tries again if the run takes too long, and rejects the candidate after
+   ops->tries times; otherwise sets b->aside aside. The sets then no longer hold what the batch has
+   written. */
 static int look_at_unseen(const batch *b, double batch_ns)
 {
     const ak_contents_ops *ops = b->contents->ops;
@@ -258,7 +261,8 @@ static int fresh_runs(int64_t *ns, const batch *b, bool alone)
     int code = 0;
     *ns = 0;
     for (uint32_t left = b->launch->iterations; left > 0 && code == 0;) {
-        /* The first runs are fewer, so that the last ones are on each set. */
+        /* A part with fewer runs than sets comes first, so that the last of several parts runs on
+           each set. */
         const uint32_t rest = left % (uint32_t)c->sets, runs = rest > 0 ? rest : (uint32_t)c->sets;
         int64_t part = 0;
         left -= runs;

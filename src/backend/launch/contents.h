@@ -45,12 +45,14 @@ typedef enum ak_contents_spare { AK_CONTENTS_OWN, AK_CONTENTS_OTHER } ak_content
 
 typedef struct ak_contents_ops {
     /* A run on unseen contents may take `times` times as long as a run of a batch, plus `each_ns`,
-       and all such runs together `all_ns` more. A candidate is rejected if they take longer `tries`
+       and all such runs together `all_ns` more and, where sets share inputs, as long again as
+       second runs on the same contents take. A candidate is rejected if they take longer `tries`
        times in a row. */
     double times, each_ns, all_ns;
     int tries;
     /* Whether the batch is timed again each time that runs on unseen contents took longer; the next
-       comparison then uses that time. This is for devices that other work slows down. */
+       comparison then uses that time, or 1.5 times the first one if that is less. This is for
+       devices that other work slows down. */
     bool repeats;
     /* If the arguments have at most so many bytes, each run of a batch of several has contents that
        no run has seen. Such batches are not compared. */
@@ -97,14 +99,14 @@ typedef struct ak_contents {
     bool visited;       /* the sets hold what this candidate has written, not poison */
     bool looked;        /* a batch was compared with unseen contents */
     bool waited;        /* a run began while its inputs were written */
-    size_t right_set;   /* the set whose outputs are right for the task's own inputs */
+    size_t right_set;   /* the set whose outputs are right for the own inputs; SIZE_MAX: none */
     unsigned long_runs; /* batches that were long enough to be compared */
     ak_mixed mixed[AK_ARGUMENTS_MAX]; /* the other contents, as in ak_outcome */
 } ak_contents;
 
 /* Runs a candidate's batch at the task's own shape, and leaves for the harness what a run on the
-   uploaded inputs has written. Sets out->alone and, with launch->aside, out->aside, and the rest of
-   the outcome if it rejects the candidate. */
+   uploaded inputs has written. Sets out->alone; with launch->aside also out->mixed and, once a set
+   is set aside, out->aside; and status and reason if it rejects the candidate. */
 int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launch, ak_outcome *out);
 
 /* ---- zones (zones.c) ------------------------------------------------------------------------- */

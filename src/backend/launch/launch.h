@@ -68,7 +68,7 @@ typedef struct ak_launch_kernel {
     ak_pass passes[AK_LAUNCH_ARGUMENTS_MAX];
     size_t pass_count;
     /* Problem arguments that the kernel reads as `__constant__` variables of the module. Each is
-       copied to the variable of its name before the kernel runs. */
+       copied to the variable of its name before a batch, not before each run. */
     size_t constants[AK_LAUNCH_CONSTANTS_MAX];
     size_t constant_count;
 } ak_launch_kernel;

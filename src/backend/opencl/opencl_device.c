@@ -62,8 +62,8 @@ ak_status ak_opencl_fail(const ak_device *device, int32_t code, const char *doin
                    device->lost ? device->why : text);
 }
 
-/* Waits for an event and releases it. The command must begin to run within `begin_ns` and end
-   within `timeout_ns` after that; if `begin_ns` is 0, `timeout_ns` counts from now. */
+/* Waits for an event and releases it. The command must end within `timeout_ns` after it has begun
+   to run, and within `begin_ns` + `timeout_ns` from now; the device is lost if it does not. */
 static int32_t wait_for(ak_device *device, void *event, int64_t begin_ns, int64_t timeout_ns)
 {
     int64_t deadline = ak_clock_ns() + begin_ns + timeout_ns;

@@ -37,8 +37,8 @@ struct ak_device {
     /* If there are several sets, the spare sets of launch/contents.h follow them. */
     ak_opencl_set sets[AK_OPENCL_SETS_MAX + AK_CONTENTS_SPARES];
     size_t set_count;
-    /* Counts how often the buffers were created. A kernel that was prepared with an earlier
-       generation still refers to buffers that no longer exist. */
+    /* Counts how often buffers of the sets or of the workspace were replaced. A kernel that was
+       prepared with an earlier generation may refer to buffers that no longer exist. */
     unsigned generation;
     struct {
         void *memory, *part; /* `part` is `memory` from AK_GUARD_BYTES on */
@@ -75,11 +75,12 @@ int32_t ak_opencl_from_block(ak_device *device, size_t set);
 int32_t ak_opencl_to_block(ak_device *device, size_t set);
 /* opencl_device.c. Waits for everything that is queued. */
 int32_t ak_opencl_drain(ak_device *device);
-/* Waits for an event and releases it. A command that failed has a negative status; what it left
-   behind is unknown, so the device is lost. */
+/* Waits for an event and releases it. The device is lost if the command does not end in time, or if
+   it failed (it then has a negative status), because what it left behind is unknown. */
 int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns);
-/* Does the same for the first launch of a kernel, before which an ICD may compile it: the limit
-   counts from when the device says that the kernel runs. */
+/* Does the same for the first launch of a kernel, before which an ICD may compile it for
+   AK_OPENCL_BEGIN_NS: the limit counts from when the device says that the kernel runs, if it
+   does. */
 int32_t ak_opencl_wait_first(ak_device *device, void *event, int64_t timeout_ns);
 /* Returns whether a code says that there is no memory. */
 bool ak_opencl_is_memory(int32_t code);

@@ -2,7 +2,7 @@
  * opencl_inventory.c: finds the OpenCL devices, and what a result depends on besides the source.
  *
  * Loading an ICD runs the code of its vendor, which may crash or hang, so a child does it and
- * writes one line. This process asks once and keeps the answer.
+ * writes one line. This process keeps the first answer.
  */
 #include <unistd.h>
 

@@ -4,8 +4,9 @@
  * The harness' block is one buffer, which no kernel sees. Kernels run on sets: each argument with
  * its red zones is a buffer, and the kernel gets the part of it after the first zone, which begins
  * at an offset that every device can align. Timed batches rotate over several sets, so that no run
- * finds its data in the device's cache, if there is memory for enough sets. launch/contents.c
- * decides what the sets hold and which of them is judged. One measured batch:
+ * finds its data in the device's cache, if AK_OPENCL_SETS_MAX sets are enough for that and there is
+ * memory for them. launch/contents.c decides what the sets hold and which of them is judged; a
+ * shape that is only checked has one set. One measured batch:
  *
  *     workspace set to zero, sets filled
  *     runs, each with the device's own times of start and end

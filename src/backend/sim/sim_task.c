@@ -196,7 +196,7 @@ static ak_status have_times(const ak_recording *recording, ak_error *err)
     return AK_OK;
 }
 
-/* Refuses options that have no meaning if nothing is measured, and recordings without times. */
+/* Refuses options that have no meaning if nothing is measured, and what have_times refuses. */
 static ak_status refuse(const ak_task_spec *spec, const ak_recording *recording, ak_error *err)
 {
     AK_FAIL_IF(spec->fix != NULL, err, AK_INVALID,
@@ -222,8 +222,8 @@ static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_r
     own->choices = only_objective || own->choices == NULL ? choices : own->choices;
 }
 
-/* Removes the recorded options from own->choices: the user may repeat them, but a task of which
-   only the space is known has no options. */
+/* Removes the options from own->choices if they are the recorded ones: the user may repeat these,
+   but a task of which only the space is known has no options. */
 static void leave_out_recorded(ak_task_spec *own, const ak_recording *recording)
 {
     const size_t length = own->choices == NULL ? 0 : without_objective(own->choices);

@@ -36,7 +36,8 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err);
 ak_status ak_triton_version(char *out, size_t bytes, ak_error *err);
 
 /* Starts a Python process for one request and ends it after the reply. The process may read the
-   folder `beside` and write to `folder`. Takes over the reference to `request`. */
+   folder `beside`, unless that is private (reads.h), and write to `folder`. Takes over the
+   reference to `request`. */
 ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
                         int64_t timeout_ns, ak_error *err);
 
@@ -64,8 +65,9 @@ typedef struct ak_triton_artifact {
 ak_status ak_triton_read(ak_triton_artifact *out, const char *bytes, size_t length, ak_error *err);
 void ak_triton_clear(ak_triton_artifact *artifact);
 /* Finds the variant for the arguments of a plan of one kernel, and writes into the plan what only
-   the compiler knows: entry, block, shared memory, cluster, the arguments that remain. Returns
-   AK_NOT_FOUND if no variant serves the arguments. The plan borrows from the artifact. */
+   the compiler knows: entry, block, shared memory, cluster (of which the grid gets as many as it
+   had blocks), whether it starts early, the arguments that remain. Returns AK_NOT_FOUND if no
+   variant serves the arguments. The plan borrows from the artifact. */
 ak_status ak_triton_apply(ak_triton_variant *out, ak_launch_plan *plan,
                           const ak_triton_artifact *artifact, const ak_task *task, ak_error *err);
 

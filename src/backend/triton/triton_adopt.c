@@ -8,7 +8,8 @@
 #include "base/text.h"
 
 #define WHERE "the Python process of Triton"
-/* Limit of processor time for importing a user's file; by the clock the limit is twice as long. */
+/* Limit of processor time for importing a user's file, unless AUTOKERNEL_IMPORT_SECONDS gives
+   another one; by the clock the limit is twice as long. */
 #define IMPORT_SECONDS     60
 #define IMPORT_SECONDS_MAX 86400
 
