@@ -52,7 +52,7 @@ typedef struct ak_report_value {
 typedef struct ak_report_best {
     bool found;
     const char *config;
-    const ak_trial *trial; /* NULL: none of `trials` has the configuration */
+    const ak_trial *trial; /* NULL: none of `ranking` has the configuration */
     size_t evaluation;     /* from 1; 0: `trial` is NULL */
     double ms, low_ms, high_ms, tflops, gbs, efficiency;
     double value;   /* value under the objective; 0: the objective is the time */
@@ -107,8 +107,9 @@ typedef struct ak_report_model {
     ak_matrix matrix;               /* the configurations of the trials */
     ak_report_change *changes;      /* changes of the best from the default */
     size_t change_count;
-    json_t *conversation, *worth; /* the JSON of ak_llm_conversation and ak_llm_worth; NULL: no
-                                     language model was asked */
+    json_t *conversation, *worth; /* the JSON of ak_llm_conversation and ak_llm_worth; NULL: the run
+                                     has no questions to a language model, or limits refused all of
+                                     them (`worth`) */
     json_t *paths;                /* where the files lie that the options name; NULL: not known */
     char *command;                /* command that repeats the run */
     const char *missing; /* the recording in the command if its folder is not known; NULL: none */

@@ -456,8 +456,8 @@ static ak_status read_record(ak_report_model *model, ak_error *err)
     return AK_OK;
 }
 
-/* Reads where the files of the run lie on this machine, and checks whether the run's process is
-   still alive. */
+/* Reads where the files of the run lie on this machine, checks whether the run's process is still
+   alive, and makes the command that repeats the run. */
 static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     char *process = NULL;
