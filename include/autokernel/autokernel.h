@@ -645,9 +645,10 @@ AK_API void ak_tester_close(ak_tester *tester);
    other errors say that the harness failed or was cancelled. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
-/* Returns the highest pressure (ak_noise) on this machine while ak_tester_run measured, and during
-   checks that timed out; negative: not known, as on a recording or on other machines. Writes a
-   one-line warning if the pressure may have lengthened times or made a check time out, else "". */
+/* Returns the highest pressure (ak_noise) on this machine before, while and after ak_tester_run
+   measured, and during checks that timed out; negative: not known, as on a recording or on other
+   machines. Writes a one-line warning if the pressure may have lengthened times or made a check
+   time out, else "". */
 AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
 /* Stores in an archive the facts of the environment that the tester's trials name by a hash (the
    version of the compiler, hashes of the sources and the like) and the sources, as ak_tune does.
@@ -682,13 +683,14 @@ AK_API void ak_tester_sanitize(ak_tester *tester, bool on);
    not asked for. */
 AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *tester);
 
-/* Opens a task like ak_task_open. If spec->implementation is NULL and several implementations can
-   run the task, it chooses the fastest by measurements. First it looks in `archive` (may be NULL)
-   for those from the same environment, at this size or at the nearest one within a factor of two at
-   which all implementations were measured. Without these and with `race`, it compiles, checks,
-   times and archives the default configuration of each now; without `race`, archived results of
-   some implementations suffice. Without any result it takes the implementation that ak_task_open
-   chooses. Other implementations in Triton do not take part. `cancel` may be NULL. */
+/* Opens a task like ak_task_open. If spec->implementation is NULL, the device is no recording and
+   several implementations can run the task, it chooses the fastest by measurements. First it looks
+   in `archive` (may be NULL) for those from the same environment, at this size or at the nearest
+   one within a factor of two at which all implementations were measured. Without these and with
+   `race`, it compiles, checks, times and archives the default configuration of each now; without
+   `race`, archived results of some implementations suffice. Without any result it takes the
+   implementation that ak_task_open chooses. Other implementations in Triton do not take part.
+   `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 
@@ -1316,8 +1318,9 @@ AK_API void ak_simulation_clear(ak_simulation *simulation);
 
 /* A study compares strategies, called arms. All arms get the same number of evaluations, begin with
    the default configuration and use the same seeds. A run that asks a language model counts only if
-   the model answered; a run that fell back to another strategy is reported and left out of all but
-   "deployed", the quality of all runs. */
+   the model answered; a run that fell back to another strategy is reported, and counts only for
+   "deployed", the quality of all runs, "spent", what they cost, and the best value that qualities
+   are relative to if no optimum is known. */
 typedef struct ak_study_options {
     const char *arms; /* strategies, separated by commas; NULL: random,local,portfolio and, with a
                          language model, also llm-oneshot,llm,hybrid */
@@ -1330,8 +1333,8 @@ typedef struct ak_study_options {
     const struct ak_llm_options *llm; /* NULL: none */
     int generations;                  /* as in ak_tune_options */
     size_t batch;
-    ak_event_sink sink; /* gets "run" after each run (arm, seed, best) and the events of ak_tune;
-                           may be NULL */
+    ak_event_sink sink; /* gets "run" after each run (arm, seed, best), on a device also the events
+                           of ak_tune, on a recording "waiting" and "warning"; may be NULL */
     void *sink_context;
     const volatile int *cancel;
 } ak_study_options;
