@@ -180,7 +180,8 @@ AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
 AK_API const char *ak_problem_description(const ak_problem *problem);
 /* Describes the problem for people: one line for each size, dtype, option, argument and
-   implementation. Free with ak_text_free. */
+   implementation, and lines on what is not used or keeps it from being run. Free with
+   ak_text_free. */
 AK_API ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_error *err);
 AK_API size_t ak_problem_implementation_count(const ak_problem *problem);
 AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t index);
@@ -516,14 +517,15 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
-   again beside the baselines, takes precedence over the lowest median, which is partly luck; of
-   several finishes the latest that measured a configuration counts for it. All matching trials must
-   be of one task (kernel, device, size, dtype, choices). If an implementation has several
-   environments, the one with the latest trial, by its time, counts, unless the kernel has changed
-   since and another environment, which differs in nothing but the source, has trials of the kernel
-   as it is now (an edit that was taken back). If there are several implementations, the fastest
-   counts, among those whose environments differ in the source only. AK_NOT_FOUND if no successful
-   trial matches, or if later checks refuted all configurations. The caller clears `out`. */
+   again beside the baselines, takes precedence over the trial of the least cost (ak_trial_cost),
+   which is partly luck; of several finishes the latest that measured a configuration counts for it.
+   All matching successful trials must be of one task (kernel, device, size, dtype, choices), else
+   AK_INVALID. If an implementation has several environments, the one with the latest trial, by its
+   time, counts, unless the kernel has changed since and another environment, which differs in
+   nothing but the source, has trials of the kernel as it is now (an edit that was taken back). If
+   there are several implementations, that of the least cost counts, among those whose environments
+   differ in the source only. AK_NOT_FOUND if no successful trial matches, or if later checks
+   refuted all configurations. The caller clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
@@ -687,10 +689,10 @@ AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *teste
    several implementations can run the task, it chooses the fastest by measurements. First it looks
    in `archive` (may be NULL) for those from the same environment, at this size or at the nearest
    one within a factor of two at which all implementations were measured. Without these and with
-   `race`, it compiles, checks, times and archives the default configuration of each now; without
-   `race`, archived results of some implementations suffice. Without any result it takes the
-   implementation that ak_task_open chooses. Other implementations in Triton do not take part.
-   `cancel` may be NULL. */
+   `race`, it compiles, checks, times and, with an archive, archives the default configuration of
+   each now; without `race`, archived results of some implementations suffice. Without any result it
+   takes the implementation that ak_task_open chooses. Other implementations in Triton do not take
+   part. `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 
@@ -872,7 +874,8 @@ AK_API double ak_task_objective_value(const ak_task *task, double cost);
 typedef struct ak_tune_result {
     char *run;
     size_t evaluated;                     /* trials of this run, resumed ones not counted */
-    size_t failed[AK_TRIAL_STATUS_COUNT]; /* by status */
+    size_t failed[AK_TRIAL_STATUS_COUNT]; /* by status, including trials that record a failed check
+                                             (AK_FINALISTS), also of resumed configurations */
     size_t resumed;
     double seconds;
     /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" or "fault" (the
@@ -1056,8 +1059,8 @@ AK_API ak_status ak_compare_each(const ak_task *task, const ak_compare_options *
                                  size_t times, ak_comparison_visitor visit, void *context,
                                  ak_error *err);
 AK_API void ak_comparison_clear(ak_comparison *comparison);
-/* Returns the comparison as JSON: kernel, device, size, dtype, choices and the candidates. Free
-   with ak_text_free. */
+/* Returns the comparison as JSON: kernel, device, size, dtype, choices, roofline, candidates,
+   reference, summary, noise and warnings. Free with ak_text_free. */
 AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison,
                                     const ak_task *task, ak_error *err);
 
@@ -1175,8 +1178,9 @@ typedef enum ak_list_kind {
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
 AK_API ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_error *err);
 
-/* Returns what `autokernel doctor` shows, as JSON: devices with measured ceilings, compilers,
-   libraries with versions, settings and where each came from. Free with ak_text_free. */
+/* Returns what `autokernel doctor` finds on this machine, as JSON: devices with measured ceilings,
+   compilers, libraries with versions, Python, and providers of language models. (The command adds
+   the settings and a verdict.) Free with ak_text_free. */
 AK_API ak_status ak_doctor(char **out_json, ak_error *err);
 
 /* Starts every worker of a launcher, asks each for its identity, and ends them: what `autokernel
