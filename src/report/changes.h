@@ -23,9 +23,9 @@ typedef struct ak_report_change {
     double speed, least, greatest; /* cost with `from` over cost with `to`; 0 without a pair */
 } ak_report_change;
 
-/* Returns whether the pairs leave open if the change makes anything faster: their bounds lie on
-   both sides of 1 and are too far apart to decide (measure/verdict.h). One pair is enough to
-   decide; without a pair it returns false. */
+/* Returns whether the pairs leave open if the change makes anything faster or, with another
+   objective, better: their bounds lie on both sides of 1 and are too far apart to decide
+   (measure/verdict.h). One pair is enough to decide; without a pair it returns false. */
 bool ak_report_change_is_open(const ak_report_change *change);
 /* Finds the changes, in the order of the parameters; the caller frees the list. A parameter is left
    out if `from` or `to` does not name it, or gives it a value that no trial has. Fails if one of

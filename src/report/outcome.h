@@ -38,7 +38,7 @@ ak_outcome ak_outcome_speed_over(const json_t *result, const ak_trial *from, con
    the parent's speed; 0: no gain was predicted, or an impossible one. */
 double ak_predicted_speed(const ak_trial *trial);
 /* Returns whether the interval of a speed does not contain 1, so that it is known which of the two
-   is faster. */
+   is better. */
 bool ak_outcome_decided(const ak_outcome *speed);
 
 #endif

@@ -11,9 +11,9 @@
 #include "base/map.h"
 #include "measure/placement.h"
 
-/* A tenth of the successful trials count as the fastest, but at least this many, or all if there
-   are fewer. Their values are compared with those of all successful trials; shares of fewer trials
-   would mean little. */
+/* A tenth of the successful trials, the best by the objective, count as the fastest, but at least
+   this many, or all if there are fewer. Their values are compared with those of all successful
+   trials; shares of fewer trials would mean little. */
 #define TOP_MIN 3
 
 /* ---- the trials ------------------------------------------------------------------------------ */
