@@ -838,7 +838,8 @@ typedef struct ak_compared {
     char *reason;        /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
-    /* Speed relative to the reference: the fastest library or, without one, the default. */
+    /* Speed relative to the reference (ak_tune_result, ak_comparison): most often the best library
+       or, without one, the default. */
     double ratio, ratio_low, ratio_high;
     ak_speed_verdict verdict;
     ak_speed_doubt doubt;  /* why the verdict is undecided */
@@ -891,9 +892,11 @@ typedef struct ak_tune_result {
     double speedup;
     ak_compared *candidates; /* candidates of the finish: configurations and libraries */
     size_t candidate_count;
-    size_t baseline;  /* index in `candidates` of the fastest library; candidate_count if none */
-    size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
-                         else the default */
+    size_t baseline;  /* index in `candidates` of the best library; candidate_count if none. "copy",
+                         which only copies memory, does not count */
+    size_t reference; /* index of the candidate that ratios are relative to: the best library (as
+                         for `baseline`), else the default, else the first candidate that worked;
+                         candidate_count if none did */
     size_t tuned;     /* index of the best; candidate_count if there was no finish */
     ak_noise noise;   /* noise of the finish */
     char *summary;    /* the finish in words, "1.04 times the speed of oneDNN (1.02 .. 1.06)" */
@@ -1026,8 +1029,9 @@ typedef struct ak_comparison {
     ak_compared *candidates; /* libraries first, then the configurations in the order given */
     size_t count;
     ak_placement placement; /* the task's limits; the rates that were reached are 0 */
-    size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
-                         else the first */
+    size_t reference; /* index of the candidate that ratios are relative to: the best library (but
+                         not "copy", which only copies memory), else the first configuration, else
+                         the first candidate that worked; `count` if none did */
     ak_noise noise;
     char *summary;   /* how the last configuration did, in words; NULL: there is nothing to say */
     char **warnings; /* as in ak_tune_result */

@@ -236,8 +236,8 @@ static bool show(void *context, ak_comparison *comparison)
 
 /* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* Returns the library that speeds are relative to, the best one by the objective; NULL if the
-   reference is no library or was not measured. */
+/* Returns the library that speeds are relative to; NULL if the reference is no library or was not
+   measured. */
 static const ak_compared *pick_library(const compared *c)
 {
     const ak_compared *reference = &c->comparison.candidates[c->comparison.reference];
