@@ -21,7 +21,8 @@ typedef struct ring {
     size_t capacity, count, next; /* `next` is the oldest once the ring is full */
     bool by_status;
     ak_trial_status wanted;
-    size_t seen, matched; /* `matched` counts those with the wanted status, without --status all */
+    size_t seen, matched; /* `matched` counts those with the wanted status or, without --status,
+                             all */
     ak_status status;
     ak_error *err;
 } ring;

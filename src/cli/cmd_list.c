@@ -7,7 +7,7 @@
 #include "cli/task_args.h"
 
 /* Limit on the characters of a list of values in the table, beyond which it has only the default
-   and the number of values; --json prints all values. */
+   and, if values follow that, the number of all values; --json prints all values. */
 #define VALUES_SHOWN 100
 
 /* ---- the build ------------------------------------------------------------------------------- */

@@ -284,7 +284,7 @@ static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message
 }
 
 /* Runs a request that names its revision in "_meta" and so needs no session. Returns
-   AK_RPC_NO_REVISION, with that name as the error's text, unless it is the newest. */
+   AK_RPC_NO_REVISION, with that name as the error's text, if it is not the newest. */
 static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                              ak_error *err)
 {

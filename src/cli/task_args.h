@@ -14,10 +14,10 @@
 
 /* Copies the options about a task into *spec; texts are borrowed. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
-/* Opens the task that the options describe. If --config names a best_config.json or a trial, the
-   device, implementation, size, dtype and options of the first one are used where no other option
-   gives them. The NAME: before a configuration gives the implementation if --impl does not. Warns
-   if --size leaves out sizes. */
+/* Opens the task that the options describe. If --config names a best_config.json or, without one, a
+   trial, the device, implementation, size, dtype and options of the first such are used where no
+   other option gives them. The NAME: before a configuration gives the implementation if --impl does
+   not. Warns if --size leaves out sizes. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If the kernel has several implementations and --impl names none, replaces *task by that of the

@@ -108,8 +108,8 @@ typedef struct ak_report_model {
     ak_report_change *changes;      /* changes of the best from the default */
     size_t change_count;
     json_t *conversation, *worth; /* the JSON of ak_llm_conversation and ak_llm_worth; NULL: the run
-                                     has no questions to a language model, or limits refused all of
-                                     them (`worth`) */
+                                     has no questions to a language model; `worth` is NULL also if
+                                     limits refused all of them */
     json_t *paths;                /* where the files lie that the options name; NULL: not known */
     char *command;                /* command that repeats the run */
     const char *missing; /* the recording in the command if its folder is not known; NULL: none */
