@@ -1192,7 +1192,8 @@ AK_API ak_status ak_doctor(char **out_json, ak_error *err);
    worker (docs/scale.md). Free with ak_text_free. */
 AK_API ak_status ak_fleet_status(char **out_json, const char *launcher, const char *workers,
                                  const char *device, const volatile int *cancel, ak_error *err);
-/* Gives the number of workers for which a launcher has places; *out is 0 on failure. */
+/* Gives the number of workers for which a launcher has places, within `workers`; *out is 0 on
+   failure. `workers` and `device` may be NULL. */
 AK_API ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers,
                                const char *device, ak_error *err);
 
@@ -1408,11 +1409,12 @@ typedef struct ak_bundle_verify_options {
 } ak_bundle_verify_options;
 
 /* Runs the code of a bundle again, confined as in a trial. It finds whether every result is right,
-   at the measured sizes and at the edge-case sizes of the problem, and whether each measured size
-   is as fast as the bundle says. A size counts as slower if three measurements find it slower by
-   more than `max_slowdown` at the low end of the interval. *good is true if no result is wrong and
-   no size is slower. `out_json` has a row for each measured size (docs/formats.md); free it with
-   ak_text_free. AK_UNAVAILABLE if this machine cannot run it. */
+   at the measured sizes and, if the code serves other sizes too, at the edge-case sizes of the
+   problem, and whether each measured size is as fast as the bundle says. A size counts as slower if
+   three measurements find it slower by more than `max_slowdown` at the low end of the interval.
+   *good is true if no result is wrong and no size is slower. `out_json` has a row for each measured
+   size (docs/formats.md); free it with ak_text_free. AK_UNAVAILABLE if this machine cannot run
+   it. */
 AK_API ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
                                   const ak_bundle_verify_options *options, ak_error *err);
 
