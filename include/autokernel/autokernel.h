@@ -180,7 +180,8 @@ AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
 AK_API const char *ak_problem_description(const ak_problem *problem);
 /* Describes the problem for people: one line for each size, dtype, option, argument and
-   implementation. Free with ak_text_free. */
+   implementation, and lines on what is not used or keeps it from being run. Free with
+   ak_text_free. */
 AK_API ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_error *err);
 AK_API size_t ak_problem_implementation_count(const ak_problem *problem);
 AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t index);
@@ -516,14 +517,15 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 AK_API ak_status ak_archive_refute(bool *out, ak_archive *archive, ak_trial *trial, ak_error *err);
 
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
-   again beside the baselines, takes precedence over the lowest median, which is partly luck; of
-   several finishes the latest that measured a configuration counts for it. All matching trials must
-   be of one task (kernel, device, size, dtype, choices). If an implementation has several
-   environments, the one with the latest trial, by its time, counts, unless the kernel has changed
-   since and another environment, which differs in nothing but the source, has trials of the kernel
-   as it is now (an edit that was taken back). If there are several implementations, the fastest
-   counts, among those whose environments differ in the source only. AK_NOT_FOUND if no successful
-   trial matches, or if later checks refuted all configurations. The caller clears `out`. */
+   again beside the baselines, takes precedence over the trial of the least cost (ak_trial_cost),
+   which is partly luck; of several finishes the latest that measured a configuration counts for it.
+   All matching successful trials must be of one task (kernel, device, size, dtype, choices), else
+   AK_INVALID. If an implementation has several environments, the one with the latest trial, by its
+   time, counts, unless the kernel has changed since and another environment, which differs in
+   nothing but the source, has trials of the kernel as it is now (an edit that was taken back). If
+   there are several implementations, that of the least cost counts, among those whose environments
+   differ in the source only. AK_NOT_FOUND if no successful trial matches, or if later checks
+   refuted all configurations. The caller clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
@@ -645,9 +647,10 @@ AK_API void ak_tester_close(ak_tester *tester);
    other errors say that the harness failed or was cancelled. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
-/* Returns the highest pressure (ak_noise) on this machine while ak_tester_run measured, and during
-   checks that timed out; negative: not known, as on a recording or on other machines. Writes a
-   one-line warning if the pressure may have lengthened times or made a check time out, else "". */
+/* Returns the highest pressure (ak_noise) on this machine before, while and after ak_tester_run
+   measured, and during checks that timed out; negative: not known, as on a recording or on other
+   machines. Writes a one-line warning if the pressure may have lengthened times or made a check
+   time out, else "". */
 AK_API double ak_tester_pressure(char *warning, size_t bytes, const ak_tester *tester);
 /* Stores in an archive the facts of the environment that the tester's trials name by a hash (the
    version of the compiler, hashes of the sources and the like) and the sources, as ak_tune does.
@@ -682,13 +685,14 @@ AK_API void ak_tester_sanitize(ak_tester *tester, bool on);
    not asked for. */
 AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *tester);
 
-/* Opens a task like ak_task_open. If spec->implementation is NULL and several implementations can
-   run the task, it chooses the fastest by measurements. First it looks in `archive` (may be NULL)
-   for those from the same environment, at this size or at the nearest one within a factor of two at
-   which all implementations were measured. Without these and with `race`, it compiles, checks,
-   times and archives the default configuration of each now; without `race`, archived results of
-   some implementations suffice. Without any result it takes the implementation that ak_task_open
-   chooses. Other implementations in Triton do not take part. `cancel` may be NULL. */
+/* Opens a task like ak_task_open. If spec->implementation is NULL, the device is no recording and
+   several implementations can run the task, it chooses the fastest by measurements. First it looks
+   in `archive` (may be NULL) for those from the same environment, at this size or at the nearest
+   one within a factor of two at which all implementations were measured. Without these and with
+   `race`, it compiles, checks, times and, with an archive, archives the default configuration of
+   each now; without `race`, archived results of some implementations suffice. Without any result it
+   takes the implementation that ak_task_open chooses. Other implementations in Triton do not take
+   part. `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 
@@ -834,7 +838,8 @@ typedef struct ak_compared {
     char *reason;        /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
-    /* Speed relative to the reference: the fastest library or, without one, the default. */
+    /* Speed relative to the reference (ak_tune_result, ak_comparison): most often the best library
+       or, without one, the default. */
     double ratio, ratio_low, ratio_high;
     ak_speed_verdict verdict;
     ak_speed_doubt doubt;  /* why the verdict is undecided */
@@ -870,7 +875,8 @@ AK_API double ak_task_objective_value(const ak_task *task, double cost);
 typedef struct ak_tune_result {
     char *run;
     size_t evaluated;                     /* trials of this run, resumed ones not counted */
-    size_t failed[AK_TRIAL_STATUS_COUNT]; /* by status */
+    size_t failed[AK_TRIAL_STATUS_COUNT]; /* by status, including trials that record a failed check
+                                             (AK_FINALISTS), also of resumed configurations */
     size_t resumed;
     double seconds;
     /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" or "fault" (the
@@ -886,9 +892,11 @@ typedef struct ak_tune_result {
     double speedup;
     ak_compared *candidates; /* candidates of the finish: configurations and libraries */
     size_t candidate_count;
-    size_t baseline;  /* index in `candidates` of the fastest library; candidate_count if none */
-    size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
-                         else the default */
+    size_t baseline;  /* index in `candidates` of the best library; candidate_count if none. "copy",
+                         which only copies memory, does not count */
+    size_t reference; /* index of the candidate that ratios are relative to: the best library (as
+                         for `baseline`), else the default, else the first candidate that worked;
+                         candidate_count if none did */
     size_t tuned;     /* index of the best; candidate_count if there was no finish */
     ak_noise noise;   /* noise of the finish */
     char *summary;    /* the finish in words, "1.04 times the speed of oneDNN (1.02 .. 1.06)" */
@@ -1021,8 +1029,9 @@ typedef struct ak_comparison {
     ak_compared *candidates; /* libraries first, then the configurations in the order given */
     size_t count;
     ak_placement placement; /* the task's limits; the rates that were reached are 0 */
-    size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
-                         else the first */
+    size_t reference; /* index of the candidate that ratios are relative to: the best library (but
+                         not "copy", which only copies memory), else the first configuration, else
+                         the first candidate that worked; `count` if none did */
     ak_noise noise;
     char *summary;   /* how the last configuration did, in words; NULL: there is nothing to say */
     char **warnings; /* as in ak_tune_result */
@@ -1054,8 +1063,8 @@ AK_API ak_status ak_compare_each(const ak_task *task, const ak_compare_options *
                                  size_t times, ak_comparison_visitor visit, void *context,
                                  ak_error *err);
 AK_API void ak_comparison_clear(ak_comparison *comparison);
-/* Returns the comparison as JSON: kernel, device, size, dtype, choices and the candidates. Free
-   with ak_text_free. */
+/* Returns the comparison as JSON: kernel, device, size, dtype, choices, roofline, candidates,
+   reference, summary, noise and warnings. Free with ak_text_free. */
 AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison,
                                     const ak_task *task, ak_error *err);
 
@@ -1173,8 +1182,9 @@ typedef enum ak_list_kind {
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
 AK_API ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_error *err);
 
-/* Returns what `autokernel doctor` shows, as JSON: devices with measured ceilings, compilers,
-   libraries with versions, settings and where each came from. Free with ak_text_free. */
+/* Returns what `autokernel doctor` finds on this machine, as JSON: devices with measured ceilings,
+   compilers, libraries with versions, Python, and providers of language models. (The command adds
+   the settings and a verdict.) Free with ak_text_free. */
 AK_API ak_status ak_doctor(char **out_json, ak_error *err);
 
 /* Starts every worker of a launcher, asks each for its identity, and ends them: what `autokernel
@@ -1182,7 +1192,8 @@ AK_API ak_status ak_doctor(char **out_json, ak_error *err);
    worker (docs/scale.md). Free with ak_text_free. */
 AK_API ak_status ak_fleet_status(char **out_json, const char *launcher, const char *workers,
                                  const char *device, const volatile int *cancel, ak_error *err);
-/* Gives the number of workers for which a launcher has places; *out is 0 on failure. */
+/* Gives the number of workers for which a launcher has places, within `workers`; *out is 0 on
+   failure. `workers` and `device` may be NULL. */
 AK_API ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers,
                                const char *device, ak_error *err);
 
@@ -1316,8 +1327,9 @@ AK_API void ak_simulation_clear(ak_simulation *simulation);
 
 /* A study compares strategies, called arms. All arms get the same number of evaluations, begin with
    the default configuration and use the same seeds. A run that asks a language model counts only if
-   the model answered; a run that fell back to another strategy is reported and left out of all but
-   "deployed", the quality of all runs. */
+   the model answered; a run that fell back to another strategy is reported, and counts only for
+   "deployed", the quality of all runs, "spent", what they cost, and the best value that qualities
+   are relative to if no optimum is known. */
 typedef struct ak_study_options {
     const char *arms; /* strategies, separated by commas; NULL: random,local,portfolio and, with a
                          language model, also llm-oneshot,llm,hybrid */
@@ -1330,8 +1342,8 @@ typedef struct ak_study_options {
     const struct ak_llm_options *llm; /* NULL: none */
     int generations;                  /* as in ak_tune_options */
     size_t batch;
-    ak_event_sink sink; /* gets "run" after each run (arm, seed, best) and the events of ak_tune;
-                           may be NULL */
+    ak_event_sink sink; /* gets "run" after each run (arm, seed, best), on a device also the events
+                           of ak_tune, on a recording "waiting" and "warning"; may be NULL */
     void *sink_context;
     const volatile int *cancel;
 } ak_study_options;
@@ -1397,11 +1409,12 @@ typedef struct ak_bundle_verify_options {
 } ak_bundle_verify_options;
 
 /* Runs the code of a bundle again, confined as in a trial. It finds whether every result is right,
-   at the measured sizes and at the edge-case sizes of the problem, and whether each measured size
-   is as fast as the bundle says. A size counts as slower if three measurements find it slower by
-   more than `max_slowdown` at the low end of the interval. *good is true if no result is wrong and
-   no size is slower. `out_json` has a row for each measured size (docs/formats.md); free it with
-   ak_text_free. AK_UNAVAILABLE if this machine cannot run it. */
+   at the measured sizes and, if the code serves other sizes too, at the edge-case sizes of the
+   problem, and whether each measured size is as fast as the bundle says. A size counts as slower if
+   three measurements find it slower by more than `max_slowdown` at the low end of the interval.
+   *good is true if no result is wrong and no size is slower. `out_json` has a row for each measured
+   size (docs/formats.md); free it with ak_text_free. AK_UNAVAILABLE if this machine cannot run
+   it. */
 AK_API ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
                                   const ak_bundle_verify_options *options, ak_error *err);
 

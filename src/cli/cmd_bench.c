@@ -31,7 +31,7 @@ typedef struct bench {
     const ak_args *args;
     ak_progress progress;
     ak_archive *archive; /* NULL: nothing is archived */
-    char why_not[480];   /* why a result was not archived; "" if all were */
+    char why_not[480];   /* why nothing, or nothing more, is archived; "": all is */
     measured *sizes;
     size_t size_count, begun;
 } bench;
@@ -72,8 +72,8 @@ static const char *config_at(const bench *b, size_t size, size_t i)
     return i < b->sizes[size].done ? b->sizes[size].trials[i].config : NULL;
 }
 
-/* Prints configuration i: once if it is the same at all sizes, else for each size, because the
-   default may depend on the size. */
+/* Prints configuration i: once if it is the same at all sizes where it was measured, else for each
+   of these, because the default may depend on the size. */
 static void print_config(const bench *b, size_t i)
 {
     const char *first = NULL, *name = b->sizes[0].list[i].name;
@@ -218,8 +218,9 @@ static ak_status print_json(const bench *b, ak_error *err)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Archives a trial, unless there is no archive or an earlier trial could not be archived. After a
-   failure the measurement goes on, and why_not is reported with the results. */
+/* Archives a trial, unless why_not is set: there is no archive, the trial is on a recording, or an
+   earlier trial could not be archived. A failure sets why_not, which is reported with the results,
+   and the measurement goes on. */
 static void keep(bench *b, const ak_tester *tester, ak_trial *trial)
 {
     ak_error err = AK_ERROR_INIT;

@@ -1,5 +1,5 @@
-/* cmd_best.c: shows the fastest configuration for each kernel, implementation, device, size, dtype
-   and set of options. */
+/* cmd_best.c: shows the best configuration for each kernel, implementation, device, size, dtype and
+   set of options. */
 
 #include "base/device_name.h"
 #include "base/fs.h"

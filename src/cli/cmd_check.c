@@ -54,14 +54,14 @@ typedef struct checking {
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* a configuration was wrong or crashed, which sanitizers may explain */
     size_t alike;       /* configurations with the first one's wrong result, itself included */
-    char first[240];    /* what is wrong with the first configuration */
+    char first[240];    /* reason of the first configuration's trial; "": none */
     char sanitizers[800];
     char busy[400]; /* a warning that the machine was busy; "": it was not, or nothing timed out */
     ak_archive *archive; /* opened for the first failure */
 } checking;
 
 /* Explains a wrong result of the default configuration if the reference is that configuration
-   itself, and otherwise a wrong result that all configurations have. */
+   itself, and otherwise a wrong result that all configurations, if there are several, share. */
 static void explain(const checking *c)
 {
     static const char by_default[] = "agrees with the default configuration";
@@ -123,8 +123,8 @@ static ak_status show_json(const checking *c, ak_error *err)
     return ak_stored(good, err);
 }
 
-/* Suggests --sanitize if it may explain a failure: sanitizers exist for source code on the host and
-   on CUDA, but not for Triton. */
+/* Suggests --sanitize, unless it was given, if it may explain a failure: sanitizers exist for
+   source code on the host and on CUDA, but not for Triton. */
 static void suggest_sanitizers(const checking *c)
 {
     const char *device = ak_task_device(c->task);

@@ -14,8 +14,9 @@
 typedef struct search {
     const ak_space *space;
     ak_config config;
-    ak_trial trial;    /* the best archived trial */
-    bool found, given; /* given: --config gave the configuration, and the archive was not read */
+    ak_trial trial;    /* the best archived trial; all 0: there is none */
+    bool found, given; /* found: there is a trial, whose configuration the space has; given:
+                          --config gave the configurations, and the archive was not read */
 } search;
 
 /* Finds the best archived configuration of the kernel that was named so, in any environment,
@@ -235,8 +236,8 @@ static bool show(void *context, ak_comparison *comparison)
 
 /* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* Returns the fastest library, which speeds are relative to; NULL if the reference is no library or
-   was not measured. */
+/* Returns the library that speeds are relative to; NULL if the reference is no library or was not
+   measured. */
 static const ak_compared *pick_library(const compared *c)
 {
     const size_t reference = c->comparison.reference;
@@ -408,7 +409,7 @@ static int run_versus(const ak_args *args)
 }
 
 /* Returns whether the operand names a run: it is no file or folder, and it is a whole id (16
-   hexadecimal digits) or begins the id of one or more runs of the archive. */
+   hexadecimal digits) or 4 digits or more with which the id of a run of the archive begins. */
 static bool names_run(const ak_args *args)
 {
     const char *operand = args->operand[0];

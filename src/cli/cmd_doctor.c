@@ -3,7 +3,9 @@
  *
  * The library's findings are JSON whose parts grow with backends, so their JSON type decides how
  * they are printed: a list of objects as a table of their members, an object as lines of a name and
- * a value, anything else as one line. This file adds the settings and the verdict.
+ * a value, anything else that says something as one line. This file adds the settings and the
+ * verdict, and prints them, the packages to install and the warnings in its own way. The pressure
+ * is not printed.
  */
 
 #include "cli/options.h"
@@ -151,7 +153,7 @@ static bool add_verdict(json_t *list, const char *what, bool works, const char *
 }
 
 /* Joins the texts under `member`, "gcc, clang", in the rows where the member `wanted` is true, or
-   in all rows if it is NULL. Leaves out the row named "copy". */
+   in all rows if `wanted` is NULL. Leaves out the row named "copy". */
 static void join(char out[CELL_BYTES], const json_t *rows, const char *member, const char *wanted)
 {
     out[0] = 0;

@@ -1,4 +1,5 @@
-/* cmd_export.c: writes best_config.json, or trials of the archive in another format. */
+/* cmd_export.c: writes best_config.json, trials of the archive in another format, the space of a
+   task, or a bundle. */
 
 #include "base/device_name.h"
 #include "base/fs.h"

@@ -1,4 +1,4 @@
-/* cmd_help.c: lists the commands, or explains one. */
+/* cmd_help.c: lists the commands, explains one, or prints the manual page or a completion. */
 #include "cli/options.h"
 #include "cli/output.h"
 

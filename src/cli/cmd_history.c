@@ -1,4 +1,5 @@
-/* cmd_history.c: lists the trials or the runs of the archive. */
+/* cmd_history.c: lists the trials or the runs of the archive, shows the sources of a trial, or
+   removes a run or a trial. */
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -20,7 +21,8 @@ typedef struct ring {
     size_t capacity, count, next; /* `next` is the oldest once the ring is full */
     bool by_status;
     ak_trial_status wanted;
-    size_t seen, matched; /* `matched` counts those with the wanted status */
+    size_t seen, matched; /* `matched` counts those with the wanted status or, without --status,
+                             all */
     ak_status status;
     ak_error *err;
 } ring;
@@ -48,7 +50,7 @@ static bool keep(void *context, const ak_trial *trial)
 }
 
 /* Says that no trial matches. Suggests `history` with the kernel as the only filter if that would
-   show trials, else `tune`. */
+   show trials, else `tune`, unless the kernel is not found. */
 static void print_none(const ring *r, const ak_selection *selection, const ak_args *args)
 {
     const char *kernel = args->operand_count > 0 ? args->operand[0] : NULL;

@@ -6,7 +6,8 @@
 #include "cli/table.h"
 #include "cli/task_args.h"
 
-/* Limit on the characters of a list of values in the table; --json prints all values. */
+/* Limit on the characters of a list of values in the table, beyond which it has only the default
+   and, if values follow that, the number of all values; --json prints all values. */
 #define VALUES_SHOWN 100
 
 /* ---- the build ------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* cmd_new.c: writes the skeleton of a kernel. */
+/* cmd_new.c: writes the skeleton of a kernel or, with --from, a folder for a kernel that exists. */
 
 #include "base/fs.h"
 #include "base/shell.h"

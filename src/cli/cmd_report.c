@@ -1,4 +1,4 @@
-/* cmd_report.c: prints the report of a run. */
+/* cmd_report.c: prints the report of a run, or writes it to a file. */
 #include "cli/options.h"
 #include "cli/output.h"
 

@@ -96,7 +96,8 @@ static void print_region(const char *label, const json_t *region)
     }
 }
 
-/* Prints the parameter importance, and how well the model that it comes from fits (R2). */
+/* Prints the parameter importance, and how well the model that it comes from fits (R2), or why
+   there is none. */
 static void print_importance(const json_t *importance)
 {
     const char *why = ak_json_text_or_null(importance, "why_not");

@@ -219,8 +219,8 @@ static void print_text(const json_t *study)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Options that choose a task. A recording is of one task, so these options are refused with a
-   recording. */
+/* Options that choose a task or the processes that run it. A recording is of one task, so these
+   options are refused with a recording. */
 #define OF_A_TASK (AK_O_TASK | AK_O(THREADS) | AK_O(LAUNCHER) | AK_O(WORKERS))
 
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,

@@ -1,4 +1,4 @@
-/* cmd_tune.c: searches for the fastest configuration, and prints what was found. */
+/* cmd_tune.c: searches for the best configuration, and prints what was found. */
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -40,8 +40,8 @@ static const char *ending_of(const ak_tune_result *result, double target)
     return ending(result->stopped_by);
 }
 
-/* Prints the summary of the finish, or why there is none: a recording has none, and an interrupted
-   run may stop before it. */
+/* Prints the summary of the finish, or why there is none: a recording has no finish, a run that was
+   interrupted may stop before it, and in a finish there may be nothing to compare the best with. */
 static void print_beside(const ak_tune_result *result, const ak_task *task)
 {
     if (ak_device_is_recorded(ak_task_device(task))) {
@@ -152,7 +152,8 @@ static const char *lost_in_finish(const ak_tune_result *result)
     return reason;
 }
 
-/* Reports in one line why no configuration worked. Returns the exit code. */
+/* Reports in one line why no best was found: no configuration worked, or none was measured. Returns
+   the exit code. */
 static int nothing_found(const ak_tune_result *result, const ak_progress *progress,
                          const ak_args *args)
 {
@@ -213,7 +214,8 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     return AK_OK;
 }
 
-/* Returns the options from the arguments. They borrow `progress`, `llm` and `like`. */
+/* Returns the options from the arguments. They borrow texts of the arguments, and `progress`, `llm`
+   and `like`. */
 static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
                                   const ak_llm_options *llm, const ak_like_files *like)
 {

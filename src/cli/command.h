@@ -3,7 +3,7 @@
  *
  * A command is one file, cmd_<name>.c, that defines `const ak_command ak_cmd_<name>`, and one line
  * in commands.def. It selects its options from the list in options.def; parsing, settings, help and
- * messages about mistakes are shared by all commands.
+ * messages about mistakes are shared by all commands except `worker`, which is raw.
  */
 #ifndef AK_CLI_COMMAND_H
 #define AK_CLI_COMMAND_H
@@ -31,7 +31,7 @@ typedef struct ak_option {
     const char *name; /* without the dashes */
     ak_option_kind kind;
     double low, high;
-    const char *value; /* the placeholder in help: "FILE" */
+    const char *value; /* the placeholder in help: "FILE"; "" for a flag */
     bool setting;
     const char *help;
 } ak_option;
@@ -88,7 +88,7 @@ typedef struct ak_command {
     const char *examples; /* lines that work as written */
     bool hidden;
     bool raw;                        /* argc and argv are passed unparsed to `main` */
-    int (*run)(const ak_args *args); /* returns the exit code */
+    int (*run)(const ak_args *args); /* returns the exit code; NULL if `raw` */
     int (*main)(int argc, char **argv);
 } ak_command;
 

@@ -8,9 +8,11 @@
    the table. */
 #define AK_VERSION_BESIDE 32
 
-/* Prints a row for each candidate and library. A configuration has its rank and, below its row,
-   what it changes from the task's default, or why it failed. `reference` is the index of the
-   candidate that speeds are relative to. `placement` decides whether TFLOP/s or GB/s are shown. */
+/* Prints a row for each candidate. A configuration that worked has its rank and, below its row,
+   what it changes from the default; a candidate that failed has no rank, and the reason below its
+   row. Doubts and conditions of the measurement follow the table. `reference` is the index of the
+   candidate that speeds are relative to, as in ak_comparison. `placement` decides whether TFLOP/s
+   or GB/s are shown. */
 void ak_compared_print(const ak_compared *list, size_t count, size_t reference,
                        const ak_placement *placement, const ak_task *task);
 /* Returns "  tie", "  not decided" or "". */

@@ -192,7 +192,7 @@ out:
 /* ---- stats ----------------------------------------------------------------------------------- */
 
 /* Adds a cell with the interval of the best speed, marked as not decided if it contains 1. The
-   reference itself, 1 .. 1, has an empty cell. */
+   reference itself, 1 .. 1, has an empty cell, and a proposer without an interval has "-". */
 static void interval_cell(ak_table *table, const json_t *row)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];

@@ -5,8 +5,8 @@
 #include "cli/command.h"
 
 int ak_llm_show_run(const ak_args *args);
-/* Prints in one line how many questions a run asked its model, the tokens and the cost. Prints
-   nothing if no model was asked. */
+/* Prints in one line how many questions a run asked its model, the tokens and, if the price is
+   known, the cost. Prints nothing if no model was asked. */
 void ak_llm_use_print(const ak_llm_use *use);
 /* Prints the JSON of ak_llm_worth as text, for `stats`. */
 void ak_llm_worth_print(const json_t *worth);

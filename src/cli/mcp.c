@@ -17,7 +17,8 @@ static const char *const revisions[] = {NEWEST, TOOL_FAULT, STRUCTURED, BATCHES,
 #define META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER       "io.modelcontextprotocol/serverInfo"
-/* How long, in ms, a client may cache a list, which does not change while the server runs. */
+/* How long, in ms, a client may cache a list. The tools do not change while the server runs, and
+   the files of kernels seldom do. */
 #define KEEP_MS 3600000
 
 static const char instructions[] =
@@ -29,7 +30,8 @@ static const char instructions[] =
     "measured stays in the archive (history, best). Whoever started this server set how many "
     "configurations may be measured and for how long; results say what is left.";
 
-/* A method. It returns AK_RPC_OK and its result, or the code of an error. */
+/* A method. It returns AK_RPC_OK and its result (NULL for a notification), or the code of an
+   error. */
 typedef ak_rpc_code (*method_run)(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                                   ak_error *err);
 
@@ -247,7 +249,8 @@ static const struct {
                {"resources/templates/list", false, false, KEEP_MS, list_templates},
                {"resources/read", false, false, 0, read_resource}};
 
-/* Adds what every result of the newest revision has. */
+/* Adds what results of the newest revision have: their type and, unless `keep_ms` is negative, how
+   long they may be cached. */
 static ak_rpc_code complete(json_t *result, int keep_ms, ak_error *err)
 {
     bool good = ak_json_set_text(result, "resultType", "complete");
@@ -279,7 +282,8 @@ static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message
     return AK_RPC_NO_METHOD;
 }
 
-/* Runs a request that names its revision in "_meta" and so needs no session. */
+/* Runs a request that names its revision in "_meta" and so needs no session. Returns
+   AK_RPC_NO_REVISION, with that name as the error's text, if it is not the newest. */
 static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                              ak_error *err)
 {

@@ -31,9 +31,14 @@ typedef struct ak_mcp {
     size_t kernel_count;
     ak_mcp_link *link;
     ak_archive *archive;
-    const char *revision;                /* revision of the protocol; NULL: before initialize */
-    bool ready;                          /* the client has sent notifications/initialized */
-    size_t evaluations, evaluations_max; /* configurations measured; max 0: no limit */
+    const char *revision;                /* revision of the protocol: that of the session or, while
+                                            a request is run that names its own, that one; NULL:
+                                            before initialize */
+    bool ready;                          /* the client has sent notifications/initialized, or the
+                                            request that is run names its revision */
+    size_t evaluations, evaluations_max; /* configurations measured, but not those for which the
+                                            tool measure took the time of the same code; max 0: no
+                                            limit */
     int64_t spent_ns, spend_max_ns;      /* time spent in measuring; max 0: no limit */
 } ak_mcp;
 
@@ -92,11 +97,13 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp);
 ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *where, ak_error *err);
 
 /* Turns the arguments of a call into ak_args: the kernel becomes the operand, and the arguments
-   that name the task become options. *out borrows its texts from the call. */
+   that name the task become options. *out borrows its texts from the call and from the server's
+   arguments; it has no operand if the call names no kernel. */
 ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
 /* Returns the argument `key` if it is given and a text, else `fallback`. */
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
-/* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4". Free with ak_free. */
+/* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4"; a text is copied. Free with
+   ak_free. */
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
 /* Sets the result's "warnings" to a list of sentences, and adds them to the text. The caller keeps
    its reference to the list. */
@@ -108,12 +115,12 @@ ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, const ak_args 
 /* Adds a warning, as ak_mcp_words restates it, to the result's "warnings", which must exist, and to
    the text. */
 ak_status ak_mcp_warn_also(ak_mcp_call *call, const char *text, ak_error *err);
-/* Reads a configuration from an argument: an object, a text, "default", or a trial's id, "#5".
-   NULL is the default. */
+/* Reads a configuration from an argument: an object, a text, "default", or a trial's id, "#5". NULL
+   and "" are the default. */
 ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
                         const ak_task *task, ak_error *err);
 /* Write a trial as a JSON object, without the members that a client does not need, and as one line
-   of text. */
+   of text. ak_mcp_trial_json returns NULL if there is no memory. */
 json_t *ak_mcp_trial_json(const ak_trial *trial);
 void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial);
 

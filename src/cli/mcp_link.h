@@ -3,8 +3,8 @@
  *
  * A thread reads standard input. It answers pings and lines that are not JSON at once, notes
  * cancellations, watches the deadline and queues other messages, which the caller takes one by one.
- * A request for which the queue has no room is refused. Only messages go to standard output: what
- * other code prints there is redirected to standard error.
+ * A request for which the queue has no room is refused; any other message is then dropped. Only
+ * messages go to standard output: what other code prints there is redirected to standard error.
  */
 #ifndef AK_CLI_MCP_LINK_H
 #define AK_CLI_MCP_LINK_H
@@ -28,14 +28,16 @@ typedef enum ak_mcp_stop {
 ak_status ak_mcp_link_open(ak_mcp_link **out, ak_error *err);
 void ak_mcp_link_close(ak_mcp_link *link);
 
-/* Waits for the next message and returns it; NULL at the end of the input or after a signal. The
-   message belongs to the link and lives until the next one is taken, because the reader's thread
-   compares cancellations with its id. The request of the message is then under way. */
+/* Waits for the next message and returns it; NULL after a signal, or at the end of the input once
+   no message waits. The message belongs to the link and lives until the next one is taken, because
+   the reader's thread compares cancellations with its id. The request of the message is then under
+   way. */
 const json_t *ak_mcp_link_take(ak_mcp_link *link);
 /* Puts another request of a batch under way. `id` must live until the next request is under way. */
 void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id);
-/* Sends a message and takes ownership of it. NULL, the result of functions that found no memory for
-   a message, is ignored. */
+/* Sends a message and takes ownership of it. A reply above 64 MiB is replaced by an error, and
+   after a signal the rest is not sent. NULL, the result of functions that found no memory for a
+   message, is ignored. */
 void ak_mcp_link_send(ak_mcp_link *link, json_t *message);
 
 /* These functions concern the request under way. _stopped returns why it must end, or AK_MCP_GO.
@@ -45,13 +47,14 @@ ak_mcp_stop ak_mcp_link_stopped(const ak_mcp_link *link);
 const volatile int *ak_mcp_link_cancel(const ak_mcp_link *link);
 void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
 
-/* Sends the progress of the request under way, `done` of `total`, with this token. If the token is
-   NULL, the client wants no progress and nothing is sent. */
+/* Sends the progress of the request under way, `done` of `total`, with this token. Nothing is sent
+   if the token is NULL, because the client wants no progress, or if the client has cancelled the
+   request. */
 void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, double total,
                           const char *text);
-/* Sends progress without a total every second until the next request is under way, for work whose
-   end cannot be estimated. `token` and `text` must live until then. A call with a NULL token ends
-   it earlier. */
+/* Sends progress without a total every second until the request must end or the next one is under
+   way, for work whose end cannot be estimated. `token` and `text` must live until then. A call with
+   a NULL token ends it earlier. */
 void ak_mcp_link_tick(ak_mcp_link *link, const json_t *token, const char *text);
 
 #endif

@@ -26,8 +26,9 @@ typedef enum ak_rpc_code {
 } ak_rpc_code;
 
 /* Splits bytes, which come in pieces of any length, into lines. ak_rpc_feed passes each whole line
-   to `visit`, without its line break, and skips blank lines. For a line longer than AK_RPC_LINE_MAX
-   it passes NULL once. Start from AK_RPC_LINES_INIT. */
+   to `visit`, without its line break, and skips blank lines. For a line that is longer than
+   AK_RPC_LINE_MAX, or for which there is no memory, it passes NULL once. Start from
+   AK_RPC_LINES_INIT. */
 typedef struct ak_rpc_lines {
     ak_buf line;
     bool too_long;

@@ -11,12 +11,13 @@ typedef struct ak_outdated_to {
     json_t *list;        /* unless NULL, sentences are added here and not printed, in words for an
                             MCP client, which has tools and no command line */
 } ak_outdated_to;
-/* Sends the sentences about a command line's kernel to standard output or, with `warning`, to
-   standard error. */
+/* Returns where sentences about a command line's kernel go: to standard output or, with `warning`,
+   to standard error. */
 ak_outdated_to ak_outdated_on(const ak_args *args, bool warning);
 
 /* Says a sentence for each kernel and environment whose trials in the list measured an earlier
-   version of the kernel. A list may have 32 such pairs; trials of further ones are ignored. */
+   version of the kernel. Trials without an environment are ignored, and so are those of further
+   pairs after the first 32. */
 ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count,
                          const ak_outdated_to *to, ak_error *err);
 /* Does the same for all trials that match the filter. */

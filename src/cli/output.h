@@ -6,7 +6,8 @@
  * characters but line breaks and tabs, and only ak_out_styled adds the sequences that set a style.
  * So no such text can steer a terminal, hide or look like output of ours. On a terminal, lines are
  * folded between words, except by ak_out_whole, and tables in their columns (table.h). A pipe or a
- * file gets whole lines. The variable COLUMNS overrides the width that the terminal reports.
+ * file gets whole lines, except that help is folded there too. The variable COLUMNS overrides the
+ * width that the terminal reports.
  */
 #ifndef AK_CLI_OUTPUT_H
 #define AK_CLI_OUTPUT_H
@@ -46,18 +47,21 @@ ak_status ak_out_document(ak_status status, char *text);
 ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *what,
                        ak_error *err);
 /* Returns the width of the terminal that a stream is connected to: that of COLUMNS, else what the
-   terminal reports now, else 80; 0 if it is not a terminal. */
+   terminal reports now if that is 20 or more, else 80; 0 if the stream is not connected to a
+   terminal. */
 size_t ak_columns(FILE *stream);
 /* Returns the width that the variable COLUMNS sets; 0: none from 20 to 10000. */
 size_t ak_columns_wanted(void);
-/* Prints a JSON value and a line break. Returns false if `value` is NULL or memory is out. */
+/* Prints a JSON value and a line break. Returns false and prints nothing if `value` is NULL, its
+   text is longer than 64 MiB, or memory is out. */
 bool ak_out_json(const json_t *value);
 /* Prints "next:" and a command to try, with what it does. */
 void ak_out_next(const char *command, const char *why);
-/* Makes suggestions name the program as it was started, if the shell does not find `autokernel`. */
+/* Makes suggestions name the program as it was started, if that is a path that needs no quotes and
+   the shell does not find `autokernel`. */
 void ak_out_started_as(const char *program);
 /* Keeps a pointer to the arguments of the command that runs. An error that contains the value of a
-   setting then says where the setting is from. NULL ends this. */
+   setting then says where the setting is from; output.c has the exceptions. NULL ends this. */
 struct ak_args;
 void ak_out_settings(const struct ak_args *args);
 /* Prints one line on standard error, with "autokernel: " in front. */
@@ -86,8 +90,8 @@ int ak_out_end(int code);
 
 /* Numbers for people. Each function returns `out`. */
 #define AK_NUMBER_BYTES 48
-/* Writes four significant digits, below 1e15 without an exponent: 1365, 12.34, 0.001234; "-" for 0.
- */
+/* Writes four significant digits, from 1e-7 up to 1e15 without an exponent: 1365, 12.34, 0.001234;
+   "-" for 0, "?" for a value that is not finite. */
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
 /* Writes the interval of a trial's time; "3 samples: no interval" if its samples are too few; "-"
@@ -95,7 +99,7 @@ const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high)
 const char *ak_show_trial_interval(char out[AK_NUMBER_BYTES], const ak_trial *trial);
 /* Writes " (LOW .. HIGH)", to follow a figure; "" if there is no interval. */
 const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high);
-/* Writes "1.23x"; "-" if the value is not positive and finite. */
+/* Writes "1.234x", from 10 on "12.3x"; "-" if the value is not positive and finite. */
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value);
 /* Writes the rate that `bound` selects, "0.2081 TFLOP/s" or "39.97 GB/s", or the other if only that
    is known; "-" if neither is. `bound` is "compute", "memory" or NULL, which means "compute". */

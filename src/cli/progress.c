@@ -104,7 +104,8 @@ static double fraction_of(const ak_progress *p, double elapsed)
     return fraction > 1 ? 1 : fraction;
 }
 
-/* Appends to the line if the terminal has room for all of it, so that no figure is cut. */
+/* Appends to the line if the terminal has room for all of it, so that no figure is cut. An empty
+   line takes the text in any case. */
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)

@@ -35,8 +35,8 @@ typedef struct ak_progress {
 } ak_progress;
 
 /* Opens *out. --quiet hides progress, except warnings; --json hides it unless it goes to a
-   terminal. Fails if the file for --events cannot be opened, or if it has other contents, which
-   ak_target_of_events protects. */
+   terminal. Fails if the file for --events is "-" or cannot be opened, or if it has other contents,
+   which ak_target_of_events protects. */
 ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err);
 /* Shows one event and writes it to the --events file. It is an ak_event_sink whose context is the
    ak_progress. */

@@ -16,8 +16,8 @@ void ak_warn_left_out(const char *path, const ak_recording *recording);
 ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err);
 void ak_like_files_close(ak_like_files *files); /* also needed after a failed open */
 
-/* Fills *out from the --llm options. Its texts are borrowed from `args`; it keeps the pointer
-   `cancel`. */
+/* Fills *out from the --llm options and --seed. Its texts are borrowed from `args`; it keeps the
+   pointer `cancel`. */
 void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel);
 
 /* ---- what study and simulate share (keep_study.c) -------------------------------------------- */

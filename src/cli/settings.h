@@ -2,10 +2,12 @@
  * settings.h: reads options that are set once for all commands.
  *
  * Such options are set in the environment (AUTOKERNEL_EVALS), by the project (autokernel.json in
- * the current folder) or by the user (autokernel/config.json under XDG_CONFIG_HOME or, without that
- * variable, under ~/.config). The first of command line, environment, project and user wins. Files
- * are objects whose keys are the options with '_' for '-': {"device": "host", "time": "10m"}.
- * Unknown keys are refused, and so are keys of a project that only the user may set, such as "llm".
+ * the current folder) or by the user (autokernel/config.json under XDG_CONFIG_HOME or, if that
+ * variable is not set to an absolute path, under ~/.config). The first of command line,
+ * environment, project and user wins. Files are objects whose keys are the options with '_' for
+ * '-': {"device": "host", "time": "10m"}. Unknown keys are refused, and so are keys of a project
+ * that only the user may set, such as "llm", and paths of a project that may lead out of its
+ * folder.
  */
 #ifndef AK_CLI_SETTINGS_H
 #define AK_CLI_SETTINGS_H
@@ -14,7 +16,8 @@
 #include "cli/command.h"
 
 typedef struct ak_settings {
-    char project[AK_PATH_MAX], user[AK_PATH_MAX]; /* paths of the files, existing or not */
+    char project[AK_PATH_MAX], user[AK_PATH_MAX]; /* paths of the files, existing or not; `user` is
+                                                     "" if no folder of the user is known */
     bool has_project, has_user;
     json_t *documents[2];
     struct {

@@ -17,10 +17,11 @@ void ak_size_list_free(ak_size_list *list);
 /* Returns whether ak_wide_tune has started this process, to tune one of its sizes. */
 bool ak_wide_part(void);
 /* Runs `autokernel tune --size` for each size, with one worker each and as many at once as the
-   launcher has places. All of them write into the archive of the arguments. The run over many sizes
-   then takes their results from there, and itself tunes the sizes that failed. If there are several
-   places, a size whose worker does not start or is lost is queued again, up to twice, and its place
-   rests for a while, so that a node where no worker starts does not take all sizes. Returns
+   launcher has places or --workers allows. All of them write into the archive of the arguments. The
+   run over many sizes then takes their results from there, and itself tunes the sizes that failed.
+   If there are several places, a size whose worker does not start or is lost is queued again, up to
+   twice, and its place rests for a while, so that a node where no worker starts does not take all
+   sizes. If all places fail again and again, the sizes that are left are not started. Returns
    AK_CANCELLED after an interrupt (ak_catch_interrupts). */
 ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *err);
 

@@ -1,7 +1,7 @@
 /* target.h: keeps a command from replacing a file that autokernel has not written. The comment of
    each function says which files it accepts (AK_OK). Any other file that exists is refused, unless
    --force is given and the file is no archive. A path "-" is standard output; an empty file may be
-   replaced. */
+   replaced, and what is no regular file, such as a pipe, may be written to. */
 #ifndef AK_CLI_TARGET_H
 #define AK_CLI_TARGET_H
 
@@ -36,7 +36,8 @@ ak_status ak_target_of_source(const char *path, const ak_content *content, const
 /* A format that the end of a file's name stands for. */
 typedef struct ak_ending {
     const char *ending;     /* "csv" */
-    const char *formats[8]; /* those that a file with this ending may have, then NULL */
+    const char *formats[8]; /* those that a file with this ending may have, then NULL; none: the
+                               name is refused */
 } ak_ending;
 /* Refuses a name whose end, if it is one of the list, stands for other formats than `format`, which
    the option `asked` ("--json") asked for; NULL: none did. `path` may be NULL. */

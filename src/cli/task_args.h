@@ -14,8 +14,10 @@
 
 /* Copies the options about a task into *spec; texts are borrowed. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
-/* Opens the task that the options describe. If --config names a best_config.json or a trial, its
-   device, implementation, size, dtype and options are used where no other option gives them. */
+/* Opens the task that the options describe. If --config names a best_config.json or, without one, a
+   trial, the device, implementation, size, dtype and options of the first such are used where no
+   other option gives them. The NAME: before a configuration gives the implementation if --impl does
+   not. Warns if --size leaves out sizes. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If the kernel has several implementations and --impl names none, replaces *task by that of the
@@ -92,13 +94,14 @@ void ak_next_on_archive(const char *words, const char *name, const char *why, co
    recordings. */
 void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
 
-/* Opens the archive for reading. An archive that --archive names must exist; the default archive,
-   or that of a setting, counts as empty if it does not exist. */
+/* Opens the archive without creating it. An archive that --archive names must exist; the default
+   archive, or that of a setting, counts as empty if it does not exist. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
 /* If the archive has ok trials from several environments (machines, compilers, sources) for the
    task of `taken`, prints from which one `taken` is. */
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
-/* Says which trials of a list were imported, if any: their times may be from elsewhere. */
+/* Says which trials of a list were imported, if any, except trials on recordings: their times may
+   be from elsewhere. It names at most 8. */
 void ak_say_imported(ak_archive *archive, const ak_trial *list, size_t count);
 
 /* The archive, and the filter that the options and the optional operand KERNEL describe. */
@@ -107,13 +110,14 @@ typedef struct ak_selection {
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
     char *place;              /* operand with which commands find the kernel; NULL: not known */
-    char *named;              /* `place`, quoted if needed, or "KERNEL" if it is NULL */
+    char *named;              /* `place`, quoted if needed, or "KERNEL" if that is NULL; NULL: all
+                                 kernels */
     char *run;                /* the whole id of --run; NULL: all runs */
     ak_task *task;            /* NULL unless sizes or options had to be parsed */
     ak_task *recorded;        /* NULL unless the device is a recording's file */
 } ak_selection;
-/* If the filter's device is sim:FILE, replaces it by the device name that trials on this recording
-   have, a text which *recorded owns. */
+/* If the filter's device is sim:FILE and the file exists, replaces it by the device name that
+   trials on this recording have, a text which *recorded owns. */
 ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err);
 /* Opens the archive and fills the filter. KERNEL need not be found here if the archive has trials
    of a kernel of this name. */

@@ -19,9 +19,9 @@
 #define POLL_NS      (20 * AK_MS_NS)
 /* Limit on the attempts at a size whose worker does not start or is lost. */
 #define BEGINNINGS_MAX 3
-/* A place whose worker did not start or was lost rests for this time, which doubles with each
-   further failure in a row, up to FAILURES_MAX - 1 times. When all places have failed FAILURES_MAX
-   times in a row, no more sizes are started on workers. */
+/* If there are several places, one whose worker did not start or was lost rests for this time,
+   which doubles with each further failure in a row, up to FAILURES_MAX - 1 times. When all places
+   have failed FAILURES_MAX times in a row, no more sizes are started on workers. */
 #define REST_NS      (10 * AK_SECOND_NS)
 #define FAILURES_MAX 5
 
@@ -35,7 +35,8 @@ typedef struct wide {
     const ak_args *args;
     const char *program;
     const char **argv; /* room for the longest command line */
-    char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* for one size; "": no limit */
+    char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* for one size; "": the option is
+                                                                     left out */
     struct place {
         ak_proc proc; /* pid 0: free */
         size_t size;
@@ -147,7 +148,7 @@ static bool hopeless(const wide *w)
 }
 
 /* Returns whether a place takes the next size now. As long as another place works, a place whose
-   last worker did not start takes only sizes that were not started before. */
+   last worker did not start or was lost takes only sizes that were not started before. */
 static bool takes(const wide *w, const struct place *p)
 {
     bool others = false;

@@ -22,7 +22,8 @@ size_t ak_score_rank(const ak_recording *recording, double minimised)
 }
 
 /* Returns the sum over the repeats of the rank of the best configuration found by `seconds`. A
-   repeat that has found nothing counts as `worst`. `at` holds the read position in each trace. */
+   repeat that has found nothing counts as `worst`. `at` holds the read position in each trace, so
+   `seconds` must not fall from call to call. */
 static double sum_ranks(size_t *at, const ak_trace *traces, size_t count, double seconds,
                         size_t worst)
 {

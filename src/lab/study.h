@@ -30,7 +30,8 @@ typedef struct ak_study_run {
     double usd;                      /* cost of all calls, including those after the last trial */
     bool unpriced;                   /* at least one call has no known price */
     /* Why the strategy carried on without its model; NULL if it did not. Such a run counts only for
-       "deployed", the quality of all runs of its arm. */
+       "deployed", the quality of all runs of its arm, for "spent", what they cost, and for the
+       reference. */
     char *fell_back;
 } ak_study_run;
 
@@ -53,8 +54,9 @@ typedef struct ak_study {
     const char *kernel, *device, *size;
 } ak_study;
 
-/* Reads the arms, sets options that are 0 or NULL to their defaults, and derives a seed for each
-   run. After a failure there is nothing to close. */
+/* Reads the arms, sets arms, evaluations and seeds to their defaults if they are NULL or 0, and
+   derives a seed for each run; the seeds are the same for all arms. After a failure there is
+   nothing to close. */
 ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error *err);
 void ak_study_close(ak_study *study);
 
@@ -70,7 +72,8 @@ bool ak_study_cancelled(const ak_study *study);
 /* Writes the whole study as JSON, which the caller frees with ak_free. Each curve gives the mean
    quality against evaluations, seconds or money, with 95 % bootstrap intervals: percentiles of
    AK_STUDY_RESAMPLES resamples of the runs that count. The ends of an interval are null if only one
-   run of the arm counts. */
+   run of the arm counts. An arm has no curve if none of its runs counts, and none against money if
+   these runs cost nothing. */
 ak_status ak_study_json(char **out, const ak_study *study, ak_error *err);
 
 #endif

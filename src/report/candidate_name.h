@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* Returns the name of the candidate with this rank in the search; 0: the fastest. Ranks from 3 on
+/* Returns the name of the candidate with this rank in the search; 0: the best. Ranks from 3 on
    share a name. */
 const char *ak_candidate_name(size_t rank);
 /* Returns true for these names and for those that earlier versions gave ("candidate 2"). */

@@ -68,7 +68,7 @@ static size_t find_pairs(ak_outcome *pairs, size_t *same_code, view *views, size
     *same_code = 0;
     qsort(views, count, sizeof *views, without_column);
     for (size_t i = 0, end; i < count; i = end) {
-        const ak_trial *one = NULL, *other = NULL; /* the fastest trial of each of the two
+        const ak_trial *one = NULL, *other = NULL; /* the best trial of each of the two
                                                       configurations */
         for (end = i; end < count && without_column(&views[i], &views[end]) == 0; end++) {
             uint16_t value = views[end].row[views[end].skip];

@@ -1,5 +1,5 @@
-/* headline.c: see headline.h. A sentence is left out where nothing is known. Ratios are of speed:
-   above 1 the best is faster. */
+/* headline.c: see headline.h. A sentence is left out where nothing is known. Ratios are of speed
+   or, if the objective is not the time, of merit by it: above 1 the best is better. */
 #include "report/headline.h"
 
 #include <math.h>

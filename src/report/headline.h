@@ -18,8 +18,8 @@ ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_erro
 void ak_headline_clear(ak_headline *headline);
 
 /* Prints "; the search was within 5 % of its best after 7, within 1 % after 9", or that this is not
-   known if the interval of that best is too wide to tell. Prints nothing if no trial was
-   successful. */
+   known if the interval of that best is too wide to tell. The part on 1 % is left out if the
+   interval is too wide for that part alone. Prints nothing if no trial was successful. */
 void ak_headline_nearness(ak_buf *out, const ak_report_model *model);
 /* Prints a time with its unit: s, ms or µs. */
 void ak_headline_ms(ak_buf *out, double ms);
@@ -28,8 +28,8 @@ void ak_headline_ms(ak_buf *out, double ms);
 
 /* An undecided size is neither a win nor a loss, and no ratio includes it. */
 
-/* How much slower the dispatch table of a run is than each size's best configuration, over the
-   sizes for which that was decided. A tie counts as no loss. */
+/* How much slower, or worse by the objective, the dispatch table of a run is than each size's best
+   configuration, over the sizes for which that was decided. A tie counts as no loss. */
 typedef struct ak_sizes_lost {
     double geomean, worst;  /* ratios of times or costs; 1: no loss, 0: nothing was decided */
     const char *worst_size; /* borrowed; NULL: there is no loss at any size */
@@ -41,9 +41,9 @@ ak_sizes_lost ak_sizes_lost_of(const json_t *result);
 /* Says how many sizes were tuned and what the table loses; prints nothing if the result has no
    sizes. */
 void ak_headline_sizes(ak_buf *out, const json_t *result, bool timed);
-/* Compares the dispatch table with the fastest library of each size. Where the table was not
-   compared, it compares the size's best configuration instead. Prints nothing if no size has a
-   library. */
+/* Compares the dispatch table with the fastest library of each size (with an objective other than
+   the time, the best). Where the table was not compared, it compares the size's best configuration
+   instead. Prints nothing if no size has a library. */
 void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed);
 
 /* ---- pictures in characters (picture.c) ------------------------------------------------------ */
@@ -54,9 +54,9 @@ void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed);
 #define AK_PICTURE_WIDTH     76
 #define AK_PICTURE_BYTES_MAX (16u << 10)
 
-/* Draws the best so far over the evaluations as one line: the time at the start, a block for every
-   few evaluations, the time at the end. The height of a block is the speed on a logarithmic
-   scale. */
+/* Draws the time of the best so far, by the objective, over the evaluations as one line: the time
+   of the first successful trial, a block for every few evaluations (a blank as long as none was
+   successful), the time at the end. The height of a block is the speed on a logarithmic scale. */
 void ak_picture_convergence(ak_buf *out, const ak_report_model *model);
 /* Draws the roofline on logarithmic scales with the configurations, the libraries and the best. If
    one of the figures that this needs is missing, as for a kernel without arithmetic, it draws a bar

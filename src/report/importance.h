@@ -1,12 +1,13 @@
 /*
  * importance.h: parameter importance: which parameters explain the times of trials.
  *
- * A random forest (model/forest.h) learns the logarithm of the times of the successful trials. A
- * functional analysis of variance of the forest (Hutter, Hoos, Leyton-Brown 2014) splits the
- * variance of log time, over the product of all values that occur, into shares of parameters and
- * of pairs. The out-of-bag R2 is the fraction of the variance that the forest explains on trials
- * that it did not learn from. If it is less than AK_IMPORTANCE_R2_MIN, or there are fewer than
- * AK_IMPORTANCE_TRIALS_MIN trials, shares would describe noise and are not given.
+ * A random forest (model/forest.h) learns the logarithm of the times (or costs, if the objective is
+ * not the time) of the successful trials. A functional analysis of variance of the forest (Hutter,
+ * Hoos, Leyton-Brown 2014) splits the variance of log time, over the product of all values that
+ * occur, into shares of parameters and of pairs. The out-of-bag R2 is the fraction of the variance
+ * that the forest explains on trials that it did not learn from. If it is less than
+ * AK_IMPORTANCE_R2_MIN, or there are fewer than AK_IMPORTANCE_TRIALS_MIN trials, shares would
+ * describe noise and are not given; nor are they if no parameter has two values.
  *
  * Times of several tasks (sizes, devices, environments) are compared by their ratio to the
  * geometric mean of their own task. A search tries more configurations where times are short, so

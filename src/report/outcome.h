@@ -26,7 +26,7 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run);
    `result` is the result of the trial's run, or NULL. */
 ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial);
 /* Returns the speed of the outcome `of` relative to `start`, as `cost`; all 0 if one of them has no
-   time. */
+   time. If one of them has no interval, `low` and `high` are the ratio too. */
 ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of);
 /* Returns the speed of the trial `to` relative to `from`, a trial of the same run; all 0 if one of
    them has no time. If one was measured in the finish and the other only in the search, the machine
@@ -38,7 +38,7 @@ ak_outcome ak_outcome_speed_over(const json_t *result, const ak_trial *from, con
    the parent's speed; 0: no gain was predicted, or an impossible one. */
 double ak_predicted_speed(const ak_trial *trial);
 /* Returns whether the interval of a speed does not contain 1, so that it is known which of the two
-   is faster. */
+   is better. */
 bool ak_outcome_decided(const ak_outcome *speed);
 
 #endif

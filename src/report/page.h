@@ -8,8 +8,8 @@
 
 #include "report/report.h"
 
-/* A page shows at most this many trials. If a run has more, these are the AK_PAGE_FAST_MIN fastest,
-   those that were faster than all before them, and every nth of the others. */
+/* A page shows at most this many trials. If a run has more, these are the AK_PAGE_FAST_MIN best by
+   the objective, those that were better than all before them, and every nth of the others. */
 #define AK_PAGE_TRIALS_MAX 20000
 #define AK_PAGE_FAST_MIN   2000
 /* Limits on the kinds of failures, and on the bytes of a message, that are shown. */

@@ -19,8 +19,8 @@ typedef struct choice {
     size_t count;
 } choice;
 
-/* Marks the fastest trials and then, beginning with the latest, the trials that were faster than
-   all before them. Returns how many it has marked, at most AK_PAGE_TRIALS_MAX. */
+/* Marks the best trials by the objective and then, beginning with the latest, the trials that were
+   better than all before them. Returns how many it has marked, at most AK_PAGE_TRIALS_MAX. */
 static size_t mark_fast(bool *fast, const ak_report_model *model)
 {
     size_t count = 0;

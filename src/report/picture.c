@@ -8,7 +8,8 @@
 
 #define SPARK_COLUMNS 48
 
-/* Returns the best time of the first `evaluations`; 0: none was successful. */
+/* Returns the time of the best, by the objective, of the first `evaluations`; 0: none was
+   successful. */
 static double best_after(const ak_report_model *model, size_t evaluations)
 {
     double ms = 0;
@@ -76,8 +77,8 @@ static void put(plane *p, double x, double y, char sign)
     }
 }
 
-/* Puts a sign at its place or, if other signs are there already, to the right of them. In the last
-   column it replaces the sign that is there. */
+/* Puts a sign at its place or, if the signs of the best or of libraries are there already, to the
+   right of them. In the last column it replaces the sign that is there. */
 static void put_beside(plane *p, double x, double y, char sign)
 {
     size_t row = ROWS - 1 - place(y, p->y_low, p->y_high, ROWS);

@@ -1,6 +1,7 @@
 /*
- * region.h: finds one or two conditions on parameters under which trials are fastest or slowest:
- * "UNROLL=4 and KC>=256: median 1.9x faster than the rest".
+ * region.h: finds one or two conditions on parameters under which trials are fastest or slowest
+ * (with an objective other than the time, best or worst): "UNROLL=4 and KC>=256: median 1.9x faster
+ * than the rest".
  *
  * Conditions are NAME=value and, for numbers, NAME>=value and NAME<=value. The conditions are
  * chosen so that they maximise the difference of the means of log time inside and outside, weighted
@@ -39,7 +40,7 @@ typedef struct ak_region_data {
     const ak_importance_parameter *parameters; /* indexed by the features' `parameter` */
     const ak_features *features;
     const uint16_t *rows; /* [trial][feature]: levels */
-    const double *y;      /* log times */
+    const double *y;      /* log times or costs, less the mean of the task */
     size_t count;
 } ak_region_data;
 

@@ -42,8 +42,8 @@ typedef struct ak_report_device {
     size_t clocked; /* number of these trials */
 } ak_report_device;
 
-/* How often a parameter has a value among the fastest and among all successful trials. Texts are
-   borrowed from the matrix. */
+/* How often a parameter has a value among the best trials (ak_report_model.top_count) and among all
+   successful ones. Texts are borrowed from the matrix. */
 typedef struct ak_report_value {
     const char *name, *value;
     size_t in_top, in_all;
@@ -52,7 +52,7 @@ typedef struct ak_report_value {
 typedef struct ak_report_best {
     bool found;
     const char *config;
-    const ak_trial *trial; /* NULL: none of `trials` has the configuration */
+    const ak_trial *trial; /* NULL: none of `ranking` has the configuration */
     size_t evaluation;     /* from 1; 0: `trial` is NULL */
     double ms, low_ms, high_ms, tflops, gbs, efficiency;
     double value;   /* value under the objective; 0: the objective is the time */
@@ -77,7 +77,7 @@ typedef struct ak_report_model {
     size_t elsewhere, elsewhere_by_status[AK_TRIAL_STATUS_COUNT];
     const ak_trial **ranking; /* the successful trials, the best by the objective first */
     size_t ok_count;
-    size_t top_count; /* how many of `ranking` count as the fastest in `values` */
+    size_t top_count; /* how many of `ranking` count as the best in `values` */
     size_t by_status[AK_TRIAL_STATUS_COUNT];
     ak_report_failure *failures; /* most frequent first */
     size_t failure_count;
@@ -91,7 +91,7 @@ typedef struct ak_report_model {
     ak_report_device *devices; /* in the order of their first trials */
     size_t device_count;
     ak_report_value *values; /* by parameter, in alphabetical order, the value most frequent among
-                                the fastest first; only parameters with several values */
+                                the best first; only parameters with several values */
     size_t value_count;
     /* Sums over the run's own trials. An imported trial may name any time, so no integer would hold
        them. */
@@ -107,8 +107,9 @@ typedef struct ak_report_model {
     ak_matrix matrix;               /* the configurations of the trials */
     ak_report_change *changes;      /* changes of the best from the default */
     size_t change_count;
-    json_t *conversation, *worth; /* the JSON of ak_llm_conversation and ak_llm_worth; NULL: no
-                                     language model was asked */
+    json_t *conversation, *worth; /* the JSON of ak_llm_conversation and ak_llm_worth; NULL: the run
+                                     has no questions to a language model; `worth` is NULL also if
+                                     limits refused all of them */
     json_t *paths;                /* where the files lie that the options name; NULL: not known */
     char *command;                /* command that repeats the run */
     const char *missing; /* the recording in the command if its folder is not known; NULL: none */

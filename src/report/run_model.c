@@ -11,9 +11,9 @@
 #include "base/map.h"
 #include "measure/placement.h"
 
-/* A tenth of the successful trials count as the fastest, but at least this many, or all if there
-   are fewer. Their values are compared with those of all successful trials; shares of fewer trials
-   would mean little. */
+/* A tenth of the successful trials, the best by the objective, count as the fastest, but at least
+   this many, or all if there are fewer. Their values are compared with those of all successful
+   trials; shares of fewer trials would mean little. */
 #define TOP_MIN 3
 
 /* ---- the trials ------------------------------------------------------------------------------ */
@@ -456,8 +456,8 @@ static ak_status read_record(ak_report_model *model, ak_error *err)
     return AK_OK;
 }
 
-/* Reads where the files of the run lie on this machine, and checks whether the run's process is
-   still alive. */
+/* Reads where the files of the run lie on this machine, checks whether the run's process is still
+   alive, and makes the command that repeats the run. */
 static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     char *process = NULL;

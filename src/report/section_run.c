@@ -494,7 +494,7 @@ static void add_authors(ak_section_builder *b, const ak_report_model *model)
     }
 }
 
-/* Adds, for each parameter, the value that is most frequent among the fastest trials. */
+/* Adds, for each parameter, the value that is most frequent among the best trials. */
 static void add_values(ak_section_builder *b, const ak_report_model *model)
 {
     if (model->value_count == 0) {

@@ -1,6 +1,6 @@
 /* section_sizes.c: adds the result of a run over many sizes, which tuner/sizes_json.c has written:
-   which configuration each size gets, how much slower it is there than the size's winner, and how
-   much slower the winners are at other sizes. */
+   which configuration each size gets, how much slower (or worse by the objective) it is there than
+   the size's winner, and how much slower the winners are at other sizes. */
 
 #include "archive/config_text.h"
 #include "report/headline.h"
@@ -55,8 +55,8 @@ static size_t place_of(const json_t *table, const json_t *config)
     return 0;
 }
 
-/* Says how much slower the table is than tuning each size, and for how many sizes that was not
-   decided. */
+/* Says how much slower, or worse by the objective, the table is than tuning each size, and for how
+   many sizes that was not decided. */
 static void note_loss(ak_section_builder *b, const json_t *result, const json_t *table)
 {
     AK_AT_END(ak_buf_free) ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);

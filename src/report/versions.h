@@ -1,7 +1,8 @@
 /*
  * versions.h: one run's task over the versions of its kernel. A version is a state of the sources:
- * all runs of the task with the same sources belong to one version. The sections say what each
- * version reached, how fast the run's best configuration was in each, and which lines changed.
+ * all runs of the task with the same sources belong to one version, except imported ones, which are
+ * left out. The sections say what each version reached, how fast the run's best configuration was
+ * in each, and which lines changed.
  */
 #ifndef AK_REPORT_VERSIONS_H
 #define AK_REPORT_VERSIONS_H
@@ -33,7 +34,7 @@ typedef struct ak_versions {
 } ak_versions;
 
 /* Gathers the versions; the caller clears them. Returns AK_NOT_FOUND if the run does not say which
-   sources it was made of. After a failure *out is unchanged. */
+   sources it was made of, or was imported. After a failure *out is unchanged. */
 ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err);
 void ak_versions_clear(ak_versions *versions);
 ak_status ak_versions_sections(ak_sections *out, const ak_versions *versions, ak_error *err);

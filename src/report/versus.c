@@ -44,7 +44,7 @@ static ak_status find_common(ak_versus *v, ak_error *err)
             const ak_trial *a = v->a.ranking[at];
             v->common[v->common_count++] =
                 (ak_versus_common){.a = a, .b = b, .ratio = ak_trial_cost(a) / ak_trial_cost(b)};
-            /* The configuration is done: B's slower trials of it must not match again. */
+            /* The configuration is done: B's other trials of it must not match again. */
             AK_DO(ak_map_put(of_a, b->config, v->a.ok_count, err));
         }
     }

@@ -11,7 +11,7 @@
 #include "base/value_json.h"
 #include "report/section.h"
 
-/* A configuration that both runs tried with success. */
+/* A configuration that both runs tried with success. Trials that a run resumed do not count. */
 typedef struct ak_versus_common {
     const ak_trial *a, *b; /* the configuration's best trial in each run */
     double ratio; /* cost in A over cost in B, which are times unless the objective is another;

@@ -48,11 +48,12 @@ bool ak_guest_is_gone(const ak_guest *guest);
 
    A page of a foreign site that runs in the user's browser can send requests to this machine. Three
    rules keep such a page out. The Host of a request must be localhost, 127.0.0.1, [::1] or the
-   address that the server listens at, so a name that an attacker points at this machine is refused.
-   The Origin, if the request has one, must be the dashboard itself. The header Sec-Fetch-Site must
-   not name another site, unless the browser navigates (Sec-Fetch-Mode), as it does when the user
-   follows a link. With a token, any Host is accepted, but a request without the token is
-   refused. */
+   address that the server listens at, each with the server's port, so a name that an attacker
+   points at this machine is refused. The Origin, if the request has one, must be the dashboard
+   itself. The header Sec-Fetch-Site must not name another site, unless the browser navigates
+   (Sec-Fetch-Mode), as it does when the user follows a link. With a token, any Host is accepted,
+   but a request without the token is refused. Requests other than GET and HEAD are refused in any
+   case. */
 
 /* The parts of a request that the decision depends on. NULL: the request has no such part; `method`
    is never NULL. */

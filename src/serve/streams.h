@@ -19,7 +19,8 @@ typedef struct ak_streams {
 } ak_streams;
 
 /* Adds a stream that begins with the changes since the place `since` (watch.h) or, if that is NULL
-   or not a place, with everything. Returns the response to queue; NULL: no memory. */
+   or not a place, with everything, and with the present states. Returns the response to queue;
+   NULL: no memory. */
 struct MHD_Response *ak_streams_add(ak_streams *streams, struct MHD_Connection *connection,
                                     const ak_guest *guest, const char *since);
 /* Sends every browser what changed since the place `since`. */

@@ -272,7 +272,8 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
 
 /* ---- what is new ----------------------------------------------------------------------------- */
 
-/* Marks a run that has new trials, so that look() counts its trials again after the visit. */
+/* Marks a run that has new trials, so that look() reads its devices and, unless it has a result,
+   counts its trials again after the visit. */
 static bool note_trials(void *context, const ak_overview_trials *trials)
 {
     ak_watch *w = context;

@@ -1,6 +1,7 @@
 /*
  * watch.h: finds what changed in an archive that other processes write. The watch reads the archive
- * only when it is polled, and never writes to it; a poll costs one small query if nothing changed.
+ * only when it is polled, and never writes to it; if nothing changed, a poll costs one small query
+ * and a look at the processes of the runs under way.
  *
  * A place in the stream of changes is a text: "TRIAL.RUN.STUDY.ENDS", the highest id of a trial,
  * the highest number of a run, the highest id of a study and the number of runs that have ended. A

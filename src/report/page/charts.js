@@ -1,6 +1,6 @@
 /* charts.js: the charts of a run. `run` is the object that ak.run_of in run.js makes of the data.
-   Each function in ak.draw_run appends a chart to the element `host`. It returns nothing unless its
-   comment says so. */
+   Each function in ak.draw_run appends a chart to the element `host` or, if there is nothing to
+   draw, a note or nothing. It returns nothing unless its comment says so. */
 "use strict";
 
 ak.draw_run = {};
@@ -27,8 +27,8 @@ function best_so_far(run, x) {
     return steps;
 }
 
-/* Returns the libraries by their times, as [{ms, name}]. A library within 5 % of the one before
-   shares its label, because the two texts would overlap. */
+/* Returns the libraries by their times, as [{ms, name}]. A library within 5 % of the first one of a
+   label shares this label, because the two texts would overlap. */
 function levels(run) {
     const list = run.candidates.filter((c) => c.library).sort((a, b) => a.ms - b.ms);
     const groups = [];
@@ -114,7 +114,7 @@ function bandwidths(roof) {
 }
 
 /* Returns what has a symbol of its own in a chart, as [name, candidate]: the libraries, the default
-   and the best. */
+   and the best, as far as their rates are known. */
 function marks(run) {
     const list = run.candidates.filter((c) => c.library).map((c) => [library_name(run, c), c]);
     const fallback = run.candidates.find((c) => c.name === "default");
@@ -364,8 +364,8 @@ ak.draw_run.conditions = function (host, run) {
 
 /* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* Draws a row for each size. The axis of times is logarithmic, because times at different sizes may
-   differ by powers of ten. */
+/* Draws a row for each size that has a time. The axis of times is logarithmic if they differ much
+   (ak.time_axis), because times at different sizes may differ by powers of ten. */
 ak.draw_run.sizes = function (host, run) {
     const sizes = run.report.sizes.sizes.filter((s) => ak.known(s.ms));
     if (sizes.length === 0) {

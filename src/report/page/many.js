@@ -75,8 +75,10 @@ function blend(scale, part) {
         .join("");
 }
 
-/* Draws parallel coordinates. When axes are brushed, it calls chosen() with the selected rows, or
-   null for all. Returns a function that highlights the rows it is given; null: all. */
+/* Draws parallel coordinates of the successful trials, over at most 24 parameters with several
+   values; nothing if there is no such parameter or only one such trial. When axes are brushed, it
+   calls chosen() with the selected rows, or null for all. Returns a function that highlights the
+   rows it is given; null: all. */
 ak.draw_run.parallel = function (host, run, chosen) {
     const varied = run.varied.slice(0, 24);
     const rows = run.rows.filter(run.ok);
@@ -151,8 +153,9 @@ ak.draw_run.parallel = function (host, run, chosen) {
                     context.globalAlpha = opacity;
                     context.stroke();
                 };
-                /* Neighbours of one colour are stroked as one path, which is faster. Lines within a
-                   path do not add up where they cross, so a path has few lines. */
+                /* If there are many lines, neighbours of one colour are stroked as one path, which
+                   is faster. Lines within a path do not add up where they cross, so a path has few
+                   lines. */
                 const limit = order.length > 1000 ? LINES_OF_A_PATH : 1;
                 const thin = order.length > 1000 ? 0.6 : 1.2;
                 for (let k = 0, end; k < order.length; k = end) {
@@ -234,8 +237,8 @@ ak.draw_run.parallel = function (host, run, chosen) {
 /* ---- the timeline ---------------------------------------------------------------------------- */
 
 /* Returns {lanes, list}: the names of the lanes (compile workers, then devices) and what happened
-   in each, as [lane, from, to, kind, row] with times in seconds and `kind` as an index into
-   SPANS. */
+   in each, as [lane, from, to, kind, row] with times in seconds and `kind` as an index into SPANS;
+   `row` is -1 for what came after the search. */
 function spans(run) {
     const devices = run.data.trials.devices || [run.report.run.device], list = [];
     /* Compile workers that compiled nothing have no lane. */

@@ -14,7 +14,7 @@ function ordered_values(values) {
 }
 
 /* Makes the object `run`, which all drawing functions of this page take, from the page's data. Rows
-   are trials, numbered from 0 in the order of evaluation. */
+   are the trials that are in the page, numbered from 0 in the order of evaluation. */
 ak.run_of = function (data) {
     const trials = data.trials, report = data.report, count = trials.shown;
     const column = (name, i) => trials[name] ? trials[name][i] : undefined;

@@ -96,7 +96,7 @@ function compare(a, b) {
        placeholder     the text in the empty search field
        sort            [index of the column, descending]
        shown           how many rows are shown at first
-       changed(rows)   is called when the filter selects other rows; null: all
+       changed(rows)   is called when the filter's text has changed; null: it is empty
        names, value_of(row, name)    names beside the columns that the filter accepts, and values
        text(row)       text beside the columns in which words are looked for
        row_class(row)  a class for the row */

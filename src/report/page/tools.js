@@ -79,8 +79,9 @@ ak.parse = (text) => JSON.parse(text.replace(/\\u(?:061c|200[ef]|202[89a-e]|206[
 
 ak.known = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;
 
-/* Writes a number as base/number.h does: with `digits` significant digits, and without an exponent
-   below 10^15. */
+/* Writes a number as base/number.h does: with `digits` significant digits and, from 10^-7 up to
+   10^15, without an exponent. From 10^4 on it has thin spaces between groups of three digits. "-"
+   if there is none. */
 ak.number = function (value, digits = 4) {
     if (typeof value !== "number" || !Number.isFinite(value)) {
         return "-";
@@ -97,7 +98,8 @@ ak.number = function (value, digits = 4) {
         all.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 };
 
-/* Writes a ratio of speeds with three decimals, or one decimal from 10 on. */
+/* Writes a ratio of speeds with three decimals, or one decimal from 10 on; below 0.1 and from 10^6
+   on with three significant digits. */
 ak.ratio = (value) => !ak.known(value) ? "-" : value >= 0.1 && value < 1e6
     ? value.toFixed(value < 10 ? 3 : 1) : ak.number(value, 3);
 
@@ -215,10 +217,11 @@ ak.colors = function () {
 ak.charts = [];
 
 /* Adds a chart to `host` and returns its entry in ak.charts. make(colors, narrow) returns the
-   options for ECharts. It is called for each drawing: the first, and again when the colours change
-   or the chart becomes narrow or wide. ready(chart, entry, colors) is called after each drawing and
-   may attach events and a layer (many.js). A chart is drawn when it is scrolled near the screen, or
-   by ak.draw_rest. */
+   options for ECharts. It is called for each drawing: the first, and again when the colours change,
+   when the chart becomes narrow or wide, or when the reader chooses something else to see.
+   ready(chart, entry, colors) is called after each drawing and may attach events and a layer
+   (many.js). A chart is drawn when it is scrolled near the screen or gets the focus, or by the
+   functions below. */
 ak.chart = function (host, height, label, make, ready) {
     const box = ak.el("div", {class: "chart", role: "img", "aria-label": label, tabindex: "0"});
     box.style.height = height + "px";
@@ -285,8 +288,8 @@ function show_point(entry, point) {
     }
 }
 
-/* Returns the points that the arrow keys visit: the marks of the layer, or the points of all
-   series. */
+/* Returns the points that the arrow keys visit: the marks of the layer, or the points of all series
+   that are not silent. */
 const points_of = (entry) => entry.layer !== null
     ? Array.from({length: entry.layer.count}, (_, k) => k)
     : entry.chart.getOption().series.flatMap((one, s) => one.silent || !Array.isArray(one.data) ? []
@@ -352,8 +355,8 @@ ak.draw = function (entry) {
 
 ak.redraw = () => ak.charts.filter((e) => e.box.isConnected && e.chart !== null).forEach(ak.draw);
 
-/* Returns the options of a scatter series of `count` points. From 1000 on, ECharts draws them in
-   one go ("large"), as squares, which is fast if they are smaller than 4 pixels. */
+/* Returns the options of a scatter series of `count` points. Beyond 1000, ECharts draws them in one
+   go ("large"), as squares, which is fast if they are smaller than 4 pixels. */
 ak.scatter = (count, size) => ({type: "scatter", large: count > 1000, largeThreshold: 1000,
     symbolSize: count > 1000 ? 3.5 : count > 500 ? Math.min(size, 4) : size});
 
@@ -396,7 +399,8 @@ ak.hover = (colors, content) => ({
     textStyle: {color: colors.text, fontSize: 12}, transitionDuration: 0, formatter: content,
 });
 
-/* Returns an element for a tooltip: a title and rows [label, text]. */
+/* Returns an element for a tooltip: a title and rows [label, text]. Rows whose text is "" or "-"
+   are left out. */
 ak.facts = (title, rows) => ak.el("div", {class: "facts"}, ak.el("strong", null, title),
     ak.el("table", null, rows.filter(([, text]) => text !== "-" && text !== "").map(([name, text]) =>
         ak.el("tr", null, ak.el("th", null, name), ak.el("td", null, text)))));

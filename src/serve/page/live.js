@@ -1,5 +1,6 @@
-/* live.js: the pages of the dashboard: the list of runs and the page of one run. The server's
-   events keep both up to date. If the server stops, the page connects again when it is back. */
+/* live.js: the pages of the dashboard: the list of runs, the page of one run, and that of a study,
+   which never changes. The server's events keep the first two up to date. If the server stops, the
+   page connects again when it is back. */
 "use strict";
 
 ak.live = {runs: new Map(), studies: new Map(), fleets: [], killed: new Set(), state: null, place: null};
@@ -484,7 +485,7 @@ ak.live.start = async function () {
 };
 
 /* Every five seconds, updates the texts that say how long ago something was. A run that was killed
-   sends no event, so its changed state is also noticed here. */
+   on another machine sends no event, so that it has become silent is also noticed here. */
 setInterval(() => {
     document.querySelectorAll("[data-since]").forEach((one) => {
         one.textContent = ak.ago(one.dataset.since);
