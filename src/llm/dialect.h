@@ -1,5 +1,6 @@
-/* dialect.h: functions that the providers share. A server may send anything, so every getter takes
-   a JSON value of any type or NULL and returns an empty value for what is missing. */
+/* dialect.h: functions that the providers share. A server may send anything, so every function that
+   reads its JSON takes a value of any type, or NULL, and treats a missing or wrong member as
+   absent. */
 #ifndef AK_LLM_DIALECT_H
 #define AK_LLM_DIALECT_H
 

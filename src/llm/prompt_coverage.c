@@ -5,9 +5,10 @@
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
-/* The coverage of fewer trials is not written, because nearly all values are untried. */
+/* With fewer trials the values are not written, because nearly all are untried, and the kinds take
+   one line if all occur. */
 #define COVERAGE_LEAST 4
-#define VALUES_LISTED  32 /* values of a parameter that are listed with their trials */
+#define VALUES_LISTED  32 /* entries of a parameter that are listed: values and untried runs */
 #define RUN_LISTED     4  /* longer runs of untried values are shown as a range */
 /* Most kinds, most switches, and most values that a switch may have. */
 #define KINDS_MAX     16
@@ -15,12 +16,13 @@
 #define SWITCH_VALUES 4
 /* A kind with fewer trials than OPEN_TRIALS is open. */
 #define OPEN_TRIALS 2
-/* Once THIN_TRIALS trials were made, a kind is thin if it has less than THIN_PART of the trials
-   that its share of the space would give it. */
+/* Once THIN_TRIALS trials were made, a kind that was tried is thin if it has less than THIN_PART of
+   the trials that its share of the space would give it. */
 #define THIN_PART   0.5
 #define THIN_TRIALS 12
 /* The spread of a kind is the time of its slowest trial over that of its fastest. The median over
-   the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more. */
+   the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more and
+   a kind is open. */
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
 /* In a space with more than SHARE_SAMPLES configurations the shares of kinds are estimated from
@@ -126,8 +128,8 @@ typedef struct kinds {
     known of[KINDS_MAX];
 } kinds;
 
-/* Chooses the parameters with the fewest values as switches, as long as there are at most KINDS_MAX
-   kinds. */
+/* Chooses parameters with 2 to SWITCH_VALUES values as switches, those with the fewest first, as
+   long as there are at most SWITCHES_MAX switches and KINDS_MAX kinds. */
 static void choose_switches(kinds *k, const ak_space *space)
 {
     k->count = 1;
@@ -202,8 +204,8 @@ static size_t value_of(const kinds *k, const ak_space *space, size_t kind, size_
 }
 
 /* Returns the next kind to show: first those with a time, the fastest first; then those whose
-   trials all failed; then the untried ones, the largest share first. Returns SIZE_MAX if all are
-   shown. */
+   trials all failed; then the untried ones, the largest share first. Returns SIZE_MAX if all that
+   were tried or have a share are shown. */
 static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool shown[KINDS_MAX])
 {
     size_t next = SIZE_MAX;

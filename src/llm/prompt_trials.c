@@ -221,7 +221,8 @@ static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_s
 }
 
 /* The values of the parameters p and q (one value if p is q) in trial `member`, and how many trials
-   have both: `with` members that no earlier pair explains, `others` outside the group. */
+   have both: `with` members that no earlier pair explains, `others` among the trials that the group
+   is compared with. The count ends at the first of these, because the pair is then of no use. */
 typedef struct pair {
     size_t p, q, member;
     size_t with, others;
@@ -258,7 +259,8 @@ static void count_pair(pair *one, const ak_prompt_view *v, ak_trial_status kind,
 }
 
 /* Finds, among the pairs of values that none of the compared trials has, the one that explains the
-   most members that no earlier pair explains. Between equals, a single value is preferred. */
+   most members that no earlier pair explains. Between equals, a single value is preferred. Only the
+   pairs of PAIR_MEMBERS unexplained members are tried. */
 static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs *found)
 {
     const ak_history *h = v->history;

@@ -1,5 +1,5 @@
 /* prompt_view.h: declares what the parts of a prompt's state share: the trials in their order, and
-   how a time is written. Internal to prompt_*.c. */
+   how a result is written. Internal to prompt_*.c. */
 #ifndef AK_LLM_PROMPT_VIEW_H
 #define AK_LLM_PROMPT_VIEW_H
 
@@ -20,7 +20,8 @@ typedef struct ak_prompt_view {
     size_t ok;
     size_t start; /* number of the default's trial; 0 if it was not tried */
     /* Kinds of configurations (prompt_coverage.c): their number, the number of open kinds, which
-       have fewer than two trials, and the share of the space that open kinds make up. */
+       have fewer than two trials, and the share of the space that open kinds make up.
+       ak_prompt_coverage sets them; while few trials exist it may leave the open kinds at 0. */
     size_t kinds, kinds_open;
     double open_share;
 } ak_prompt_view;

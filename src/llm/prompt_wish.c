@@ -11,8 +11,8 @@
 #define STILL_TRIALS 8
 #define STILL_GAIN   0.01
 
-/* Returns the share of failures among the trials of the previous generation, or among all trials if
-   it has none. */
+/* Returns the share of failures among the trials that the model proposed in the previous generation
+   or, if there is none, among all trials; 0 without trials. */
 static double failed_share(const ak_history *h)
 {
     size_t latest = 0, latest_failed = 0, failed = 0;
@@ -30,14 +30,15 @@ static double failed_share(const ak_history *h)
 
 /* Estimates the optimum from the fastest trials: the least value of a distribution lies about as
    far below the best of a sample as that lies below the second best (Robson and Whitlock,
-   Biometrika 51, 1964). Returns 0 if there are fewer than FIT_LEAST trials. */
+   Biometrika 51, 1964). Returns 0 if fewer than FIT_LEAST trials succeeded. */
 static double fitted_optimum(const ak_prompt_view *v)
 {
     return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
 }
 
-/* Writes how far A is from the least possible time, if that is known and may be told, and which
-   time the trials make likely, unless that is below the least possible one. */
+/* Writes how far A is from the least possible time, if the objective is the time and that bound is
+   known and may be told. Also writes which time or value the trials make likely, unless it is below
+   a bound that A has not reached. */
 static void put_aim(ak_buf *out, const ak_prompt_view *v)
 {
     const bool timed = ak_prompt_timed(v);

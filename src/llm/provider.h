@@ -23,8 +23,9 @@
 
 /* Parameters and features that a model takes. X(NAME, words): models.def gives the initial set. If
    a reply with status 400 or 422 names one of the words, in the error's "param" or in its message,
-   the ability is dropped once and the request is sent again. If several match, the first one that
-   was sent is dropped. Each word ends in a comma. */
+   the ability is dropped, or toggled if it is COMPLETION_TOKENS, once per client, and the request
+   is sent again. If several match, the first one that was sent is dropped. Each word ends in a
+   comma. */
 #define AK_ABILITY_MAP(X)                                                                          \
     X(STRICT, "strict,") /* the server enforces a schema without optional properties */            \
     X(SCHEMA, "response_format,output_format,json_schema,schema,format,structured_outputs,")       \
@@ -75,7 +76,7 @@ typedef struct ak_reply {
     char model[AK_LLM_NAME_MAX], id[AK_LLM_NAME_MAX];
     ak_llm_finish finish;
     ak_llm_usage usage;
-    bool ended;         /* true if the reply said that it is complete */
+    bool ended;         /* the reply said that it is complete, or the client has ended it */
     ak_llm_fault fault; /* error inside a reply that began normally, or why `ask` failed */
     char fault_text[240];
 } ak_reply;
