@@ -15,22 +15,15 @@
 /* ---- objective (objective.c) ----------------------------------------------------------------- */
 
 /* The objective is what a run makes as small or as large as it can: the time by default, the
-   energy, or an expression over what is measured.
-
-     time             the time of one call; its objective is NULL
-     energy           joules of one call
-     edp              energy times time, in joule seconds
-     EXPR             an expression (space/expr.h), which is made as small as possible
-     max:EXPR         an expression, which is made as large as possible
-
-   An expression must read something that is measured (measured_names in objective.c), and may read
-   the sizes, the options and the parameters of the configuration. `tflops` and `gbs` alone mean
-   max:tflops and max:gbs.
-
-   An objective is a part of the task: unless it is the time, its text is one of the task's
-   choices, as in "objective=energy", so results with different objectives belong to different
-   tasks. Searches compare costs: a cost is the value, or its reciprocal if more is better, and
-   always above 0. */
+   energy, or an expression over what is measured. time the time of one call; its objective is NULL
+   energy joules of one call edp energy times time, in joule seconds EXPR an expression
+   (space/expr.h), which is made as small as possible max:EXPR an expression, which is made as large
+   as possible An expression must read something that is measured (measured_names in objective.c),
+   and may read the constants of the task (sizes, options, facts of the device) and the parameters
+   of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs. An objective is a
+   part of the task: unless it is the time, its text is one of the task's choices, as in
+   "objective=energy", so results with different objectives belong to different tasks. Searches
+   compare costs: a cost is the value, or its reciprocal if more is better, and always above 0. */
 
 /* The name of the choice that holds the objective. */
 #define AK_OBJECTIVE_CHOICE "objective"
@@ -111,7 +104,8 @@ struct ak_task {
     bool recorded;       /* the device is a recording (sim); nothing can be run */
     bool sheet;          /* the device is known only from its data sheet; nothing can be run */
     /* "host", "cuda:0": the device whose times are reported; for a recording "sim:" and the name of
-       the recorded device, so that results do not disclose the path of the file */
+       the recorded device, or of the file if that is not known, so that results do not disclose the
+       path of the file */
     char *device;
     const char *left_out; /* what its recording left out, as in ak_recording_facts */
     char *opens;          /* what the backend opens: equal to `device`, or "sim:FILE" */

@@ -135,7 +135,8 @@ bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 
-/* Returns true if another question may follow and one of several elites was measured only once. */
+/* Returns true if another question may follow and one of several elites has not been doubted yet
+   (ak_advisor_doubts). */
 bool ak_advisor_in_doubt(const ak_advisor *advisor);
 /* If ak_advisor_in_doubt, writes the elites (at most `max`), to be measured side by side, and no
    longer doubts them. Returns their number. */
