@@ -59,7 +59,7 @@ typedef struct ak_brief {
     const json_t *definition; /* the implementation's space file; NULL if there is none */
     const ak_space *space;
     const ak_scope *constants;
-    bool rejects_spills; /* code that spills more than 32 bytes of registers is rejected */
+    bool rejects_spills; /* as in ak_implementation_spec */
     ak_fact *hardware, *shape;
     size_t hardware_count, hardware_capacity, shape_count, shape_capacity;
     ak_derived derived[AK_FACTS_MAX];

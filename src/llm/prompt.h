@@ -100,7 +100,7 @@ ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_b
 
 /* Builds the schema of the answer to the state of this history, in JSON Schema 2020-12:
    {"proposals": [{"hypothesis", "expected_gain_pct", "parent", "changes": {...}}]}. It allows at
-   most history->batch proposals and, if nothing was tried yet, no empty list, the parents of
+   most history->batch proposals (and at least one if nothing was tried yet), the parents of
    ak_prompt_parents or null, and the values that occur in a valid configuration; a parameter with
    too many of them, or beyond the number that a schema may have, has only a type. It leaves out
    parameters with one such value, and sizes, dtype and options, because a model must not choose the

@@ -171,7 +171,8 @@ typedef struct ak_implementation_spec {
                                  source */
     const char *architecture; /* "sm_90a"; NULL: the device's */
     bool openmp;              /* compiled with -fopenmp; runs with the task's threads */
-    bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
+    bool rejects_spills;      /* code that spills more than 32 bytes of registers, or whose tensor
+                                 instructions ptxas serialised, is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
     bool specialised;    /* it is in Triton or has an entry specialised for the task's own sizes */
     const json_t *needs; /* array of "Needs", conditions on the task; NULL: none */

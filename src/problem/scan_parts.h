@@ -32,7 +32,8 @@ typedef struct ak_scan {
     const char *beside; /* the text of the files beside the source that it includes */
     bool cpp;
     ak_source_omp openmp; /* the OpenMP support that the text and `beside` need */
-    char *own;            /* a copy of the text, in which the entry is not static */
+    char *own;            /* a copy of the text; for CUDA without declarations of the entry and
+                             without its "static" and "inline" */
     char *plain;          /* the text with blanks in place of comments and quoted texts */
     size_t begin, end;    /* offsets of "template <...>" in the text; equal if there is no
                              template */

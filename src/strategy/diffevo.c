@@ -3,8 +3,9 @@
  * current-to-best/1/bin, one member at a time.
  *
  * Parameters are coordinates: the ranks of their values. A member moves towards an elite and along
- * the difference of two others, while some coordinates stay. The nearest valid configuration that
- * is found for the resulting point is tried and replaces the member if it is faster.
+ * the difference of two members drawn at random, while some coordinates stay. The nearest valid
+ * configuration that is found for the resulting point is tried and replaces the member if it is
+ * faster.
  */
 #include "strategy/frame.h"
 

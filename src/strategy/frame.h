@@ -19,10 +19,10 @@ typedef struct ak_frame ak_frame;
    false if it has none to propose now. */
 typedef bool (*ak_frame_next)(ak_proposal *out, size_t *tag, ak_frame *frame);
 
-/* A configuration that was tried. */
+/* A configuration that was observed. */
 typedef struct ak_known {
     ak_config config;
-    double ms; /* HUGE_VAL if it failed */
+    double ms; /* time or cost; HUGE_VAL if it failed */
     int generation;
 } ak_known;
 
@@ -87,13 +87,14 @@ void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot);
    is none. */
 bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind);
 /* Draws an unseen valid neighbour: with probability `near` a neighbour with an adjacent value, if
-   there is one, else any neighbour. */
+   there is one, else any neighbour. Returns false if there is none. */
 bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, double near);
 /* Crosses `config` with `other`: takes each parameter from one of the two at random. The result may
    be invalid; ak_frame_mutate repairs it. */
 void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other);
-/* Changes each parameter with this probability and makes the result valid. An ordered parameter
-   moves to an adjacent value with probability `near`, else to any other value. */
+/* Changes each parameter that has several values with this probability, and makes the result valid.
+   An ordered parameter moves to an adjacent value with probability `near`, else to any other
+   value. */
 void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near);
 
 /* ---- effects (effects.c) --------------------------------------------------------------------- */

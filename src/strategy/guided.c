@@ -40,7 +40,7 @@ enum {
 typedef struct trial {
     ak_config config;
     ak_point point;
-    double log_ms; /* infinite if the trial failed */
+    double log_ms; /* logarithm of time or cost; infinite if it failed */
     int generation;
 } trial;
 
@@ -302,8 +302,8 @@ static size_t pick_elite(guided *self)
     return self->elite[i];
 }
 
-/* Draws new values for two or three parameters at once, because neighbours differ in one parameter
-   only. */
+/* Draws values anew, two or three times, each for a random parameter, because neighbours differ in
+   one parameter only. */
 static void mutate(ak_config *config, guided *self)
 {
     size_t changes = 2 + (size_t)ak_rng_below(&self->rng, 2);

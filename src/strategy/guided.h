@@ -14,9 +14,10 @@
  *        optimization of expensive black-box functions", 1998).
  *
  * The space is never listed. Every candidate is a valid configuration, so no trial is spent on
- * invalid ones. Each trial under way is assumed to take its predicted time ("kriging believer",
- * Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to parallelize optimization", 2010), so
- * that the next proposal differs.
+ * invalid ones. Trials under way, 32 of them at most, are assumed to take their predicted times
+ * ("kriging believer", Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to parallelize
+ * optimization", 2010), so that the next proposal differs. A forest learns of them only when it is
+ * grown anew.
  */
 #ifndef AK_STRATEGY_GUIDED_H
 #define AK_STRATEGY_GUIDED_H

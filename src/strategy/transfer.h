@@ -9,9 +9,10 @@
  *        control. The first candidate is tried if the list orders these trials about as well as its
  *        own configurations. So most unrelated lists cost nothing. A short unrelated list may pass,
  *        because it predicts even its own order badly, and five trials cannot expose it.
- *     2. The candidate. If it is faster than three of four other trials, the list is trusted. This
- *        step is needed because the order may be right among slow configurations and say nothing
- *        about fast ones; then the best of the list is no better than a random configuration.
+ *     2. The candidate. If it is faster than three of four other trials, of which five or more are
+ *        needed, the list is trusted. This step is needed because the order may be right among slow
+ *        configurations and say nothing about fast ones; then the best of the list is no better
+ *        than a random configuration.
  *     3. The next candidates. They are tried while misses (slower than the best so far) do not
  *        outnumber hits (a new best). Each hit allows another tenth of the budget.
  *
@@ -47,8 +48,8 @@ void ak_transfer_open(ak_transfer *transfer, const ak_like *like);
 /* Returns the next candidate to try, or false if there is none now. `budget` is the expected number
    of trials of the whole run; 0 if unknown. */
 bool ak_transfer_next(ak_config *out, ak_transfer *transfer, size_t budget);
-/* Records a trial. Must be called with every trial, whoever proposed it, and before the strategy is
-   told. */
+/* Records a trial; does nothing if there is no list. Must be called once with every trial, whoever
+   proposed it, and before the strategy is told; not with the results of rechecks. */
 void ak_transfer_observe(ak_transfer *transfer, const ak_observation *observation);
 /* Returns true if the configuration was tried as a candidate and has ended. */
 bool ak_transfer_tried(const ak_transfer *transfer, const ak_config *config);
