@@ -72,7 +72,7 @@ typedef struct ak_brief {
 
 /* Opens the brief of a task. A ceiling of 0 is unknown; all are if `ceilings` is NULL. Fails if an
    entry of "Facts" cannot be parsed or reads a name that is neither a parameter nor a constant; for
-   a recording, which may lack such names, skips an entry that reads one. */
+   a recording, which may lack such names, skips such an entry instead. */
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
 /* Opens the brief of a space alone, as a recording has it, without source and ceilings: the

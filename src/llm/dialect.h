@@ -8,8 +8,8 @@
 
 bool ak_can(const ak_request *request, unsigned ability);
 const char *ak_schema_name(const ak_llm_chat *chat);
-/* Builds the system text. If the model does not take a schema, the text contains it. *out is NULL
-   if there is neither text nor schema. The caller frees it. */
+/* Builds the system text. If the model does not take a schema, the text contains it. *out, which
+   the caller frees, is NULL if there is no text and no schema has to be told. */
 ak_status ak_system_text(char **out, const ak_request *request, ak_error *err);
 /* Builds [{"role", "content"}]. `system` becomes the first message unless it is NULL. Returns NULL
    without memory. */

@@ -43,10 +43,11 @@ typedef struct ak_experience {
     ak_config config;
     ak_trial_status status;
     double ms; /* latest measurement if ok; with another objective, its minimised value */
-    double low_ms, high_ms; /* 95 % interval of `ms`; 0 if unknown */
+    double low_ms, high_ms; /* 95 % interval of `ms`; 0 if unknown, both equal to `ms` in a
+                               recording */
     double time_ms;         /* the time if the objective is another one; 0 if unknown */
     const char *reason;     /* one line of foreign text; NULL if none */
-    /* error of a wrong result in multiples of the tolerance; 0 if unknown */
+    /* largest error of the results in multiples of the tolerance; 0 if unknown */
     double max_error;
     int spill_bytes, registers, shared_bytes;
     bool doubted;       /* the advisor has asked to measure it again, which it does only once */

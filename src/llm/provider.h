@@ -154,8 +154,8 @@ typedef struct ak_provider {
        buffer in *out has failed. `event` is the name of a server-sent event, "" if it has none. */
     void (*reply)(ak_reply *out, const json_t *body);
     void (*delta)(ak_reply *out, const char *event, const json_t *data);
-    /* `body` is NULL if it was not JSON. `now` is in seconds since 1970 and is used for dates in
-       headers. */
+    /* `body` is NULL if it was not a JSON object. `now` is in seconds since 1970 and is used for
+       dates in headers. */
     void (*classify)(ak_complaint *out, int status, const ak_reply_headers *headers,
                      const json_t *body, int64_t now);
     /* Passes the question to the model and waits for its reply. A provider with this function has

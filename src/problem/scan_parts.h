@@ -84,7 +84,8 @@ void ak_scan_note(ak_scan *s, const char *what, const char *where);
 
 /* Returns whether the source, or a file beside it, has "#define NAME". */
 bool ak_scan_defines(const ak_scan *s, const char *name);
-/* Finds the name that an argument has in the source: "in", which is a keyword, is called "in_". */
+/* Finds the name that an argument has in the source: the scan calls "in", which is a keyword,
+   "in_". */
 void ak_scan_source_name(char out[AK_SCAN_NAME], const ak_scan *s, const ak_scan_argument *a);
 /* Sets `guessed`, `sizes` and `elements` of each array from the indices that the kernel uses, whose
    arguments begin at `open`. */

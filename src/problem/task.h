@@ -135,7 +135,8 @@ struct ak_task {
     ak_space *space;
     json_t *definition; /* the definition that the space of a recording borrows from; else NULL */
     char *unused;       /* the warning of ak_task_unused; NULL: there is none */
-    char *reason;       /* why this implementation was chosen; NULL: there was no choice */
+    char *reason;       /* why this implementation or data sheet was chosen; NULL: it was named, or
+                           there was no choice */
     const volatile int *cancel; /* *cancel is not 0 once the user cancels; NULL: never */
 };
 

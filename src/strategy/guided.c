@@ -76,7 +76,7 @@ typedef struct guided {
     ak_gp *gp;
     ak_forest *forest;
     bool any_default; /* the space declares no default */
-    size_t expected;  /* trials of the whole run; 0 if unknown */
+    size_t expected;  /* estimate of the trials that the budget allows; 0 if unknown */
     size_t modelled;  /* number of proposals that the model chose */
     bool stale;       /* there are results that the model has not learned */
     double learned_at;
