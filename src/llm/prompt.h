@@ -35,7 +35,7 @@
 #define AK_PROMPT_LISTED   60  /* up to this many successful trials are all listed */
 #define AK_PROMPT_PARENTS  (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
 #define AK_PROMPT_LOOKS    (2 + AK_PROMPT_CLAIMS)
-#define AK_PROMPT_WORST    4  /* number of slowest trials that are always listed */
+#define AK_PROMPT_WORST    4  /* number of worst trials that are always listed */
 #define AK_PROMPT_REFUSALS 12 /* refused proposals shown with the reason */
 
 /* A trial as prompts show it. Its number is shown as "#12". */

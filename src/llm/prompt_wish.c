@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
-/* If the bound is at least this share of the best time, little is left to gain. */
+/* If the least possible time is at least this share of the best time, little is left to gain. */
 #define NEAR_BOUND 0.95
 /* Fewer trials than this say nothing about the optimum. */
 #define FIT_LEAST 8
@@ -28,7 +28,7 @@ static double failed_share(const ak_history *h)
                           : 0;
 }
 
-/* Estimates the optimum from the fastest trials: the least value of a distribution lies about as
+/* Estimates the optimum from the two best trials: the least value of a distribution lies about as
    far below the best of a sample as that lies below the second best (Robson and Whitlock,
    Biometrika 51, 1964). Returns 0 if fewer than FIT_LEAST trials succeeded. */
 static double fitted_optimum(const ak_prompt_view *v)
@@ -113,7 +113,7 @@ static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
 
 /* Writes the aim of the generation: small steps after many failures, very different proposals in
    the first generation, places with few trials in a search that has stalled, and otherwise
-   proposals near the fastest and, while much of the budget is left, also where little is known. */
+   proposals near the best and, while much of the budget is left, also where little is known. */
 static void put_phase(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;

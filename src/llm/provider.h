@@ -225,7 +225,8 @@ ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *
                         const char *file, ak_error *err);
 /* Returns the cost of this usage in dollars. */
 double ak_price_of(const ak_price *price, const ak_llm_usage *usage);
-/* Returns the most dollars that a call with these numbers of prompt and output tokens can cost. */
+/* Returns the most dollars that a call with these numbers of prompt and output tokens can cost at
+   the list price. */
 double ak_price_worst(const ak_price *price, size_t prompt_tokens, int output_tokens);
 
 #endif

@@ -45,7 +45,8 @@ void ak_model_llm(ak_model *out, ak_llm *llm);
 struct ak_advisor_options {
     const ak_model *model; /* NULL if there is none; then `missing` says why in one line */
     const char *missing;
-    const ak_task *task;         /* NULL if only the space is known, as with a recording */
+    const ak_task *task;         /* NULL if only the space is known, as in a study or with a
+                                    recording of an unknown kernel */
     const ak_ceilings *ceilings; /* NULL if unknown */
     /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
     const char *description, *device, *size, *dtype;
