@@ -15,15 +15,22 @@
 /* ---- objective (objective.c) ----------------------------------------------------------------- */
 
 /* The objective is what a run makes as small or as large as it can: the time by default, the
-   energy, or an expression over what is measured. time the time of one call; its objective is NULL
-   energy joules of one call edp energy times time, in joule seconds EXPR an expression
-   (space/expr.h), which is made as small as possible max:EXPR an expression, which is made as large
-   as possible An expression must read something that is measured (measured_names in objective.c),
-   and may read the constants of the task (sizes, options, facts of the device) and the parameters
-   of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs. An objective is a
-   part of the task: unless it is the time, its text is one of the task's choices, as in
-   "objective=energy", so results with different objectives belong to different tasks. Searches
-   compare costs: a cost is the value, or its reciprocal if more is better, and always above 0. */
+   energy, or an expression over what is measured.
+
+     time             the time of one call; its objective is NULL
+     energy           joules of one call
+     edp              energy times time, in joule seconds
+     EXPR             an expression (space/expr.h), which is made as small as possible
+     max:EXPR         an expression, which is made as large as possible
+
+   An expression must read something that is measured (measured_names in objective.c), and may read
+   the constants of the task (sizes, options, facts of the device) and the parameters of the
+   configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
+
+   An objective is a part of the task: unless it is the time, its text is one of the task's
+   choices, as in "objective=energy", so results with different objectives belong to different
+   tasks. Searches compare costs: a cost is the value, or its reciprocal if more is better, and
+   always above 0. */
 
 /* The name of the choice that holds the objective. */
 #define AK_OBJECTIVE_CHOICE "objective"

@@ -714,7 +714,7 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
     return status;
 }
 
-/* Finds the fastest trials, fastest first. */
+/* Finds the best trials, the best first. */
 static size_t find_elites(size_t elites[AK_ADVICE_ELITES], const ak_advisor *a)
 {
     size_t count = 0;

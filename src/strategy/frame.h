@@ -69,7 +69,7 @@ bool ak_frame_random(ak_config *out, ak_frame *frame);
    configurations are equal. */
 void ak_frame_derive(ak_proposal *out, const ak_known *parent);
 
-/* Inserts an index into a list of at most `max` entries, fastest first. Failures are left out. */
+/* Inserts an index into a list of at most `max` entries, the best first. Failures are left out. */
 void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *frame, size_t place);
 
 /* ---- moves ----------------------------------------------------------------------------------- */
@@ -99,11 +99,11 @@ void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, dou
 
 /* ---- effects (effects.c) --------------------------------------------------------------------- */
 
-/* A cheap model of log time: the sum of one effect for each parameter's value (an additive model
-   fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression", 1981). It tells which
-   of a few configurations is the most promising.
+/* A cheap model of the logarithm of time or cost: the sum of one effect for each parameter's value
+   (an additive model fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression",
+   1981). It tells which of a few configurations is the most promising.
 
-   Fast trials weigh more than slow ones, so the effects describe the neighbourhood of the best.
+   Good trials weigh more than bad ones, so the effects describe the neighbourhood of the best.
    Effects that were seen in few trials are shrunk towards 0. Learning takes time in proportion to
    the number of trials; the caller does it when ak_effects_stale returns true. */
 
@@ -116,7 +116,7 @@ void ak_effects_free(ak_effects *effects);
    rate keeps its cost per trial constant in the long run. */
 bool ak_effects_stale(const ak_effects *effects, const ak_frame *frame);
 ak_status ak_effects_learn(ak_effects *effects, const ak_frame *frame, ak_error *err);
-/* Returns a number that can be compared between configurations; smaller is faster. Returns 0 before
+/* Returns a number that can be compared between configurations; smaller is better. Returns 0 before
    anything was learned. */
 double ak_effects_predict(const ak_effects *effects, const ak_config *config);
 

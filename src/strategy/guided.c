@@ -88,7 +88,7 @@ typedef struct guided {
     size_t trial_count, trial_capacity;
     pending *pending;
     size_t pending_count, pending_capacity;
-    size_t elite[ELITES]; /* indices of the best trials, fastest first */
+    size_t elite[ELITES]; /* indices of the best trials, the best first */
     size_t elite_count;
 
     size_t *row; /* indices of the trials that the model learns from */
@@ -365,8 +365,7 @@ static void refresh_pool(guided *self)
 }
 
 /* Returns the expected gain over the best trial, whose y is 0, for a normal prediction. If the
-   prediction is so much slower that the gain would underflow, a substitute keeps the order
-   right. */
+   prediction is so much worse that the gain would underflow, a substitute keeps the order right. */
 static double expected_improvement(double mean, double deviation)
 {
     if (deviation <= 0.0) {
@@ -489,7 +488,7 @@ static double nearest(const guided *self, const ak_point *point)
 }
 
 /* Takes the farthest of a few random configurations. The farthest of the whole space is not taken,
-   because it lies in a corner of the space, where configurations are seldom fast. */
+   because it lies in a corner of the space, where configurations are seldom good. */
 static bool spread_out(candidate *out, guided *self)
 {
     bool found = false;

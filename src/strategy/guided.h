@@ -30,9 +30,9 @@ typedef struct ak_guided_options {
     size_t pool;  /* size of the pool */
     size_t fresh; /* candidates replaced with each proposal */
     size_t rows;  /* most trials that the model learns from */
-    /* The order among slow trials hardly matters. The model sees the logarithm of a time relative
-       to the best. Above `knee` only `share` of the excess counts, and `ceiling` is the largest
-       level. A failure counts as `ceiling`. */
+    /* The order among bad trials hardly matters. The model sees the logarithm of a time or cost
+       relative to the best. Above `knee` only `share` of the excess counts, and `ceiling` is the
+       largest level. A failure counts as `ceiling`. */
     double knee, share, ceiling;
     double steepness, noise; /* parameters of the Gaussian process (gp.h) */
     size_t trees;            /* number of trees of a forest; 0: a Gaussian process */

@@ -73,8 +73,8 @@ typedef struct ak_strategy_context {
     const ak_space *space;
     const ak_scope *constants; /* of the task or the recording: sizes, device facts, ... */
     const char *kernel, *implementation;
-    /* "Rank" of the space file, or NULL: an expression over parameters and constants that predicts
-       the time of a configuration up to a factor. */
+    /* "Rank" of the space file or the recording, or NULL: an expression over parameters and
+       constants that predicts the time of a configuration up to a factor. */
     const char *rank;
     /* results measured elsewhere, and how far they are trusted, which the caller keeps up to date.
        NULL if there are none */

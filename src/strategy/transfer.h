@@ -36,9 +36,10 @@ struct ak_transfer {
         AK_TRANSFER_ENDED,
         AK_TRANSFER_TAKEN /* tried, but not as a candidate */
     } state[AK_LIKE_CANDIDATES_MAX];
-    double ms[AK_LIKE_CANDIDATES_MAX]; /* times of ended candidates; HUGE_VAL if failed */
-    double best_ms, candidate_ms;      /* best time of all trials, and of the candidates */
-    /* the trials that are not candidates: their number, expected ranks by the list, and times */
+    double ms[AK_LIKE_CANDIDATES_MAX]; /* times or costs of ended candidates; HUGE_VAL if failed */
+    double best_ms, candidate_ms;      /* best time or cost of all trials, and of the candidates */
+    /* the trials that are not candidates: their number, expected ranks by the list, and times or
+       costs */
     size_t others;
     double expected[AK_TRANSFER_OTHERS_MAX], others_ms[AK_TRANSFER_OTHERS_MAX];
     bool trusted; /* the model may use the order of the list */
