@@ -29,7 +29,7 @@
     X(MALFORMED, "malformed") /* not in the requested form */                                      \
     X(UNKNOWN, "unknown")     /* names an unknown parameter */                                     \
     X(OFF_GRID, "off_grid")   /* has a value outside of the legal ones */                          \
-    X(CONDITION, "condition") /* violates a condition */                                           \
+    X(CONDITION, "condition") /* violates a condition, or was not recorded */                      \
     X(REPEATED, "repeated")   /* tried before, or twice in this answer */                          \
     X(SURPLUS, "surplus")     /* more than were asked for */
 
