@@ -105,8 +105,9 @@ static ak_status fail_cancelled(ak_llm_call *call, ak_error *err)
 
 /* ---- corrections ----------------------------------------------------------------------------- */
 
-/* Adapts the client's abilities or output limit to what the server refused. Returns false if there
-   is nothing left to change. */
+/* Adapts the client's abilities or output limit to what the server refused. Returns true if the
+   request differs now, also because another call made the correction, and false if there is nothing
+   left to change. */
 static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt *attempt,
                     int *limits)
 {
@@ -141,7 +142,8 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* Makes the answer of an attempt, if it has one, the answer of the call. The call keeps its number
-   of attempts and its costs. */
+   of attempts, its costs and the first request id that it received; it takes over a request id even
+   from an attempt without an answer. */
 static void adopt(ak_llm_call *call, const ak_request *request, ak_attempt *attempt)
 {
     ak_llm_answer *answer = &call->answer;
@@ -230,8 +232,8 @@ static ak_status run(ak_llm_call *call, ak_error *err)
     }
 }
 
-/* Numbers the question and looks for it on the tape. *found is true if the tape has an answer, even
-   if the budget then refuses it. */
+/* Looks for the question on the tape, if there is one. *found is true if the tape has an answer,
+   even if the budget then refuses it. Fails if the tape is only replayed and has none. */
 static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
@@ -276,8 +278,8 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* Ends a call: updates the totals, writes the tape, and clears the texts and values of a failed
-   answer. */
+/* Ends a call: updates the totals, records an answer that was not replayed on the tape, if there is
+   one, and clears the texts and values of a failed answer. */
 static void finish(ak_llm_call *call)
 {
     ak_llm *llm = call->llm;
@@ -294,7 +296,8 @@ static void finish(ak_llm_call *call)
     if (call->status == AK_OK && call->question != NULL && !replayed) {
         call->status = ak_tape_write(llm->tape, call->name, call->question, answer, &call->error);
     }
-    /* a question that a limit refused was not asked and does not count against --llm-calls */
+    /* a question that a limit refused before its first attempt was not asked and does not count
+       against --llm-calls */
     bool asked = answer->fault != AK_LLM_FAULT_BUDGET || answer->attempts > 0;
     llm->begun -= call->counted && !asked;
     llm->totals.calls += asked;

@@ -2,8 +2,9 @@
  * attempt.c: makes one request and judges its reply.
  *
  * A server may stream its reply although the request asked for a whole one, or the reverse. Its
- * content type decides which of the two it is, or else its first byte. A stream that breaks off
- * keeps the complete elements it had, because they were paid for.
+ * content type decides which of the two it is. If the content type does not say, the reply is a
+ * stream, unless it begins with '{' and the provider streams server-sent events. A stream that
+ * breaks off keeps the complete elements it had, because they were paid for.
  */
 
 #include "base/alloc.h"
@@ -35,7 +36,7 @@ typedef struct exchange {
     int64_t enough_ns; /* when the reply had all that was asked for; 0 before */
     size_t looked;     /* length of the text at the last look */
     bool page;         /* the reply is a web page */
-    bool damaged;      /* true if an event was not JSON */
+    bool damaged;      /* an event was not a complete JSON object */
     bool too_long;
     ak_status failed; /* a failure on this side: out of memory */
 } exchange;
@@ -75,7 +76,8 @@ static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
 }
 
 /* Ends a stream that goes on for AK_LLM_REST_NS after all elements that were asked for. One that
-   begins with words runs to its end, because these elements may be a draft. */
+   begins with words runs to its end, because these elements may be a draft; so does one without a
+   limit on its elements. */
 static ak_status end_if_enough(exchange *x, ak_error *err)
 {
     const ak_llm_chat *chat = x->call->chat;
@@ -348,7 +350,7 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
 }
 
 /* Hands over the usage that the reply reports. Some servers report it in every piece of a stream,
-   and only the report of a complete reply counts. */
+   and only the report of a complete reply counts. Without one the attempt is uncertain. */
 static void take_usage(ak_attempt *out, ak_reply *reply)
 {
     bool final = reply->usage.known && reply->ended && reply->finish != AK_LLM_FINISH_ENOUGH;
@@ -467,8 +469,8 @@ static void posted(void *context, const char *question, const char *reply)
     }
 }
 
-/* Asks a provider without HTTP. Any failure is final: the provider has waited for the whole time
-   limit, or the reply or its folder must be mended. */
+/* Asks a provider without HTTP. Any failure is final: the call was cancelled, the provider has
+   waited for the whole time limit, or the reply or its folder must be mended. */
 static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *request,
                               ak_error *err)
 {

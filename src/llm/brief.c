@@ -32,7 +32,7 @@ static const struct {
     {"memory_bus_bits", "width of the memory bus"},
 };
 
-/* Formats a number of bytes: "131072 bytes (128 KiB)". */
+/* Formats a number of bytes: "131072 bytes (128 KiB)", or "96 bytes" below 1 KiB. */
 static void show_bytes(char *out, size_t bytes, double value)
 {
     char size[AK_REAL_BYTES];
@@ -166,7 +166,7 @@ static double constant(const ak_task *task, const char *name)
     return (double)ak_task_fact(task, name);
 }
 
-/* Adds the size of all arguments as a multiple of each cache. */
+/* Adds the size of all arguments as a multiple of each cache whose size is known. */
 static ak_status add_caches(ak_brief *brief, const ak_task *task, double total, ak_error *err)
 {
     char text[LINE_MAX_BYTES], times[AK_REAL_BYTES];
@@ -234,7 +234,8 @@ static ak_status add_bound(ak_brief *brief, const ak_task *task, const ak_ceilin
     return add_fact(brief, false, "least possible time", text, err);
 }
 
-/* Adds the arithmetic intensity and what limits the task. */
+/* Adds operations and traffic, the arithmetic intensity if there is traffic, and what limits the
+   task if the ceilings are known. */
 static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
                               ak_error *err)
 {

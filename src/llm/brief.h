@@ -1,10 +1,11 @@
 /*
- * brief.h: holds, as data, what a language model is told about a task. It is filled once per run
- * from the task and the ceilings of its device; prompt.h turns it into text.
+ * brief.h: holds, as data, what a language model is told about a task. It is filled once per run,
+ * from the task and the ceilings of its device or from the space of a recording; prompt.h turns it
+ * into text.
  *
  * The arithmetic is done here because models do not do it: shapes given as bare numbers had no
- * measurable effect on what they propose (arXiv 2605.19782). Everything that follows from the
- * shape and the device is therefore computed here and stated with its unit.
+ * measurable effect on what they propose (arXiv 2605.19782). Everything that follows from the shape
+ * and the device is therefore computed here and stated with its unit.
  */
 #ifndef AK_LLM_BRIEF_H
 #define AK_LLM_BRIEF_H
@@ -44,12 +45,12 @@ typedef struct ak_fact {
    (docs/formats.md). */
 typedef struct ak_derived {
     const char *name; /* "block of B" */
-    const char *unit; /* "bytes", or "" */
+    const char *unit; /* such as "bytes"; "" if it has none */
     ak_expr *expr;
 } ak_derived;
 
-/* The brief of a task. Its strings live in the arena or are borrowed from the task, which must
-   outlive the brief. */
+/* The brief of a task or of a space alone. Its strings live in the arena or are borrowed from what
+   it was opened with, which must outlive the brief. */
 typedef struct ak_brief {
     const char *kernel, *description, *implementation, *device, *size, *dtype, *choices;
     const char *software;     /* "NVRTC 13.0, driver 580.159.04"; "" if unknown */
@@ -58,7 +59,7 @@ typedef struct ak_brief {
     const json_t *definition; /* the implementation's space file; NULL if there is none */
     const ak_space *space;
     const ak_scope *constants;
-    bool rejects_spills; /* code that spills more than 32 bytes of registers is rejected */
+    bool rejects_spills; /* as in ak_implementation_spec */
     ak_fact *hardware, *shape;
     size_t hardware_count, hardware_capacity, shape_count, shape_capacity;
     ak_derived derived[AK_FACTS_MAX];
@@ -71,7 +72,7 @@ typedef struct ak_brief {
 
 /* Opens the brief of a task. A ceiling of 0 is unknown; all are if `ceilings` is NULL. Fails if an
    entry of "Facts" cannot be parsed or reads a name that is neither a parameter nor a constant; for
-   a recording, which may lack such names, skips an entry that reads one. */
+   a recording, which may lack such names, skips such an entry instead. */
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
 /* Opens the brief of a space alone, as a recording has it, without source and ceilings: the
@@ -88,8 +89,8 @@ void ak_brief_close(ak_brief *brief);
    conditions has one that was not recorded (brief_recorded.c). */
 bool ak_brief_is_part(const ak_brief *brief);
 
-/* Writes the value of a derived fact in a configuration with its unit: "131072 bytes (128 KiB)", or
-   "?" if it cannot be evaluated. */
+/* Writes the value of a derived fact in a configuration: a number with its unit, such as "131072
+   bytes (128 KiB)", a text alone, or "?" if it cannot be evaluated. */
 void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_derived *derived,
                      const ak_config *config);
 

@@ -6,7 +6,8 @@
 #include "base/plain.h"
 #include "llm/key.h"
 
-/* Defaults of ak_llm_options. */
+/* Defaults and limits of ak_llm_options. A provider without HTTP has its own default of the
+   timeout. */
 #define CONNECT_SECONDS 10
 #define STALL_SECONDS   300
 #define TIMEOUT_SECONDS 900
@@ -151,8 +152,9 @@ static ak_status check_recording(const ak_llm *llm, ak_error *err)
                    llm->effort[0] == 0 ? "" : " at effort ", llm->effort);
 }
 
-/* Opens the tape if one is named. "replay:PATH", or a replay without a model, takes the model and,
-   unless one is given, the effort from the tape. */
+/* Opens the tape if one is named. "replay:PATH", or a replay without a model, takes the model from
+   the tape, and also the effort if the user gives none. The model is called "replay" if the tape
+   names none. */
 static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     static const char prefix[] = "replay:";

@@ -58,7 +58,7 @@ struct ak_llm_call {
     json_t *question;              /* canonical question for the tape; NULL without a tape */
     char name[AK_HASH_BYTES + 16]; /* name of the question on the tape */
     size_t prompt_tokens_max;
-    int output_tokens_fit; /* limit that makes the call fit into the budget; 0: not needed */
+    int output_tokens_fit; /* lowered limit with which the call fits into the budget; 0: none */
     bool counted;          /* the call counts against calls_max */
     bool uncertain;        /* an attempt counts with its worst case */
     int64_t start_ns;

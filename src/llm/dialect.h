@@ -1,5 +1,6 @@
-/* dialect.h: functions that the providers share. A server may send anything, so every getter takes
-   a JSON value of any type or NULL and returns an empty value for what is missing. */
+/* dialect.h: functions that the providers share. A server may send anything, so every function that
+   reads its JSON takes a value of any type, or NULL, and treats a missing or wrong member as
+   absent. */
 #ifndef AK_LLM_DIALECT_H
 #define AK_LLM_DIALECT_H
 
@@ -7,8 +8,8 @@
 
 bool ak_can(const ak_request *request, unsigned ability);
 const char *ak_schema_name(const ak_llm_chat *chat);
-/* Builds the system text. If the model does not take a schema, the text contains it. *out is NULL
-   if there is neither text nor schema. The caller frees it. */
+/* Builds the system text. If the model does not take a schema, the text contains it. *out, which
+   the caller frees, is NULL if there is no text and no schema has to be told. */
 ak_status ak_system_text(char **out, const ak_request *request, ak_error *err);
 /* Builds [{"role", "content"}]. `system` becomes the first message unless it is NULL. Returns NULL
    without memory. */

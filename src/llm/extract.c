@@ -1,5 +1,5 @@
-/* extract.c: see extract.h. Every '{' or '[' outside a value that was read starts a candidate; the
-   candidates are ranked. */
+/* extract.c: see extract.h. Every '{' or '[' starts a candidate, unless it lies in a complete value
+   or in the best value so far; the candidates are ranked. */
 #include "llm/extract.h"
 
 #include "base/utf8.h"

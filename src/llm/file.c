@@ -6,8 +6,9 @@
  * A prompt is written under another name and then renamed, so nobody reads an unfinished prompt. A
  * reply may be written in place: it is taken once it is complete JSON (an object or an array), or
  * once its contents have not changed for SETTLED_NS, because an answer in words counts too
- * (extract.h finds the JSON in it). A question that nobody waits for any more is renamed to
- * NNNN.expired.md, so that nobody works on it. Its number is not used again.
+ * (extract.h finds the JSON in it). A question whose reply did not come in time, or whose call was
+ * cancelled, is renamed to NNNN.expired.md, so that nobody works on it. Its number is not used
+ * again.
  */
 #include "llm/dialect.h"
 
@@ -28,7 +29,8 @@ typedef struct ticket {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Returns the number before the first '.' of a file's name; 0 if there is none. */
+/* Returns the number before the first '.' of a file's name; 0 if there is none or it has more than
+   9 digits. */
 static size_t number_of(const char *name)
 {
     size_t number = 0, digits = strspn(name, "0123456789");

@@ -1,8 +1,8 @@
 /*
  * http.c: see http.h. It uses libcurl's multi interface for one transfer, because curl_easy_perform
- * looks at limits only once a second: here the poll returns every POLL_MS, so that a Ctrl-C, a
- * stall and the time limit are noticed at once. The caller's clock measures stalls and the time
- * limit.
+ * looks at limits only once a second: here the poll returns after POLL_MS at the latest, so that a
+ * Ctrl-C, a stall and the time limit are noticed at once. The caller's clock measures stalls and
+ * the time limit.
  */
 #include "llm/http.h"
 

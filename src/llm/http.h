@@ -1,18 +1,18 @@
 /*
  * http.h: sends one POST request with libcurl, which is loaded when it is first needed (dl.h).
  *
- * A call blocks its thread until the reply is complete, a limit is reached, `data` returns false or
- * `cancelled` returns true. Any number of threads may call at once. Redirects are not followed,
- * because the key must reach only the address that the user gave. libcurl handles proxies
- * (HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY) unless the job is `direct`. The CA bundle is
- * CURL_CA_BUNDLE or SSL_CERT_FILE if one of them is set.
+ * A call blocks its thread until the reply is complete, the transfer fails, a limit is reached,
+ * `data` returns false or `cancelled` returns true. Any number of threads may call at once.
+ * Redirects are not followed, because the key must reach only the address that the user gave.
+ * libcurl handles proxies (HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY) unless the job is
+ * `direct`. The CA bundle is CURL_CA_BUNDLE or SSL_CERT_FILE if one of them is set.
  */
 #ifndef AK_LLM_HTTP_H
 #define AK_LLM_HTTP_H
 
 #include "llm/provider.h"
 
-/* The reply without its body. It is also valid while `data` is called. */
+/* The reply without its body. Its status and headers are also valid while `data` is called. */
 typedef struct ak_http_reply {
     ak_llm_fault fault; /* NONE, NETWORK, TIMEOUT, TLS, REQUEST (the address), CANCELLED, LOCAL */
     bool sent;          /* at least a part of the request has left */
@@ -38,7 +38,8 @@ typedef struct ak_http_job {
     void *context;
 } ak_http_job;
 
-/* Loads libcurl. The error of AK_UNAVAILABLE says what to install. */
+/* Loads libcurl. The error of AK_UNAVAILABLE says what to install, or that libcurl could not be
+   initialised. */
 ak_status ak_http_load(ak_error *err);
 /* Writes the version, such as "7.88.1 OpenSSL/3.0.19", or "" if libcurl cannot be loaded. */
 void ak_http_version(char *out, size_t bytes);

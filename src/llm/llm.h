@@ -14,13 +14,13 @@
  *     ak_llm_answer_clear(&answer);
  *     ak_llm_close(llm);
  *
- * One call is one question. It retries after rate limits, overload and lost connections. It drops
- * a parameter that the server refuses, once per parameter. It ends with an answer or with a fault
- * that says whether asking again makes sense. Before each attempt its worst-case cost is reserved
- * from the budget. The reservation assumes that all output tokens are used and, until earlier calls
- * have shown the number of tokens per byte, that each byte of the question is one token. The budget
- * can be exceeded only if a server reports more tokens; then the user is told. An attempt that is
- * lost after it was sent is charged at its worst case.
+ * One call is one question. It retries after rate limits, overload and lost connections. It drops a
+ * parameter that the server refuses, or takes its other name, once per parameter and client. It
+ * ends with an answer or with a fault that says whether asking again makes sense. Before each
+ * attempt its worst-case cost is reserved from the budget. The reservation assumes that all output
+ * tokens are used and, until earlier calls have shown the number of tokens per byte, that each byte
+ * of the question is one token. The budget can be exceeded only if a server reports more tokens;
+ * then the user is told. An attempt that is lost after it was sent is charged at its worst case.
  *
  * ak_llm_start asks in a separate thread, so that the tuner can measure meanwhile. Any number of
  * calls may share an ak_llm; every other use of it is limited to one thread at a time.
@@ -199,9 +199,9 @@ typedef struct ak_llm_seam {
 } ak_llm_seam;
 
 /* Reads the specification (see ak_llm_options in autokernel.h) and the prices. A client that sends
-   over HTTP also reads its key and loads libcurl, but opens no connection yet. Refuses an unpriced
-   model if a budget is set, and a key that would cross the network unencrypted. `seam` may be
-   NULL. */
+   over HTTP also reads its key and loads libcurl, but opens no connection yet; one that asks
+   through files makes their folder. Refuses an unpriced model if a budget is set, and a key that
+   would cross the network unencrypted. `seam` may be NULL. */
 ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
                       ak_error *err);
 /* Closes the client. All its calls must have ended. */
@@ -254,7 +254,7 @@ ak_status ak_llm_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], ak_ll
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Visits the names and descriptions of the providers. */
+/* Visits the names and descriptions of the providers and, as the last, of "replay". */
 void ak_llm_each_provider(ak_list_visitor visit, void *context);
 /* Returns the report of doctor: {"curl": "7.88.1 OpenSSL/3.0" or what to install, "providers":
    [{"provider", "address", "key": "set"|"not set"|"none needed", "from"}]}, or NULL without

@@ -3,7 +3,8 @@
  *
  * Source: developers.openai.com/api/reference, "Responses" and "Streaming events"; "Structured
  * outputs" for what strict schemas may hold. A reply that reached its output limit has the status
- * "incomplete" and is not an error. The server is asked to store nothing (store: false).
+ * "incomplete" and is not an error. The server is asked to store nothing (store: false), unless it
+ * refuses that parameter.
  */
 #include "llm/dialect.h"
 

@@ -1,9 +1,9 @@
 /*
  * openai_chat.c: OpenAI's Chat Completions API.
  *
- * Source: developers.openai.com/api/reference, "Chat completions". The usage comes in a last chunk
- * without choices, and only on request. "[DONE]" ends the stream; attempt.c handles it. Servers
- * that copy this API put reasoning into reasoning_content or reasoning.
+ * Source: developers.openai.com/api/reference, "Chat completions". In a stream the usage comes in a
+ * last chunk without choices, and only on request. "[DONE]" ends the stream; attempt.c handles it.
+ * Servers that copy this API put reasoning into reasoning_content or reasoning.
  */
 #include "llm/dialect.h"
 

@@ -25,17 +25,17 @@
 #include "llm/brief.h"
 
 #define AK_PROMPT_BYTES_MAX  (512u << 10) /* for each part; the limits below keep parts smaller */
-#define AK_PROMPT_SOURCE_MAX (32u << 10)  /* a longer source is shown as a skeleton or in parts */
+#define AK_PROMPT_SOURCE_MAX (32u << 10)  /* without marks, a longer source becomes a skeleton */
 /* A parameter with more values than this is listed with gaps and has a plain type in the schema. */
 #define AK_PROMPT_VALUES   64
 #define AK_PROMPT_TEXT_MAX 200 /* bytes of a reason or hypothesis */
-#define AK_PROMPT_BEST     12  /* number of best trials that are listed */
+#define AK_PROMPT_BEST     12  /* number of best trials that are always listed */
 #define AK_PROMPT_SAMPLES  4   /* trials shown of each kind of failure */
 #define AK_PROMPT_CLAIMS   12  /* predictions shown with their outcomes */
 #define AK_PROMPT_LISTED   60  /* up to this many successful trials are all listed */
 #define AK_PROMPT_PARENTS  (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
 #define AK_PROMPT_LOOKS    (2 + AK_PROMPT_CLAIMS)
-#define AK_PROMPT_WORST    4  /* number of slowest trials that are listed */
+#define AK_PROMPT_WORST    4  /* number of worst trials that are always listed */
 #define AK_PROMPT_REFUSALS 12 /* refused proposals shown with the reason */
 
 /* A trial as prompts show it. Its number is shown as "#12". */
@@ -43,10 +43,11 @@ typedef struct ak_experience {
     ak_config config;
     ak_trial_status status;
     double ms; /* latest measurement if ok; with another objective, its minimised value */
-    double low_ms, high_ms; /* 95 % interval of `ms`; 0 if unknown */
+    double low_ms, high_ms; /* 95 % interval of `ms`; 0 if unknown, both equal to `ms` in a
+                               recording */
     double time_ms;         /* the time if the objective is another one; 0 if unknown */
     const char *reason;     /* one line of foreign text; NULL if none */
-    /* error of a wrong result in multiples of the tolerance; 0 if unknown */
+    /* largest error of the results in multiples of the tolerance; 0 if unknown */
     double max_error;
     int spill_bytes, registers, shared_bytes;
     bool doubted;       /* the advisor has asked to measure it again, which it does only once */
@@ -88,8 +89,8 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err);
 ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *history,
                           ak_error *err);
 
-/* Writes the numbers of the trials that the state shows with a time, in ascending order. These
-   trials can be the parent of a proposal. */
+/* Writes, in ascending order, the numbers of the successful trials that the state shows. Only these
+   can be the parent of a proposal. */
 ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const ak_brief *brief,
                             const ak_history *history);
 
@@ -100,8 +101,9 @@ ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_b
 
 /* Builds the schema of the answer to the state of this history, in JSON Schema 2020-12:
    {"proposals": [{"hypothesis", "expected_gain_pct", "parent", "changes": {...}}]}. It allows at
-   most history->batch proposals, the parents of ak_prompt_parents or null, and the values that
-   occur in a valid configuration; a parameter with too many of them has only a type. It leaves out
+   most history->batch proposals (and at least one if nothing was tried yet), the parents of
+   ak_prompt_parents or null, and the values that occur in a valid configuration; a parameter with
+   too many of them, or beyond the number that a schema may have, has only a type. It leaves out
    parameters with one such value, and sizes, dtype and options, because a model must not choose the
    problem that it is checked against. The answer leaves out parameters that do not change; for a
    provider that demands every property their value is null (ak_schema_openai). */

@@ -7,13 +7,13 @@
 
 /* A prediction came true if the gain has the expected direction and differs from the expected gain
    by at most this share of it, or by at most TRUE_LEAST. A gain or loss below TRUE_LEAST is no
-   difference. */
+   difference; where none was expected and there is none, the prediction came true. */
 #define TRUE_SHARE    0.25
 #define TRUE_LEAST    0.02
 #define TRUE_ROUNDING 1e-9 /* allows for rounding: a gain exactly at the limit came true */
 
 /* Returns the parent's trial, to which a prediction refers; without a parent, that of the default
-   configuration. Returns NULL if there is no such trial or it has no time. */
+   configuration. Returns NULL if there is no such trial or it failed. */
 static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experience *t)
 {
     size_t number = t->parent == 0 ? v->start : t->parent;
@@ -22,7 +22,8 @@ static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experien
     return parent != NULL && parent->status == AK_TRIAL_OK ? parent : NULL;
 }
 
-/* Returns the direction of a gain: -1 slower, 0 little difference, 1 faster. */
+/* Returns the direction of a gain: -1 slower (or worse by another objective), 0 little difference,
+   1 faster. */
 static int direction(double gain)
 {
     return gain >= TRUE_LEAST ? 1 : gain <= -TRUE_LEAST ? -1 : 0;

@@ -1,13 +1,14 @@
 /* prompt_coverage.c: writes what the trials cover: for each parameter, its values with their trials
-   and best times; for each kind of configuration, its share of the space and its trials. A kind is
-   a combination of values of the switches, which are the parameters with the fewest values. */
+   and best results; for each kind of configuration, its share of the space and its trials. A kind
+   is a combination of values of the switches, which are the parameters with the fewest values. */
 
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
-/* The coverage of fewer trials is not written, because nearly all values are untried. */
+/* With fewer trials the values are not written, because nearly all are untried, and the kinds take
+   one line if all occur. */
 #define COVERAGE_LEAST 4
-#define VALUES_LISTED  32 /* values of a parameter that are listed with their trials */
+#define VALUES_LISTED  32 /* entries of a parameter that are listed: values and untried runs */
 #define RUN_LISTED     4  /* longer runs of untried values are shown as a range */
 /* Most kinds, most switches, and most values that a switch may have. */
 #define KINDS_MAX     16
@@ -15,12 +16,13 @@
 #define SWITCH_VALUES 4
 /* A kind with fewer trials than OPEN_TRIALS is open. */
 #define OPEN_TRIALS 2
-/* Once THIN_TRIALS trials were made, a kind is thin if it has less than THIN_PART of the trials
-   that its share of the space would give it. */
+/* Once THIN_TRIALS trials were made, a kind that was tried is thin if it has less than THIN_PART of
+   the trials that its share of the space would give it. */
 #define THIN_PART   0.5
 #define THIN_TRIALS 12
-/* The spread of a kind is the time of its slowest trial over that of its fastest. The median over
-   the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more. */
+/* The spread of a kind is the time (or cost) of its worst trial over that of its best. The median
+   over the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more
+   and a kind is open. */
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
 /* In a space with more than SHARE_SAMPLES configurations the shares of kinds are estimated from
@@ -33,7 +35,7 @@
 /* What is known about the trials that have one value of a parameter, or that are of one kind. */
 typedef struct known {
     size_t trials, ok;
-    size_t best, worst; /* numbers of the fastest and the slowest trial; 0 if all failed */
+    size_t best, worst; /* numbers of the best and the worst trial; 0 if all failed */
 } known;
 
 static void learn(known *k, const ak_prompt_view *v, size_t number)
@@ -126,8 +128,8 @@ typedef struct kinds {
     known of[KINDS_MAX];
 } kinds;
 
-/* Chooses the parameters with the fewest values as switches, as long as there are at most KINDS_MAX
-   kinds. */
+/* Chooses parameters with 2 to SWITCH_VALUES values as switches, those with the fewest first, as
+   long as there are at most SWITCHES_MAX switches and KINDS_MAX kinds. */
 static void choose_switches(kinds *k, const ak_space *space)
 {
     k->count = 1;
@@ -201,9 +203,9 @@ static size_t value_of(const kinds *k, const ak_space *space, size_t kind, size_
     return value;
 }
 
-/* Returns the next kind to show: first those with a time, the fastest first; then those whose
-   trials all failed; then the untried ones, the largest share first. Returns SIZE_MAX if all are
-   shown. */
+/* Returns the next kind to show: first those with a result, the best first; then those whose trials
+   all failed; then the untried ones, the largest share first. Returns SIZE_MAX if all that were
+   tried or have a share are shown. */
 static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool shown[KINDS_MAX])
 {
     size_t next = SIZE_MAX;
@@ -231,7 +233,8 @@ static void put_kind_values(ak_buf *out, const kinds *k, const ak_space *space, 
     }
 }
 
-/* Writes "x8 1.475 ms .. 3.343 ms (#11)": the trials of a kind and their times. */
+/* Writes "x8 1.475 ms .. 3.343 ms (#11)": the trials of a kind, and the best and the worst
+   result. */
 static void put_known(ak_buf *out, const ak_prompt_view *v, const known *of)
 {
     ak_buf_print(out, ", x%zu ", of->trials);

@@ -32,8 +32,8 @@ static void rank_trials(ak_prompt_view *v)
     qsort(v->order, v->ok, sizeof *v->order, compare_times);
 }
 
-/* Writes how far the times can be trusted: whether they have intervals (a recording has none), and
-   whether the machine was busy. */
+/* Writes how far the results can be trusted: whether they have intervals (a recording has none),
+   and whether the machine was busy. */
 static void put_precision(ak_buf *out, const ak_prompt_view *v)
 {
     size_t known = 0, wide = 0;

@@ -1,11 +1,11 @@
 /* prompt_trials.c: writes the trials of a prompt's state: up to two anchors in full, the listed
-   trials by speed, what the slow ones have in common, and the failures. No kind of failure is
-   omitted. */
+   trials from the best on, what the collapsed ones have in common, and the failures. No kind of
+   failure is omitted. */
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
-/* The second anchor differs from the best in at least this many parameters and is slower by at most
-   this factor. */
+/* The second anchor differs from the best in at least this many parameters, and its time or cost is
+   higher by at most this factor. */
 #define ANCHOR_DISTANCE 2
 #define ANCHOR_SLOWER   1.5
 /* Limits of the search for pairs of values that explain a group of trials. PAIR_MEMBERS: most
@@ -170,8 +170,8 @@ void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Returns true if a trial took AK_PROMPT_COLLAPSED times as long as the best even at the lower end
-   of its interval, so that a busy machine does not explain it. */
+/* Returns true if a trial took AK_PROMPT_COLLAPSED times as long as the best (or cost as much more)
+   even at the lower end of its interval, so that a busy machine does not explain it. */
 static bool has_collapsed(const ak_prompt_view *v, const ak_experience *t)
 {
     return ak_prompt_least(t) >= v->order[0].ms * AK_PROMPT_COLLAPSED;
@@ -221,7 +221,8 @@ static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_s
 }
 
 /* The values of the parameters p and q (one value if p is q) in trial `member`, and how many trials
-   have both: `with` members that no earlier pair explains, `others` outside the group. */
+   have both: `with` members that no earlier pair explains, `others` among the trials that the group
+   is compared with. The count ends at the first of these, because the pair is then of no use. */
 typedef struct pair {
     size_t p, q, member;
     size_t with, others;
@@ -258,7 +259,8 @@ static void count_pair(pair *one, const ak_prompt_view *v, ak_trial_status kind,
 }
 
 /* Finds, among the pairs of values that none of the compared trials has, the one that explains the
-   most members that no earlier pair explains. Between equals, a single value is preferred. */
+   most members that no earlier pair explains. Between equals, a single value is preferred. Only the
+   pairs of PAIR_MEMBERS unexplained members are tried. */
 static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs *found)
 {
     const ak_history *h = v->history;

@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
-/* If the bound is at least this share of the best time, little is left to gain. */
+/* If the least possible time is at least this share of the best time, little is left to gain. */
 #define NEAR_BOUND 0.95
 /* Fewer trials than this say nothing about the optimum. */
 #define FIT_LEAST 8
@@ -11,8 +11,8 @@
 #define STILL_TRIALS 8
 #define STILL_GAIN   0.01
 
-/* Returns the share of failures among the trials of the previous generation, or among all trials if
-   it has none. */
+/* Returns the share of failures among the trials that the model proposed in the previous generation
+   or, if there is none, among all trials; 0 without trials. */
 static double failed_share(const ak_history *h)
 {
     size_t latest = 0, latest_failed = 0, failed = 0;
@@ -28,16 +28,17 @@ static double failed_share(const ak_history *h)
                           : 0;
 }
 
-/* Estimates the optimum from the fastest trials: the least value of a distribution lies about as
+/* Estimates the optimum from the two best trials: the least value of a distribution lies about as
    far below the best of a sample as that lies below the second best (Robson and Whitlock,
-   Biometrika 51, 1964). Returns 0 if there are fewer than FIT_LEAST trials. */
+   Biometrika 51, 1964). Returns 0 if fewer than FIT_LEAST trials succeeded. */
 static double fitted_optimum(const ak_prompt_view *v)
 {
     return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
 }
 
-/* Writes how far A is from the least possible time, if that is known and may be told, and which
-   time the trials make likely, unless that is below the least possible one. */
+/* Writes how far A is from the least possible time, if the objective is the time and that bound is
+   known and may be told. Also writes which time or value the trials make likely, unless it is below
+   a bound that A has not reached. */
 static void put_aim(ak_buf *out, const ak_prompt_view *v)
 {
     const bool timed = ak_prompt_timed(v);
@@ -112,7 +113,7 @@ static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
 
 /* Writes the aim of the generation: small steps after many failures, very different proposals in
    the first generation, places with few trials in a search that has stalled, and otherwise
-   proposals near the fastest and, while much of the budget is left, also where little is known. */
+   proposals near the best and, while much of the budget is left, also where little is known. */
 static void put_phase(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;

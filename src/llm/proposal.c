@@ -99,7 +99,7 @@ static bool wished_number(double *out, const json_t *wish)
 }
 
 /* Finds the legal number nearest to `wish`. Returns false if `wish` does not lie between two legal
-   numbers. */
+   numbers, or if a value of the parameter is not a number. */
 static bool snap(size_t *out, const ak_parameter *parameter, double wish)
 {
     size_t below = SIZE_MAX, above = SIZE_MAX;

@@ -29,7 +29,7 @@
     X(MALFORMED, "malformed") /* not in the requested form */                                      \
     X(UNKNOWN, "unknown")     /* names an unknown parameter */                                     \
     X(OFF_GRID, "off_grid")   /* has a value outside of the legal ones */                          \
-    X(CONDITION, "condition") /* violates a condition */                                           \
+    X(CONDITION, "condition") /* violates a condition, or was not recorded */                      \
     X(REPEATED, "repeated")   /* tried before, or twice in this answer */                          \
     X(SURPLUS, "surplus")     /* more than were asked for */
 
@@ -59,9 +59,9 @@ typedef struct ak_suggestion {
 /* Sets the status and appends to the note what was done with the proposal. */
 void ak_suggestion_judge(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Checks one element. `trials` are those that the model was shown; parents refer to them. Never
-   fails: any `element` gets a status. The caller sets the statuses REPEATED and SURPLUS, because
-   they depend on what was tried and asked for. */
+/* Checks one element. `trials` are those of the history; a parent is the number of any of them,
+   even if the prompt did not show it. Never fails: any `element` gets a status. The caller sets the
+   statuses REPEATED and SURPLUS, because they depend on what was tried and asked for. */
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count);
 

@@ -23,8 +23,9 @@
 
 /* Parameters and features that a model takes. X(NAME, words): models.def gives the initial set. If
    a reply with status 400 or 422 names one of the words, in the error's "param" or in its message,
-   the ability is dropped once and the request is sent again. If several match, the first one that
-   was sent is dropped. Each word ends in a comma. */
+   the ability is dropped, or toggled if it is COMPLETION_TOKENS, once per client, and the request
+   is sent again. If several match, the first one that was sent is dropped. Each word ends in a
+   comma. */
 #define AK_ABILITY_MAP(X)                                                                          \
     X(STRICT, "strict,") /* the server enforces a schema without optional properties */            \
     X(SCHEMA, "response_format,output_format,json_schema,schema,format,structured_outputs,")       \
@@ -75,7 +76,7 @@ typedef struct ak_reply {
     char model[AK_LLM_NAME_MAX], id[AK_LLM_NAME_MAX];
     ak_llm_finish finish;
     ak_llm_usage usage;
-    bool ended;         /* true if the reply said that it is complete */
+    bool ended;         /* the reply said that it is complete, or the client has ended it */
     ak_llm_fault fault; /* error inside a reply that began normally, or why `ask` failed */
     char fault_text[240];
 } ak_reply;
@@ -153,8 +154,8 @@ typedef struct ak_provider {
        buffer in *out has failed. `event` is the name of a server-sent event, "" if it has none. */
     void (*reply)(ak_reply *out, const json_t *body);
     void (*delta)(ak_reply *out, const char *event, const json_t *data);
-    /* `body` is NULL if it was not JSON. `now` is in seconds since 1970 and is used for dates in
-       headers. */
+    /* `body` is NULL if it was not a JSON object. `now` is in seconds since 1970 and is used for
+       dates in headers. */
     void (*classify)(ak_complaint *out, int status, const ak_reply_headers *headers,
                      const json_t *body, int64_t now);
     /* Passes the question to the model and waits for its reply. A provider with this function has
@@ -224,7 +225,8 @@ ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *
                         const char *file, ak_error *err);
 /* Returns the cost of this usage in dollars. */
 double ak_price_of(const ak_price *price, const ak_llm_usage *usage);
-/* Returns the most dollars that a call with these numbers of prompt and output tokens can cost. */
+/* Returns the most dollars that a call with these numbers of prompt and output tokens can cost at
+   the list price. */
 double ak_price_worst(const ak_price *price, size_t prompt_tokens, int output_tokens);
 
 #endif

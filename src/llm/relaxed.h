@@ -17,7 +17,8 @@
 #include "base/json.h"
 
 typedef struct ak_relaxed {
-    json_t *value; /* owned by the caller; NULL if nothing was complete */
+    json_t *value; /* owned by the caller; a container that is cut may be empty; NULL if another
+                      value is not complete */
     size_t end;    /* bytes read, up to the end of the value or the error */
     bool cut;      /* the text ended or broke before the value did */
     bool repaired; /* the text was not strict JSON */

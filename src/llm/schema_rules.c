@@ -70,7 +70,7 @@ static bool all_required(const json_t *properties, const json_t *required)
     return true;
 }
 
-/* Adds null to the types and to the values of a property. */
+/* Adds null to the type of a property, if that is a single one, and to its values. */
 static bool allow_null(json_t *property)
 {
     json_t *type = json_object_get(property, "type"), *legal = json_object_get(property, "enum");

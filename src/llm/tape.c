@@ -17,7 +17,7 @@ struct ak_tape {
     json_t *about;      /* tape.json; NULL if there is none */
     json_t *script;     /* array of answers; NULL if the tape is a folder */
     size_t next;        /* index of the next answer of the script */
-    ak_map *asked;      /* number of times each question was asked */
+    ak_map *asked;      /* number of times that each question or situation was asked */
     json_t *situations; /* {situation: [names of the files about it]}; NULL until it is needed */
 };
 

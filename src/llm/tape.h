@@ -38,9 +38,10 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
 ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t *question,
                        ak_error *err);
 
-/* Reads the answer of that name into `reply` and those members of `out` that a tape keeps (cost,
-   attempts, time). If there is none, a replay takes the answer to a question about the same
-   situation in other words and sets out->reworded. Returns AK_NOT_FOUND if there is none either. */
+/* Reads the answer of that name (of a script the next answer, whatever the name) into `reply` and
+   those members of `out` that a tape keeps (cost, attempts, time). If there is none, a replay of a
+   folder takes the answer to a question about the same situation in other words and sets
+   out->reworded. Returns AK_NOT_FOUND if there is none either. */
 ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
                        const json_t *question, ak_error *err);
 /* Writes a question and its answer, and tape.json if there is none yet. */

@@ -34,7 +34,8 @@ static const char *backend_of(const char *beginning)
 }
 
 /* Reads "Language", in which all sources of the implementation are compiled. Returns AK_INVALID for
-   one that the backend does not have; a backend that `languages` does not list is not checked. */
+   one that the backend does not have; a backend that `languages` does not list is not checked.
+   Without "Language" it is Triton if the name of the implementation begins so, else NULL. */
 static ak_status read_language(ak_implementation_spec *implementation, const json_t *kernel,
                                ak_error *err)
 {

@@ -89,9 +89,8 @@ ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *
     return AK_OK;
 }
 
-/* Returns AK_INVALID if a link leads out of the kernel's folder or, for a name that leaves this
-   folder with "../", out of the folder above it. A file that does not exist is reported when it is
-   read. */
+/* Returns AK_INVALID if a link leads out of the kernel's folder or, for a name with a part "..",
+   out of the folder above it. A file that does not exist is reported when it is read. */
 static ak_status check_links(const char *path, const char *folder, const char *name, ak_error *err)
 {
     char allowed[AK_PATH_MAX];

@@ -30,8 +30,8 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
 ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *name,
                          ak_error *err);
 /* Gives the path of a file in the kernel's folder, in the folder above it, or in a folder there.
-   Returns AK_INVALID if the name leads elsewhere, or for a built-in kernel, which has no data
-   files. */
+   Returns AK_INVALID if the name leads elsewhere, if `files` is NULL, or for a built-in kernel,
+   which has no data files. */
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err);
 /* Gives the path of `name`, which `file` (a source or a T1 file) states relative to its own folder.
@@ -152,8 +152,8 @@ typedef struct ak_scan_input {
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
 /* Checks that the source of an implementation has the kernel that "KernelName" names, and that this
    kernel takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not.
-   Not judged are what macros hide, the types of a kernel that is defined more than once, and values
-   for a host kernel. */
+   Not judged are what macros hide, the types of a kernel that is not defined exactly once, values
+   for a host kernel, and arrays that may be read in groups, by another type. */
 ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
                                const ak_problem *problem, ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);

@@ -1,5 +1,6 @@
 /*
- * problem.h: a kernel folder, loaded and validated (docs/formats.md has the file formats).
+ * problem.h: a problem with its implementations, loaded and validated: that of a kernel folder,
+ * built in or not, of a Python file or of a T1 file (docs/formats.md has the file formats).
  *
  * A problem says what to compute and holds no numbers of a run; ak_task (task.h) binds it to sizes,
  * a dtype, problem options and a device. Everything here is immutable after loading and owned by
@@ -170,7 +171,8 @@ typedef struct ak_implementation_spec {
                                  source */
     const char *architecture; /* "sm_90a"; NULL: the device's */
     bool openmp;              /* compiled with -fopenmp; runs with the task's threads */
-    bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
+    bool rejects_spills;      /* code that spills more than 32 bytes of registers, or whose tensor
+                                 instructions ptxas serialised, is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
     bool specialised;    /* it is in Triton or has an entry specialised for the task's own sizes */
     const json_t *needs; /* array of "Needs", conditions on the task; NULL: none */
@@ -204,7 +206,7 @@ typedef struct ak_own_baseline {
     const char *source;    /* name of a C file in the kernel's folder */
     const char *library;   /* a shared library, by path or as the system finds it */
     const char *python;    /* name of a Python file in the kernel's folder */
-    const char *text;      /* the content of the C or Python file */
+    const char *text;      /* the content of the C or Python file; NULL for a library */
     const char *function;  /* NULL: a C file that defines ak_kernel */
     const json_t *launch;  /* {"Arguments": [...]}; NULL without a function, and for Python */
     const json_t *options; /* texts for the C compiler; NULL: the default options */
@@ -262,7 +264,7 @@ struct ak_problem {
     bool builtin;
     ak_kernel_file *files; /* all that were read, in order */
     size_t file_count, file_capacity;
-    /* these own all of the above */
+    /* these own what the members above point to, except the list `files` itself */
     struct ak_arena *arena;
     json_t **documents;
     size_t document_count, document_capacity;

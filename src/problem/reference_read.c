@@ -67,8 +67,9 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
                : AK_OK;
 }
 
-/* Reads the arrays that hold the right results, one for each argument that is written. Inputs must
-   come from files or be constant, because the results are right for one set of inputs only. */
+/* Reads the arrays that hold the right results, one for each argument that is written. What a
+   kernel reads must come from files or be constant, because the results are right for one set of
+   inputs only. */
 static ak_status read_arrays(const json_t *arrays, ak_problem_reader *r)
 {
     ak_problem *problem = r->problem;

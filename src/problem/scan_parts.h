@@ -32,7 +32,8 @@ typedef struct ak_scan {
     const char *beside; /* the text of the files beside the source that it includes */
     bool cpp;
     ak_source_omp openmp; /* the OpenMP support that the text and `beside` need */
-    char *own;            /* a copy of the text, in which the entry is not static */
+    char *own;            /* a copy of the text; for CUDA without declarations of the entry and
+                             without its "static" and "inline" */
     char *plain;          /* the text with blanks in place of comments and quoted texts */
     size_t begin, end;    /* offsets of "template <...>" in the text; equal if there is no
                              template */
@@ -83,7 +84,8 @@ void ak_scan_note(ak_scan *s, const char *what, const char *where);
 
 /* Returns whether the source, or a file beside it, has "#define NAME". */
 bool ak_scan_defines(const ak_scan *s, const char *name);
-/* Finds the name that an argument has in the source: "in", which is a keyword, is called "in_". */
+/* Finds the name that an argument has in the source: the scan calls "in", which is a keyword,
+   "in_". */
 void ak_scan_source_name(char out[AK_SCAN_NAME], const ak_scan *s, const ak_scan_argument *a);
 /* Sets `guessed`, `sizes` and `elements` of each array from the indices that the kernel uses, whose
    arguments begin at `open`. */

@@ -25,9 +25,10 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
 
 /* Writes the hash of what results depend on: the implementation's source, the references with their
-   modules (modules.c), the data files, and what problem.json and the space file say without their
-   prose (identity.c), all as they were when the problem was opened; and the headers outside of the
-   kernel's folder as they are now (headers.c). An environment stores it as "source". */
+   modules (modules.c; reference.cu for CUDA only), the data files, and what problem.json and the
+   space file say without their prose (identity.c), all as they were when the problem was opened;
+   and the headers outside of the kernel's folder as they are now (headers.c). An environment stores
+   it as "source". */
 #define AK_SOURCES_HASH_BYTES AK_HASH_BYTES
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, ak_error *err);

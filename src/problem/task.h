@@ -24,8 +24,8 @@
      max:EXPR         an expression, which is made as large as possible
 
    An expression must read something that is measured (measured_names in objective.c), and may read
-   the sizes, the options and the parameters of the configuration. `tflops` and `gbs` alone mean
-   max:tflops and max:gbs.
+   the constants of the task (sizes, options, facts of the device) and the parameters of the
+   configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
 
    An objective is a part of the task: unless it is the time, its text is one of the task's
    choices, as in "objective=energy", so results with different objectives belong to different
@@ -111,7 +111,8 @@ struct ak_task {
     bool recorded;       /* the device is a recording (sim); nothing can be run */
     bool sheet;          /* the device is known only from its data sheet; nothing can be run */
     /* "host", "cuda:0": the device whose times are reported; for a recording "sim:" and the name of
-       the recorded device, so that results do not disclose the path of the file */
+       the recorded device, or of the file if that is not known, so that results do not disclose the
+       path of the file */
     char *device;
     const char *left_out; /* what its recording left out, as in ak_recording_facts */
     char *opens;          /* what the backend opens: equal to `device`, or "sim:FILE" */
@@ -141,7 +142,8 @@ struct ak_task {
     ak_space *space;
     json_t *definition; /* the definition that the space of a recording borrows from; else NULL */
     char *unused;       /* the warning of ak_task_unused; NULL: there is none */
-    char *reason;       /* why this implementation was chosen; NULL: there was no choice */
+    char *reason;       /* why this implementation or data sheet was chosen; NULL: it was named, or
+                           there was no choice */
     const volatile int *cancel; /* *cancel is not 0 once the user cancels; NULL: never */
 };
 

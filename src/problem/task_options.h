@@ -20,8 +20,9 @@
 ak_status ak_task_check_options(const ak_task *task, ak_error *err);
 
 /* Sets *out to the first macro of "Defines" that has another value (or none) at this shape than at
-   the task's own sizes, and *value to the value there, which is compiled. Sets *out to NULL if
-   there is none, or if another entry runs at this shape. The name lives as long as the task. */
+   the task's own sizes, and *value to the value at the own sizes, which is compiled. Sets *out to
+   NULL if there is none, or if another entry runs at this shape. The name lives as long as the
+   task. */
 ak_status ak_task_fixed_define(const char **out, int64_t *value, const ak_task *task,
                                const ak_shape *shape, const ak_config *config, ak_error *err);
 

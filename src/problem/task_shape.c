@@ -12,8 +12,9 @@ double ak_task_memory(void)
     return pages <= 0 || bytes <= 0 ? INFINITY : (double)pages * (double)bytes;
 }
 
-/* Refuses numbers that a dtype of whole numbers cannot hold, because they would be clamped to its
-   range, and a uniform fill with no whole number in its range. */
+/* Refuses numbers of a fill that a dtype of whole numbers cannot hold (except those of a normal
+   one), because they would be clamped to its range, and a uniform fill with no whole number in its
+   range. */
 static ak_status check_held(const double given[2], const ak_argument_spec *argument, ak_dtype dtype,
                             const char *where, ak_error *err)
 {

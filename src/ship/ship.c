@@ -11,8 +11,9 @@
 #include "formats/format.h"
 #include "runtime/ak_runtime.h"
 
-/* Letters of a bundle's name, with which "test_NAME.c" is the name of a file in a tar file, and how
-   many of them are the beginning of a hash. A problem's name and a dtype take at most 80. */
+/* NAME_LONGEST: most letters of a bundle's name, so that "test_NAME.c" can be the name of a file in
+   a tar file. HASH_DIGITS: digits of a hash at its end. A problem's name and a dtype take at most
+   80. */
 #define NAME_LONGEST (AK_PACK_NAME_MAX - 8)
 #define HASH_DIGITS  8
 _Static_assert(NAME_LONGEST > 80 + 1 + HASH_DIGITS && NAME_LONGEST < AK_BUNDLE_NAME_MAX,

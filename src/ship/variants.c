@@ -1,8 +1,8 @@
 /* variants.c: the code of a bundle. Cases with the same configuration share a variant unless their
    sizes are compiled in or its launch holds for one size only. A variant is compiled exactly as a
    trial is: the same text, the same names and the same options, so that the source cannot tell the
-   two apart. Where a trial has a hash of its code, the resulting code must have the same hash;
-   otherwise no bundle is made. */
+   two apart. Where a trial has a hash of its code, the resulting code must have the same hash, or
+   no bundle is made. */
 #include "ship/bundle.h"
 
 #include <string.h>

@@ -120,8 +120,8 @@ static ak_code *compile_number(compiler *c, const ak_node *node)
     return code != NULL && code->type == AK_CELL_TEXT ? NULL : code;
 }
 
-/* Compiles a node and its later siblings to a list, as values or as truths. Returns NULL if any of
-   them cannot be typed. */
+/* Compiles a node and its later siblings to a list, as values or as truths. Returns NULL if there
+   is no node or if any of them cannot be typed. */
 static ak_code *compile_list(compiler *c, const ak_node *first, bool truth)
 {
     ak_code *head = NULL, **tail = &head;

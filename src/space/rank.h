@@ -1,6 +1,6 @@
 /*
- * rank.h: evaluates the "Rank" of a space file, which says how fast the kernel's author expects a
- * configuration to be.
+ * rank.h: evaluates the "Rank" of a space file or a recording, which says how fast the kernel's
+ * author expects a configuration to be.
  *
  * The expression predicts the time of a configuration, up to a constant factor, from its
  * parameters, the sizes and the device facts. So a kernel's models of registers and caches are in

@@ -18,13 +18,14 @@
 /* A space is built from the ConfigurationSpace object of a T1 file (docs/formats.md has our
    extensions) and from what is known of the task. `constants` holds sizes and device facts; it must
    outlive the space, which borrows texts from it. A name that is neither a parameter nor a constant
-   is an error. A `Numerics` parameter keeps only its default unless allow_numerics is set. `fix`
-   makes a smaller space of the same parameters; the default of a parameter stays if `fix` keeps it,
-   else the first value that is left becomes the default. If the defaults together are not valid,
-   the nearest valid configuration becomes the default; a start may replace it (space_starts.c). A
-   `Use: compiler` parameter keeps only the values for which `available` returns true (NULL: all). A
-   space without a valid configuration is refused, unless it is an outline. Unless the space is
-   listed, the message names the condition that excludes most of some thousand combinations. */
+   is an error, except in the conditions of a listed space. A `Numerics` parameter keeps only its
+   default unless allow_numerics is set. `fix` makes a smaller space of the same parameters; the
+   default of a parameter stays if `fix` keeps it, else the first value that is left becomes the
+   default. If the defaults together are not valid, the nearest valid configuration becomes the
+   default; a start may replace it (space_starts.c). A `Use: compiler` parameter keeps only the
+   values for which `available` returns true (NULL: all). A space without a valid configuration is
+   refused, unless it is an outline. Unless the space is listed, the message names the condition
+   that excludes most of some thousand combinations. */
 typedef struct ak_space_spec {
     const json_t *definition;
     const ak_scope *constants;
@@ -64,7 +65,7 @@ void ak_space_set_default(ak_space *space, const ak_config *config);
 #define AK_SPACE_STARTS_MAX 8
 size_t ak_space_starts(const ak_config **out, const ak_space *space);
 /* Returns the number of values of the parameter that occur in valid configurations. If there is
-   only one, the conditions fix the parameter. */
+   only one, the parameter is fixed, by the conditions or because it has no other value. */
 size_t ak_space_occurring(const ak_space *space, size_t parameter);
 /* Returns whether the valid configurations are a list (ak_space_spec's `listed`). A configuration
    that is not on the list is invalid even if it fulfils all conditions. */

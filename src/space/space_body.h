@@ -1,6 +1,5 @@
-/* space_body.h: the members of a space, for the files that build it (space_build.c,
-   space_read.c, space_starts.c) and those that use it (space_walk.c, space_wish.c, config.c).
-   Internal to space/. */
+/* space_body.h: the members of a space, for the files of space/ that build it and those that use
+   it. Internal to space/. */
 #ifndef AK_SPACE_SPACE_BODY_H
 #define AK_SPACE_SPACE_BODY_H
 
@@ -20,7 +19,7 @@ typedef struct ak_parameter_body {
         *added;     /* for AK_USE_OPTION: the arguments that each value adds, NULL-terminated */
     uint16_t *rank; /* place among the sorted values; NULL: texts, which have no order */
     uint16_t *by_rank;
-    bool *occurs;        /* whether some valid configuration has the value */
+    bool *occurs;        /* whether some valid configuration has the value; NULL in an outline */
     const char **absent; /* compilers that were left out because they were not found */
     size_t absent_count;
 } ak_parameter_body;

@@ -1,6 +1,6 @@
 /*
- * space_starts.c: reads the configurations from which a search begins: winners at other sizes, and
- * those that the kernel's author suggests for every size.
+ * space_starts.c: reads the configurations from which a search begins: winners at certain sizes,
+ * and those that the kernel's author suggests for every size.
  *
  * A definition may list "Starts": [{"At": {"M": 4096, "N": 4096, "K": 4096}, "Config": {"MR": 6}}],
  * winners of measured searches with the sizes at which they won; see docs/formats.md. Only valid

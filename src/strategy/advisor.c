@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "llm/proposal.h"
 
-/* A generation counts as a gain if the best time improved by this share; less is noise. */
+/* A generation counts as a gain if the best time or cost improved by this share; less is noise. */
 #define GAIN 0.005
 /* The advice ends after STALLED_MAX generations in a row without a gain, and fails after BARREN_MAX
    answers in a row without a usable proposal. */
@@ -61,7 +61,8 @@ struct ak_advisor {
     ak_llm_chat chat;
     ak_llm_call *call;
     int64_t asked_ns;
-    size_t shown; /* number of trials that the model was shown */
+    size_t shown; /* number of trials when the last question was asked; 0 if the model is told
+                     none */
 
     advice *list; /* accepted suggestions of all answers */
     size_t advice_count, advice_capacity, next;
@@ -713,7 +714,7 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
     return status;
 }
 
-/* Finds the fastest trials, fastest first. */
+/* Finds the best trials, the best first. */
 static size_t find_elites(size_t elites[AK_ADVICE_ELITES], const ak_advisor *a)
 {
     size_t count = 0;

@@ -45,7 +45,8 @@ void ak_model_llm(ak_model *out, ak_llm *llm);
 struct ak_advisor_options {
     const ak_model *model; /* NULL if there is none; then `missing` says why in one line */
     const char *missing;
-    const ak_task *task;         /* NULL if only the space is known, as with a recording */
+    const ak_task *task;         /* NULL if only the space is known, as in a study or with a
+                                    recording of an unknown kernel */
     const ak_ceilings *ceilings; /* NULL if unknown */
     /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
     const char *description, *device, *size, *dtype;
@@ -135,7 +136,8 @@ bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 
-/* Returns true if another question may follow and one of several elites was measured only once. */
+/* Returns true if another question may follow and one of several elites has not been doubted yet
+   (ak_advisor_doubts). */
 bool ak_advisor_in_doubt(const ak_advisor *advisor);
 /* If ak_advisor_in_doubt, writes the elites (at most `max`), to be measured side by side, and no
    longer doubts them. Returns their number. */

@@ -2,10 +2,11 @@
  * anneal.c: simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated
  * annealing", 1983) over neighbours, with reheating.
  *
- * A step that is slower by the factor f is accepted with probability f^(-1/T). The temperature T
- * has the unit of the logarithm of time, so it means the same for every kernel. It falls with each
- * step that is tried. When it is cold, or no neighbour is left, the walk starts again from the best
- * of a few random configurations.
+ * A step to a time (or cost) that is higher by the factor f is accepted with probability f^(-1/T),
+ * one to an equal or lower time always, and one to a failure never. The temperature T has the unit
+ * of the logarithm of time, so it means the same for every kernel. It falls with each step that is
+ * tried. When it is cold, or no neighbour is left, the walk starts again from the best of a few
+ * random configurations.
  */
 #include "strategy/frame.h"
 

@@ -3,8 +3,9 @@
  * current-to-best/1/bin, one member at a time.
  *
  * Parameters are coordinates: the ranks of their values. A member moves towards an elite and along
- * the difference of two others, while some coordinates stay. The nearest valid configuration that
- * is found for the resulting point is tried and replaces the member if it is faster.
+ * the difference of two members drawn at random, while some coordinates stay. The nearest valid
+ * configuration that is found for the resulting point is tried and replaces the member if it is
+ * better.
  */
 #include "strategy/frame.h"
 
@@ -32,7 +33,7 @@ typedef struct diffevo {
     ak_frame frame;
     HYPERS(AK_HYPER_MEMBER)
     size_t *member; /* indices into frame.known; SIZE_MAX if empty */
-    size_t *order;  /* the members' indices into frame.known, fastest first */
+    size_t *order;  /* the members' indices into frame.known, the best first */
     size_t order_count;
     size_t next;
     size_t initial;
@@ -104,8 +105,8 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
     if (place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
         return AK_OK;
     }
-    /* If no member proposed this configuration, it takes an empty place or competes with the
-       slowest member. */
+    /* If no member proposed this configuration, it takes an empty place or competes with the worst
+       member. */
     if (tag == AK_FRAME_NO_TAG) {
         tag = 0;
         for (size_t i = 1; i < self->population && self->member[tag] != SIZE_MAX; i++) {

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Levels are logarithms of the time relative to the best. Above KNEE, half again as slow as the
-   best, only SHARE of a difference counts. A failure counts as a time of CEILING in this measure,
-   and no level is higher than CEILING, because the order among bad configurations hardly
+/* Levels are logarithms of the time or cost relative to the best. Above KNEE, half again that of
+   the best, only SHARE of a difference counts. A failure has the level of a trial whose logarithm
+   is CEILING. No level is higher than CEILING, because the order among bad configurations hardly
    matters. */
 #define KNEE    0.4
 #define SHARE   0.25

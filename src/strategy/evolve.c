@@ -46,7 +46,7 @@ typedef struct evolve {
     ak_effects *effects;
     HYPERS(AK_HYPER_MEMBER)
     size_t starts_left;
-    size_t parent[PARENTS_MAX]; /* indices of the best trials in frame.known, fastest first */
+    size_t parent[PARENTS_MAX]; /* indices of the best trials in frame.known, the best first */
     size_t parent_count;
 } evolve;
 

@@ -19,10 +19,10 @@ typedef struct ak_frame ak_frame;
    false if it has none to propose now. */
 typedef bool (*ak_frame_next)(ak_proposal *out, size_t *tag, ak_frame *frame);
 
-/* A configuration that was tried. */
+/* A configuration that was observed. */
 typedef struct ak_known {
     ak_config config;
-    double ms; /* HUGE_VAL if it failed */
+    double ms; /* time or cost; HUGE_VAL if it failed */
     int generation;
 } ak_known;
 
@@ -69,7 +69,7 @@ bool ak_frame_random(ak_config *out, ak_frame *frame);
    configurations are equal. */
 void ak_frame_derive(ak_proposal *out, const ak_known *parent);
 
-/* Inserts an index into a list of at most `max` entries, fastest first. Failures are left out. */
+/* Inserts an index into a list of at most `max` entries, the best first. Failures are left out. */
 void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *frame, size_t place);
 
 /* ---- moves ----------------------------------------------------------------------------------- */
@@ -87,22 +87,23 @@ void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot);
    is none. */
 bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind);
 /* Draws an unseen valid neighbour: with probability `near` a neighbour with an adjacent value, if
-   there is one, else any neighbour. */
+   there is one, else any neighbour. Returns false if there is none. */
 bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, double near);
 /* Crosses `config` with `other`: takes each parameter from one of the two at random. The result may
    be invalid; ak_frame_mutate repairs it. */
 void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other);
-/* Changes each parameter with this probability and makes the result valid. An ordered parameter
-   moves to an adjacent value with probability `near`, else to any other value. */
+/* Changes each parameter that has several values with this probability, and makes the result valid.
+   An ordered parameter moves to an adjacent value with probability `near`, else to any other
+   value. */
 void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near);
 
 /* ---- effects (effects.c) --------------------------------------------------------------------- */
 
-/* A cheap model of log time: the sum of one effect for each parameter's value (an additive model
-   fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression", 1981). It tells which
-   of a few configurations is the most promising.
+/* A cheap model of the logarithm of time or cost: the sum of one effect for each parameter's value
+   (an additive model fitted by backfitting: Friedman, Stuetzle, "Projection pursuit regression",
+   1981). It tells which of a few configurations is the most promising.
 
-   Fast trials weigh more than slow ones, so the effects describe the neighbourhood of the best.
+   Good trials weigh more than bad ones, so the effects describe the neighbourhood of the best.
    Effects that were seen in few trials are shrunk towards 0. Learning takes time in proportion to
    the number of trials; the caller does it when ak_effects_stale returns true. */
 
@@ -115,7 +116,7 @@ void ak_effects_free(ak_effects *effects);
    rate keeps its cost per trial constant in the long run. */
 bool ak_effects_stale(const ak_effects *effects, const ak_frame *frame);
 ak_status ak_effects_learn(ak_effects *effects, const ak_frame *frame, ak_error *err);
-/* Returns a number that can be compared between configurations; smaller is faster. Returns 0 before
+/* Returns a number that can be compared between configurations; smaller is better. Returns 0 before
    anything was learned. */
 double ak_effects_predict(const ak_effects *effects, const ak_config *config);
 

@@ -1,6 +1,7 @@
 /*
  * genetic.c: a steady-state genetic algorithm (Whitley, "The GENITOR algorithm and selection
- * pressure", 1989): children come one at a time and replace the slowest member if they are faster.
+ * pressure", 1989): children come one at a time and replace the worst member if they are better;
+ * while members are missing, any configuration that worked becomes one.
  *
  * Parents are chosen by tournament. A child takes each parameter from one or the other (uniform
  * crossover, Syswerda 1989), is mutated, and is replaced by the nearest valid configuration that is
@@ -29,7 +30,7 @@ enum { TRIES = 20 }; /* attempts at an unseen child before a random one is drawn
 typedef struct genetic {
     ak_frame frame;
     HYPERS(AK_HYPER_MEMBER)
-    size_t *member; /* indices of the best trials in frame.known, fastest first */
+    size_t *member; /* indices of the best trials in frame.known, the best first */
     size_t member_count;
     size_t initial; /* random configurations left to propose */
 } genetic;

@@ -40,7 +40,7 @@ enum {
 typedef struct trial {
     ak_config config;
     ak_point point;
-    double log_ms; /* infinite if the trial failed */
+    double log_ms; /* logarithm of time or cost; infinite if it failed */
     int generation;
 } trial;
 
@@ -76,7 +76,7 @@ typedef struct guided {
     ak_gp *gp;
     ak_forest *forest;
     bool any_default; /* the space declares no default */
-    size_t expected;  /* trials of the whole run; 0 if unknown */
+    size_t expected;  /* estimate of the trials that the budget allows; 0 if unknown */
     size_t modelled;  /* number of proposals that the model chose */
     bool stale;       /* there are results that the model has not learned */
     double learned_at;
@@ -88,7 +88,7 @@ typedef struct guided {
     size_t trial_count, trial_capacity;
     pending *pending;
     size_t pending_count, pending_capacity;
-    size_t elite[ELITES]; /* indices of the best trials, fastest first */
+    size_t elite[ELITES]; /* indices of the best trials, the best first */
     size_t elite_count;
 
     size_t *row; /* indices of the trials that the model learns from */
@@ -302,8 +302,8 @@ static size_t pick_elite(guided *self)
     return self->elite[i];
 }
 
-/* Draws new values for two or three parameters at once, because neighbours differ in one parameter
-   only. */
+/* Draws values anew, two or three times, each for a random parameter, because neighbours differ in
+   one parameter only. */
 static void mutate(ak_config *config, guided *self)
 {
     size_t changes = 2 + (size_t)ak_rng_below(&self->rng, 2);
@@ -365,8 +365,7 @@ static void refresh_pool(guided *self)
 }
 
 /* Returns the expected gain over the best trial, whose y is 0, for a normal prediction. If the
-   prediction is so much slower that the gain would underflow, a substitute keeps the order
-   right. */
+   prediction is so much worse that the gain would underflow, a substitute keeps the order right. */
 static double expected_improvement(double mean, double deviation)
 {
     if (deviation <= 0.0) {
@@ -489,7 +488,7 @@ static double nearest(const guided *self, const ak_point *point)
 }
 
 /* Takes the farthest of a few random configurations. The farthest of the whole space is not taken,
-   because it lies in a corner of the space, where configurations are seldom fast. */
+   because it lies in a corner of the space, where configurations are seldom good. */
 static bool spread_out(candidate *out, guided *self)
 {
     bool found = false;

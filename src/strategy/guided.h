@@ -14,9 +14,10 @@
  *        optimization of expensive black-box functions", 1998).
  *
  * The space is never listed. Every candidate is a valid configuration, so no trial is spent on
- * invalid ones. Each trial under way is assumed to take its predicted time ("kriging believer",
- * Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to parallelize optimization", 2010), so
- * that the next proposal differs.
+ * invalid ones. Trials under way, 32 of them at most, are assumed to take their predicted times
+ * ("kriging believer", Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to parallelize
+ * optimization", 2010), so that the next proposal differs. A forest learns of them only when it is
+ * grown anew.
  */
 #ifndef AK_STRATEGY_GUIDED_H
 #define AK_STRATEGY_GUIDED_H
@@ -29,9 +30,9 @@ typedef struct ak_guided_options {
     size_t pool;  /* size of the pool */
     size_t fresh; /* candidates replaced with each proposal */
     size_t rows;  /* most trials that the model learns from */
-    /* The order among slow trials hardly matters. The model sees the logarithm of a time relative
-       to the best. Above `knee` only `share` of the excess counts, and `ceiling` is the largest
-       level. A failure counts as `ceiling`. */
+    /* The order among bad trials hardly matters. The model sees the logarithm of a time or cost
+       relative to the best. Above `knee` only `share` of the excess counts, and `ceiling` is the
+       largest level. A failure counts as `ceiling`. */
     double knee, share, ceiling;
     double steepness, noise; /* parameters of the Gaussian process (gp.h) */
     size_t trees;            /* number of trees of a forest; 0: a Gaussian process */

@@ -1,6 +1,6 @@
 /*
  * like.h: holds results that were measured elsewhere for a similar task: on another device, at
- * another size, or in another type. They form a list of configurations with their times. Only the
+ * another size, or in another dtype. They form a list of configurations with their times. Only the
  * order of the times carries over to this task.
  *
  *     ak_like *like = ak_like_new(space);

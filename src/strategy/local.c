@@ -2,8 +2,8 @@
  * local.c: iterated local search (Lourenco, Martin, Stutzle, "Iterated local search", 2003).
  *
  * The search starts at the best of a few configurations. It tries the neighbours, which differ in
- * one parameter, adjacent values first, and moves as soon as a neighbour is faster. If no neighbour
- * is faster it restarts: mostly at a mutant of the best so far, because good configurations lie
+ * one parameter, adjacent values first, and moves as soon as a neighbour is better. If no neighbour
+ * is better it restarts: mostly at a mutant of the best so far, because good configurations lie
  * near others, and sometimes at random.
  */
 #include "strategy/frame.h"

@@ -1,11 +1,13 @@
 /*
  * strategy.h: a strategy proposes configurations and learns the results (ask and tell).
  *
- * propose gives one valid configuration that this strategy has not proposed before. If it finds
- * none, the strategy has nothing to propose until the next observe, and never again if no trial is
- * outstanding. observe reports results in any order, including failures and trials that the
- * strategy did not propose (resumed ones, the default). So any strategy works with any number of
- * devices and with slow proposers. A strategy sees a space and trials, never a backend.
+ * propose gives one valid configuration that this strategy has neither proposed nor observed
+ * before. If it finds none, the strategy has nothing to propose until the next observe, and never
+ * again if no trial is outstanding. observe reports results in any order, including failures and
+ * trials that the strategy did not propose (resumed ones, the default). So any strategy works with
+ * any number of devices and with slow proposers. A strategy sees a space and trials, never a
+ * backend. If the objective is not the time, costs (task.h) take the place of times: what the files
+ * of this folder call a time is then a cost, and faster means a lower cost.
  *
  * A strategy that waits for a language model has `await`. As long as await returns true, a propose
  * that finds nothing may find more later, even if no trial is outstanding. A strategy that builds
@@ -71,8 +73,8 @@ typedef struct ak_strategy_context {
     const ak_space *space;
     const ak_scope *constants; /* of the task or the recording: sizes, device facts, ... */
     const char *kernel, *implementation;
-    /* "Rank" of the space file, or NULL: an expression over parameters and constants that predicts
-       the time of a configuration up to a factor. */
+    /* "Rank" of the space file or the recording, or NULL: an expression over parameters and
+       constants that predicts the time of a configuration up to a factor. */
     const char *rank;
     /* results measured elsewhere, and how far they are trusted, which the caller keeps up to date.
        NULL if there are none */
@@ -93,7 +95,8 @@ typedef struct ak_proposal {
     ak_config parent; /* configuration that this one was derived from */
     bool has_parent;
     int generation;
-    double predicted_gain; /* predicted share of the parent's time that is saved; 0 if none */
+    double predicted_gain; /* predicted share of the parent's time or cost that is saved; 0 if
+                              none */
     /* Origin of the proposal, for the archive. The strings live as long as the strategy. */
     const char *strategy;   /* other strategy that made the proposal; NULL: the strategy itself */
     const char *model;      /* name of the language model; NULL if none */
@@ -178,7 +181,8 @@ typedef struct ak_strategy_choice {
 
 /* Reads "name" or "name:hyper=value,hyper=value". Returns AK_NOT_FOUND if there is no such strategy
    or hyper-parameter (the error says which there are), AK_INVALID if a value is missing, not a
-   number, out of range or given twice, and AK_LIMIT if the text is too long. */
+   number, not whole where it must be, out of range or given twice, and AK_LIMIT if the text is too
+   long. */
 ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error *err);
 /* Writes a choice in the form that ak_strategy_choose reads, in the order of the table.
    Hyper-parameters at their defaults are left out. */

@@ -34,9 +34,9 @@ ak_status ak_walk_observe(ak_walk *walk, const ak_config *config, ak_error *err)
    size of the space. */
 bool ak_walk_next(ak_config *out, ak_walk *walk);
 
-/* Inserts the index of a row into a list of at most `max` indices, fastest row first. `ms` points
-   to the time of row 0, and the rows are `row` bytes apart. A failure, whose time is HUGE_VAL, is
-   left out. */
+/* Inserts the index of a row into a list of at most `max` indices, the best row first. `ms` points
+   to the time or cost of row 0, and the rows are `row` bytes apart. A failure, which has HUGE_VAL,
+   is left out. */
 void ak_rank_insert(size_t *list, size_t *count, size_t max, size_t index, const double *ms,
                     size_t row);
 
