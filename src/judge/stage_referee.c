@@ -1,11 +1,11 @@
 /*
  * stage_referee.c: stages that the device judges; see stage.h.
  *
- * The host keeps the bytes of the inputs, to repair what a candidate damages. After each run it
- * fetches only the red zones and the referee's findings. The referee compares every element of
- * every output with its reference. The reference itself is compared with the results of
- * reference.c: in full on every edge-case shape, but only on some rows, the first and the last
- * among them, at the shape to be tuned.
+ * The host keeps the bytes of the inputs, to repair what a candidate damages. After a run that is
+ * judged it fetches only the red zones and the referee's findings. The referee compares every
+ * element of every output with its reference. The reference itself is compared with that of the
+ * host: in full on every edge-case shape, but only on some rows, the first and the last among them,
+ * at the shape to be tuned.
  *
  * Comparing some rows needs a problem that consists of separate problems (stage_rows.c). The host
  * judges other problems.
