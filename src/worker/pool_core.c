@@ -204,7 +204,8 @@ bool ak_pool_cores_compile(ak_pool *pool)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Handles the end of a compile worker: the unit that it was compiling is compiled again. */
+/* Handles the end of a compile worker: the unit that it was compiling is compiled again
+   (ak_pool_unit_again). */
 static void ended(ak_pool *pool, ak_pool_core *c, const char *how)
 {
     ak_error why = AK_ERROR_INIT;
