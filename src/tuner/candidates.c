@@ -8,7 +8,8 @@
 
 /* A candidate that fails its check is replaced by the next best. If more failures than this are
    possible, no further ones are checked, and those that have passed are measured. Where none has
-   passed, the next ones are checked however many have failed: without any there is no best. */
+   passed, the next ones are checked however many have failed, until the time is up: without any
+   there is no best. */
 #define WRONG_MAX 64
 
 /* Candidates whose check failed. */

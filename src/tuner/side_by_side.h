@@ -16,9 +16,11 @@ typedef struct ak_comparison_spec {
     double extra;                /* seconds that may be added on a busy machine */
     const ak_protocol *protocol; /* NULL for interleaved */
     bool specialised;            /* as in ak_job */
-    bool control;                /* one candidate takes part twice, which makes verdicts possible */
+    bool control;                /* one candidate takes part twice, so that the verdicts allow
+                                    for the comparison's own error */
     size_t twice;                /* index of the candidate that takes part twice */
-    size_t fallback;             /* index of the default; `count` if it does not take part */
+    size_t fallback;             /* index of the default or of what stands for it; `count` if it
+                                    does not take part */
     bool over_best; /* in the result, over_default is the speed relative to the best candidate */
     /* (out) lost[i] is true if candidate i lost the device or ended the worker, and was left out;
        may be NULL */
@@ -42,8 +44,9 @@ size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **na
 ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                                 const ak_comparison_spec *spec, ak_error *err);
 /* Measures a comparison job (outlast.c). Repeats it without each candidate that lost the device or
-   ended its worker until the others finish, and returns entries for all candidates. If the one that
-   takes part twice is left out, sets *twice to the index of the candidate that replaces it. */
+   ended its worker until the others finish, and returns entries for all candidates. If no candidate
+   can be blamed, the entries keep the failure. If the one that takes part twice is left out, sets
+   *twice to the index of the candidate that replaces it. */
 ak_status ak_comparison_outlast(ak_result *out, size_t *twice, ak_session *session,
                                 const ak_job *job, ak_error *err);
 /* Returns the speed relative to the reference. */

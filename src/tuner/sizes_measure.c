@@ -4,8 +4,8 @@
 #include "measure/verdict.h"
 #include "tuner/sizes_run.h"
 
-/* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
-   number of sizes or to this number, whichever is larger. */
+/* The elites are the winners of all sizes, filled up with further candidates of the finishes, as
+   far as there are any, to the number of sizes or to this number, whichever is larger. */
 #define ELITES_MIN 24
 /* Most elites of one comparison. A device worker takes AK_JUDGED_MAX (32) candidates: these, the
    best so far, the libraries and the control. */
