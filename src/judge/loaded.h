@@ -134,8 +134,9 @@ void ak_loaded_close(ak_loaded *r);
 /* Loads the candidate again, on a CPU in a new process, whose memory lies in other pages, and runs
    it once. Keeps the times and the largest error so far. */
 ak_status ak_loaded_renew(ak_loaded *r, ak_error *err);
-/* Puts the inputs in place, fills the outputs (ak_guard_old) and runs `iterations` times. The
-   outcome is `invalid` if the configuration has no workspace or threads at this shape. */
+/* Puts the inputs in place, fills the arguments that are only written (ak_guard_old) and runs
+   `iterations` times. The outcome is `invalid` if the configuration has no workspace or threads at
+   this shape. */
 ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Does what ak_loaded_batch does, and then checks the red zones, because other candidates run on
    the same memory next. Does not judge the output. */

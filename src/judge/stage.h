@@ -77,7 +77,7 @@ typedef struct ak_stage {
     bool ready;                   /* the fields below have been computed */
     /* Bytes of each argument that is read, gaps included; NULL for those that are only written. */
     void *inputs[AK_ARGUMENTS_MAX];
-    uint64_t hash[AK_ARGUMENTS_MAX]; /* of the inputs, if the device judges */
+    uint64_t hash[AK_ARGUMENTS_MAX]; /* of those that are only read, if the device judges */
     /* Right values of each argument that is written; NULL for those that are only read. */
     double *reference[AK_ARGUMENTS_MAX];
     /* Buffer for an output without its gaps; NULL if its rows adjoin. */
@@ -135,9 +135,9 @@ ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
    in mapped memory and whose arguments lie there now, whether or not a launch has happened since
    they were last checked. Does nothing for other stages. */
 void ak_stage_check_outside(ak_outcome *out, ak_stage *stage);
-/* Returns the first input whose content is not what was put there, whoever has changed it; the
-   number of arguments if there is none, if other contents lie there now, if the device's memory is
-   not mapped, or if the device judges. */
+/* Returns the first argument that is only read and whose content is not what was put there, whoever
+   has changed it; the number of arguments if there is none, if other contents lie there now, if the
+   device's memory is not mapped, or if the device judges. */
 size_t ak_stage_changed_input(const ak_stage *stage);
 
 /* ---- for the files of judge/ that read or change a stage's arrays ---- */
