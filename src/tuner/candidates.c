@@ -1,4 +1,4 @@
-/* candidates.c: chooses the configurations that take part in the finish: the fastest of the search,
+/* candidates.c: chooses the configurations that take part in the finish: the best of the search,
    and the default, as far as they pass every check. */
 #include <stdlib.h>
 
@@ -89,9 +89,9 @@ static size_t sort_history(ak_tuning *r)
     return ok;
 }
 
-/* Collects the fastest few of each device, without those that share code with a faster one or whose
-   check failed, and the default, unless it failed. The default takes part so that no configuration
-   is exported that the finish finds slower than the default. */
+/* Collects the best few of each device, by their costs, without those that share code with a better
+   one or whose check failed, and the default, unless it failed. The default takes part so that no
+   configuration is exported that the finish finds worse than the default. */
 static void rank(ak_candidates *out, ak_tuning *r, const wrong *failed)
 {
     size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);
@@ -131,7 +131,7 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
     return status;
 }
 
-/* Warns if `one` is the fastest of the search and its check could not be judged. */
+/* Warns if `one` is the best of the search and its check could not be judged. */
 static void warn_of_fastest(ak_tuning *r, const ak_seen *one, const ak_trial *checked)
 {
     AK_AT_END(ak_warnings_free) ak_warnings list = {0};

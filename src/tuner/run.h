@@ -9,7 +9,7 @@
  *     search.c      runs the loop: propose, submit, take, observe
  *     history.c     keeps the result of each configuration and the best so far
  *     budget.c      decides when the search ends, and estimates how long the finish will take
- *     candidates.c  chooses the configurations of the finish: the fastest that pass all checks
+ *     candidates.c  chooses the configurations of the finish: the best that pass all checks
  *     finish.c      measures the candidates and the libraries and chooses the best candidate
  *     record.c      writes the run's entry in the archive
  *     announce.c    sends the run's events
@@ -221,20 +221,20 @@ const ak_seen *ak_tuning_find(const ak_tuning *r, const ak_config *config);
 /* ---- candidates.c, finish.c ------------------------------------------------------------------ */
 
 typedef struct ak_candidates {
-    /* fastest first; the default, if it works, comes last unless it is among the fastest */
+    /* best first; the default, if it works, comes last unless it is among the best */
     ak_seen list[AK_CANDIDATES_MAX + 1];
     size_t count;
 } ak_candidates;
 
-/* Collects, without checking them, the fastest configurations of the history and, if it worked, the
+/* Collects, without checking them, the best configurations of the history and, if it worked, the
    default. Reorders the history. */
 void ak_candidates_rank(ak_candidates *out, ak_tuning *r);
-/* Collects the fastest configurations that pass their checks, and the default if it does. One that
-   fails is archived as a failure and replaced by the next best. No more are checked once one has
-   passed and very many have failed or the time is up, or none has passed, very many have failed and
-   the time is up; *out then holds only those that have passed. After AK_CANCELLED the unchecked
-   configurations count as correct. After another error *out holds those that are not known to be
-   wrong. */
+/* Collects the best configurations of the search that pass their checks, and the default if it
+   does. One that fails is archived as a failure and replaced by the next best. No more are checked
+   once one has passed and very many have failed or the time is up, or none has passed, very many
+   have failed and the time is up; *out then holds only those that have passed. After AK_CANCELLED
+   the unchecked configurations count as correct. After another error *out holds those that are not
+   known to be wrong. */
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err);
 
 /* Checks the candidates, measures them next to the libraries, and makes the best candidate

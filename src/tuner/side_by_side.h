@@ -1,13 +1,14 @@
-/* side_by_side.h: compares configurations and libraries, which are measured in turns. */
+/* side_by_side.h: compares configurations and libraries, which are measured in turns; on a
+   recording, configurations by their recorded times. */
 #ifndef AK_TUNER_SIDE_BY_SIDE_H
 #define AK_TUNER_SIDE_BY_SIDE_H
 
 #include "tuner/session.h"
 
-/* A comparison to be made. names[i] belongs to candidates[i]. Ratios are speeds relative to the
-   fastest library that does the work of the task (one that only copies memory does not). Without
-   such a library they are relative to `fallback`, the default, or, if that failed, to the first
-   candidate that worked. */
+/* A comparison to be made. names[i] belongs to candidates[i]. Ratios are speeds, by the objective,
+   relative to the best library that does the work of the task (one that only copies memory does
+   not). Without such a library they are relative to `fallback`, the default, or, if that failed, to
+   the first candidate that worked. */
 typedef struct ak_comparison_spec {
     const ak_comparison_candidate *candidates;
     const char *const *names;
@@ -30,7 +31,7 @@ typedef struct ak_comparison_result {
     ak_compared *list; /* freed by ak_comparison_result_clear, if the caller does not keep it */
     size_t count;
     size_t fallback;  /* index of the default; `count` if it did not take part */
-    size_t library;   /* index of the fastest library, as above; `count` if there is none */
+    size_t library;   /* index of the best library, as above; `count` if none worked */
     size_t reference; /* index of the reference of ratios; `count` if nothing worked */
     size_t best;      /* index of the best configuration; `count` if none worked */
     ak_noise noise;

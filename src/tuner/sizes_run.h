@@ -105,16 +105,16 @@ ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive
 /* The next two functions (scale.c) make times or costs from several comparisons at one size
    comparable. A comparison takes a limited number of candidates, so more of them need several, and
    the machine may be slower in one than in another. Therefore the best configuration so far, the
-   anchor, takes part in each later comparison; the ratio of its known to its new time scales the
-   new times to those of the first comparison. */
+   anchor, takes part in each later comparison; the ratio of its known to its new time or cost
+   scales the new ones to those of the first comparison. */
 
 /* Lists the configurations of the next comparison: at most `most`, beginning with *next, and then
    the anchor. Advances *next. `anchor` is `count` if nothing has worked so far. `list` has room for
    most + 1 indices. Returns the number of indices; 0 if all configurations were listed before. */
 size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most);
-/* Stores the times of one comparison, scaled by the anchor, for configurations that have no time
-   yet. measured[i] is the time of list[i], 0 if it failed. If the anchor failed, or there was none,
-   the times are not scaled. */
+/* Stores the times or costs of one comparison, scaled by the anchor, for configurations that have
+   none yet. measured[i] is that of list[i], 0 if it failed. If the anchor failed, or there was
+   none, nothing is scaled. */
 void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count);
 
 #endif

@@ -58,7 +58,7 @@ ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double be
    unless its note says that the time is of another kind. Then the machine was busy in one of them,
    and the search may have been led astray. */
 ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err);
-/* Warns if the fastest of the search could not be judged in the finish. */
+/* Warns if `fastest`, the best of the search, could not be judged in the finish. */
 ak_status ak_warn_not_judged(ak_warnings *out, const ak_compared *fastest, ak_error *err);
 /* Warns if the problem has edge-case sizes and the best configuration was checked at the task's own
    size only, because its conditions exclude all other sizes that could be tried. */
