@@ -56,7 +56,7 @@
    several threads, the time in which these get the arguments from each other's caches. */
 #define RESULTS_TIMES 1.25
 /* A call on unseen inputs may take FRESH_TIMES as long as one on seen inputs or, if there is only
-   one set of unseen inputs, FRESH_ONE_TIMES as long. */
+   one set of unseen inputs, FRESH_ONE_TIMES as long, plus ALONE_NS. */
 #define FRESH_TIMES     2.0
 #define FRESH_ONE_TIMES 4.0
 /* If calls in a batch on one set of inputs take longer than the fastest by more than this factor,

@@ -30,7 +30,8 @@
 /* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24
 /* At least this many calls on unseen inputs, or batches on many inputs, decide that their times
-   replace those of batches. The reader makes this many readings unless it fails. */
+   replace those of batches. At least as many readings are made, unless the reader or the candidate
+   fails. */
 #define AK_ALONE_LEAST 3
 
 /* The times of some calls, in nanoseconds. Begins as {0}. */

@@ -24,8 +24,9 @@
 #include "judge/stage.h"
 #include "measure/timer.h"
 
-/* Opens the device and prepares the task's shape. Refuses a problem whose tolerance would accept
-   wrong results. The task must outlive the evaluator; `folder` takes temporary files. */
+/* Opens the device and prepares the task's shape. Refuses a problem (AK_INVALID) whose tolerance
+   accepts the wrong results that are tried. The task must outlive the evaluator; `folder` takes
+   temporary files. */
 ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
                             const char *folder, ak_error *err);
 void ak_evaluator_close(ak_evaluator *evaluator);

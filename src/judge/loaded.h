@@ -74,9 +74,8 @@ struct ak_evaluator {
     ak_stage hidden[AK_HIDDEN_MAX];
     size_t hidden_count;
     const ak_stage *far; /* the far one of `hidden`, or NULL */
-    /* A shape that was drawn for the latest candidate that is not checked at a shape of `hidden`
-       that is far. It lies in the place of the edge-case shapes, at `apart`, which has
-       `apart_bytes`. */
+    /* The far shape that was last drawn for a single candidate, which was not checked at `far`. It
+       lies in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
     ak_stage fitting;
     size_t fitting_count, apart, apart_bytes;
     uint64_t fittings; /* how many fitting shapes were drawn */
@@ -94,8 +93,8 @@ struct ak_evaluator {
         int64_t begin_ns, spent_ns; /* since a candidate was loaded last (aside.c) */
     } aside;
     bool unjudged; /* of the latest candidate: the machine was too busy to judge it */
-    bool waited; /* of the latest trial: too few batches in which no thread waited for a processor,
-                    so its time is that of others, too */
+    bool waited;   /* of the latest trial: so few batches were undisturbed by waits for a processor
+                      that its time is that of others, too */
 };
 
 typedef struct ak_loaded {

@@ -2,8 +2,8 @@
  * stage.h: one shape of a problem, prepared to be run and judged: its inputs, its right outputs,
  * and the place of all arguments in the device's memory.
  *
- *     ak_stage_set(stage, round, err)     restores the inputs, fills the outputs with what
- *                                         they hold before this round (ak_guard_old)
+ *     ak_stage_set(stage, round, err)     restores what is read, fills what is only written
+ *                                         with what it holds before this round (ak_guard_old)
  *     ... launch ...
  *     ak_stage_judge(...)                 are red zones and inputs unchanged, and outputs right?
  *

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 
 /* At the shape to be tuned, as many rows are compared as the host computes in about half a second
-   on one core, but always the first and the last row. */
+   on one core, at most AK_STAGE_ROWS_MAX, but always the first and the last row. */
 #define ROWS_MIN   2
 #define ROWS_FLOPS 1e9
 /* The self-test of the tolerance fetches at most this many elements of a device's reference. This
