@@ -156,9 +156,9 @@ static ak_status keep_code(ak_tuning *r, const ak_seen *one, const ak_trial *che
     return status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Checks each candidate on every edge-case shape and hidden shapes; the search has checked only the
-   task's own size and at most one other. After AK_CANCELLED, candidates that were not checked are
-   in neither list. */
+/* Checks each candidate on every edge-case shape and on hidden shapes, as far as its conditions
+   allow them; the search has checked only the task's own size and at most one other. After
+   AK_CANCELLED, candidates that were not checked are in neither list. */
 static ak_status check(ak_candidates *right, wrong *failed, const ak_candidates *fresh,
                        ak_tuning *r, ak_error *err)
 {
