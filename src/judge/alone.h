@@ -85,9 +85,9 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
    Sorts the times. */
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
 
-/* Returns whether a kernel touches so few of its arguments' bytes that a call alone finds little of
-   them in the caches, however they were read before: such as the rows of a cache that it appends
-   to. `touched` is what the problem declares; if that is 0, the answer is false. */
+/* Returns whether a kernel, such as one that appends rows to a cache, touches so few of its
+   arguments' bytes that a call alone finds little of them in the caches, however they were read
+   before. `touched` is what the problem declares; if that is 0, the answer is false. */
 bool ak_alone_touches_little(double touched, double bytes);
 /* Decides about such a kernel whose calls alone took found->alone_ns, too long. In a batch its data
    lie in the caches, and alone in memory. If readings of as many bytes, spread over the arguments,

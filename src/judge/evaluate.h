@@ -44,8 +44,8 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluat
                             const ak_judge_candidate *candidate, const ak_timer_plan *plan,
                             int64_t timeout_ns, ak_error *err);
 /* Returns the time limit for a launch of a candidate: a time that no right kernel needs, derived
-   from the time that the reference took in double precision on one thread (`reference_ns`; 0: not
-   known), and at most `most`. */
+   from the time in which the reference was made when the task was opened, by the host or the device
+   (`reference_ns`; 0: not known), and at most `most`. */
 int64_t ak_evaluate_plain_limit(int64_t reference_ns, int64_t most);
 ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *evaluator,
                             const ak_judge_candidate *candidate, int64_t timeout_ns, ak_error *err);

@@ -74,7 +74,8 @@ typedef struct ak_stage {
     size_t few, period;           /* for AK_HABIT_FEW: the argument, and as in ak_fill */
     const struct ak_stage *other; /* has the same shape and other inputs; may be NULL */
     bool drawn;                   /* the shape was drawn at random; nobody wrote it */
-    bool ready;                   /* the fields below have been computed */
+    bool ready;                   /* the fields below have been computed; in few.c only the
+                                     inputs */
     /* Bytes of each argument that is read, gaps included; NULL for those that are only written. */
     void *inputs[AK_ARGUMENTS_MAX];
     uint64_t hash[AK_ARGUMENTS_MAX]; /* of those that are only read, if the device judges */
