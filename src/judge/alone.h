@@ -25,7 +25,7 @@
 #include "judge/loaded.h"
 
 /* Most times of one kind of call that are kept. A look counts at most this many calls on inputs
-   that were seen before. */
+   that were seen before, and as many after changed results. */
 #define AK_ALONE_CALLS 48
 /* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24

@@ -33,7 +33,8 @@ typedef struct ak_code_facts {
 typedef struct ak_comparison_entry {
     ak_trial_status status;
     char *reason;
-    bool culprit; /* this candidate lost the device, so the others have no result */
+    bool culprit; /* this candidate lost the device, so the others have no result; the tuner also
+                     sets it for one that ended the worker */
     /* The version that a library reports once it has run; NULL if it reports none, and for a
        configuration. */
     char *version;
