@@ -91,9 +91,10 @@ typedef struct ak_pool_worker {
     ak_proc proc;
     ak_line_reader reader;
     bool busy;
-    size_t at;        /* for compile workers: the current unit */
+    size_t at;        /* for compile workers: the current unit; AK_POOL_NONE: none */
     int64_t deadline; /* for the current request */
-    int deaths;       /* deaths in a row, without a finished request between them */
+    int deaths;       /* deaths in a row, without a finished request, or for a device worker a
+                         finished job, between them */
     int64_t request;  /* id of the current request */
     int number;       /* of a compile worker, from 1 in the order in which they get their first
                          unit; 0 before that */
@@ -186,7 +187,8 @@ struct ak_pool {
     size_t least;         /* trials begin when this many devices are ready */
     ak_launcher launcher; /* if its `ops` is NULL, the workers are processes of this machine */
     char gone[320];       /* what ak_pool_given_up_why returns */
-    json_t *answer;       /* the reply to the latest question */
+    json_t *answer;       /* the reply to the latest question; NULL until it comes and once it is
+                             taken */
     int64_t asked;        /* id of the question that is waited for */
     bool ask_again;       /* the worker was lost before it answered, so ask again */
     ak_error fault;       /* why the run cannot go on; AK_OK if it can */
