@@ -20,7 +20,7 @@ typedef struct lineup {
     size_t fallback, all;
     ak_comparison_candidate candidates[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
     const char *names[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
-    /* the candidate lost the device while it ran */
+    /* the candidate lost the device or ended the worker while it ran */
     bool lost[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
 } lineup;
 

@@ -21,7 +21,8 @@ typedef struct ak_run_advisor {
     ak_llm *llm;
     size_t calls, failed, uncounted;
     int64_t input_tokens, output_tokens; /* sums over the calls of the run */
-    ak_error missing;                    /* why there is no model */
+    ak_error missing;                    /* why the configured model cannot be asked; AK_OK if it
+                                            can or none is */
     json_t *environment;
     ak_error fault; /* first failure of the archive to store a call, after which it gets no more;
                        AK_OK: none */

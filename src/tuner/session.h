@@ -36,7 +36,8 @@ typedef struct ak_session {
     const ak_task *task;
     ak_pool *pool;
     ak_ceilings ceilings; /* the highest measured so far; all 0 before, and on a recording */
-    char *ceilings_key;   /* key of the ceilings (measure/ceilings.h) */
+    char *ceilings_key;   /* key of the ceilings (measure/ceilings.h); NULL before they are
+                             measured */
     ak_baseline_info *baselines;
     size_t baseline_count;
     char environment[AK_ENVIRONMENT_BYTES];
