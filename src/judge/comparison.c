@@ -64,8 +64,8 @@ static bool alive(const comparison *d, size_t i)
     return d->loaded[i].outcome.status == AK_TRIAL_OK;
 }
 
-/* Returns whether a candidate may be loaded anew. Libraries are only on the CPU: elsewhere they
-   would lose what they have chosen and compiled. */
+/* Returns whether a candidate may be loaded anew. A library may be only on the CPU: elsewhere it
+   would lose what it has chosen and compiled. */
 static bool renewable(const comparison *d, size_t i)
 {
     return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);

@@ -2,13 +2,13 @@
  * evaluate.h: decides how a trial, a check and a comparison run, on any backend. It runs in the
  * device's worker process and knows nothing of messages.
  *
- * A trial first runs the candidate at an edge-case shape of little work, unless it supports none or
- * was compiled only for the task's own shape, and then at the task's own shape, with outputs filled
- * anew and everything judged (stage.h). Then it times the candidate batch after batch (timer.h),
- * with outputs filled again before each batch; the first batch, randomly chosen ones and the last
- * are judged, those of a problem that works in place only if they leave the result of a single
- * call. Batches that warm up (timer.h) are filled and judged like those that count, so that a
- * kernel cannot be right at first and later wrong and fast.
+ * A trial first runs the candidate at an edge-case shape of little work, unless it supports no such
+ * shape or was compiled only for the task's own shape, and then at the task's own shape, with
+ * outputs filled anew and everything judged (stage.h). Then it times the candidate batch after
+ * batch (timer.h), with outputs filled again before each batch; the first batch, randomly chosen
+ * ones and the last are judged, those of a problem that works in place only if they leave the
+ * result of a single call. Batches that warm up (timer.h) are filled and judged like those that
+ * count, so that a kernel cannot be right at first and later wrong and fast.
  *
  * A comparison loads all candidates at once, on a CPU each in its own process, on the same buffers.
  * In each round each candidate that has not failed runs one batch, in random order and on the same

@@ -31,8 +31,8 @@ typedef struct ak_hidden_wish {
    from files, or no edge-case shape). */
 bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wish, ak_rng *rng);
 
-/* A task has at most this many stages for contents that a process has not seen, which it gets at
-   its end. It has several if they cost little, so that one disturbance does not decide. */
+/* A task has at most this many stages for contents that are new to the process of a candidate. It
+   has several if these cost little, so that one disturbance does not decide. */
 #define AK_FRESH_MAX 3
 /* At most this many times of calls on unseen inputs are kept. */
 #define AK_UNSEEN_MAX 64

@@ -45,7 +45,7 @@ typedef struct ak_stage_memory {
     unsigned char *bytes;                         /* the block or the copy */
     unsigned char *copy;                          /* owned; NULL if the block is mapped */
     struct ak_stage *resident[AK_STAGE_SETS + 1]; /* the stage whose inputs lie in each place;
-                                                     NULL: none for sure */
+                                                     NULL: not known */
     uint64_t secret;                              /* latest key of the red zones */
 } ak_stage_memory;
 
