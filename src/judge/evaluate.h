@@ -12,10 +12,10 @@
  *
  * A comparison loads all candidates at once, on a CPU each in its own process, on the same buffers.
  * In each round each candidate that has not failed runs one batch, in random order and on the same
- * inputs, so that a disturbance of the machine affects all alike. Rounds come in groups. Candidates
- * are loaded anew, on a CPU in new processes, before as many groups as a fifth of the time allows,
- * so that the luck of one process, such as where its pages lie, is not taken for a property of the
- * code (measure/verdict.h).
+ * inputs, so that a disturbance of the machine affects all alike. Rounds come in groups.
+ * Candidates, libraries only on a CPU, are loaded anew, on a CPU in new processes, before as many
+ * groups as a fifth of the time allows, so that the luck of one process, such as where its pages
+ * lie, is not taken for a property of the code (measure/verdict.h).
  */
 #ifndef AK_JUDGE_EVALUATE_H
 #define AK_JUDGE_EVALUATE_H
