@@ -1,6 +1,6 @@
 /* finish.c: ends a run with a comparison: it measures the candidates and the libraries in turns,
    while no compiler runs. The best candidate (measure/contest.h) is the result of the run. On a
-   recording, and after a cancel, there is no comparison, and the best of the search is the
+   recording, and if the run is cancelled before the comparison ends, the best of the search is the
    result. */
 #include <assert.h>
 
