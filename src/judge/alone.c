@@ -21,15 +21,15 @@
  * A kernel may also find the results of the call before it in its outputs, test them in less time
  * than computing them takes, as a product is tested with a random vector, and mend what the harness
  * has changed there. It keeps nothing and is right on all inputs, but only fast in a batch. So a
- * call is also timed whose inputs were seen a moment ago, and all of whose results were then
+ * call is also timed, except in place, after its inputs were seen and all results were then
  * changed. Its caches and branches are as in a batch, so its limit is narrower (RESULTS_TIMES).
  *
- * Several calls of each kind are made; one fast call is enough to pass. Waits for a processor are
- * taken into account (alone.h), so another program's work neither fails an honest kernel nor
- * excuses a dishonest one. If the calls decide nothing, they are made again, later and in a new
- * process; a candidate for which they never decide is not accepted. On other devices than the CPU,
- * clocks and caches change the time of a call by more than skipped work does, so only the results
- * are judged there.
+ * One fast call of a kind is enough to pass, but after changed results several are needed. Waits
+ * for a processor are taken into account (alone.h), so another program's work neither fails an
+ * honest kernel nor excuses a dishonest one. If the calls decide nothing, they are made again,
+ * later and in a new process; a candidate for which they never decide is not accepted. On other
+ * devices than the CPU, clocks and caches change the time of a call by more than skipped work does,
+ * so only the results are judged there.
  */
 #include "judge/alone.h"
 
@@ -56,7 +56,7 @@
    several threads, the time in which these get the arguments from each other's caches. */
 #define RESULTS_TIMES 1.25
 /* A call on unseen inputs may take FRESH_TIMES as long as one on seen inputs or, if there is only
-   one set of unseen inputs, FRESH_ONE_TIMES as long. */
+   one set of unseen inputs, FRESH_ONE_TIMES as long, plus ALONE_NS. */
 #define FRESH_TIMES     2.0
 #define FRESH_ONE_TIMES 4.0
 /* If calls in a batch on one set of inputs take longer than the fastest by more than this factor,
@@ -69,8 +69,8 @@
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
 
-/* A candidate is rejected for its times, or gets its times on unseen contents, only after this many
-   suspicious looks. */
+/* A candidate is rejected for its times, or gets its times of single calls on unseen contents, only
+   after this many suspicious looks. */
 #define SUSPICIONS 2
 /* Which times count is decided by at least AK_ALONE_LEAST calls on unseen contents; more, up to
    UNSEEN_MOST, are made until UNSEEN_NS have passed. */
@@ -107,11 +107,12 @@ static ak_status unseen_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, a
 }
 
 /* Alternates between calls on contents that this process has never seen, each of which is judged,
-   and calls on seen contents at other addresses than before, of which the first is judged. The seen
-   contents are always the same. After a call on unseen contents, the next call on the seen ones
-   does not count, so that a candidate which remembers only its latest result finds it in the call
-   that counts. Ends once all unseen contents were used and one of those calls took at most full_ns,
-   or once enough calls on seen contents were made and one took at most call_ns. */
+   and calls on seen contents, of which the first is judged. The seen contents stay the same; their
+   address changes now and then (ak_loaded_change). After a call on unseen contents, the next call
+   on the seen ones does not count, so that a candidate which remembers only its latest result finds
+   it in the one that counts. Ends once all unseen contents were used and one of those calls took at
+   most full_ns, once enough on seen contents were made and one took at most call_ns, or after
+   AK_ALONE_CALLS turns. */
 static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_loaded *r,
                                ak_stage *seen, const ak_alone_limits *limits, ak_error *err)
 {
@@ -212,8 +213,7 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
     return AK_OK;
 }
 
-/* Keeps the times of calls on unseen contents: those during which no thread waited, unless these
-   are few. */
+/* Keeps the undisturbed times of calls on unseen contents; all times if these are few. */
 static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
 {
     const bool quiet =
@@ -366,8 +366,8 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
                                        : AK_OK;
 }
 
-/* Times calls that find no results of an earlier call. If most are not about as fast as a call in a
-   batch, which takes each_ns, the candidate spares itself work by such results. */
+/* Times calls that find no results of an earlier call, except in place. If most are not about as
+   fast as a call in a batch (each_ns), the candidate spares itself work by such results. */
 static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns *t, double each_ns,
                                  ak_error *err)
 {
@@ -489,9 +489,9 @@ static bool looks_again(int looks, bool many, int64_t begin_ns, bool told)
     return pause_ns > 0;
 }
 
-/* Returns how many calls a batch on many inputs has: as many as there are references for in
-   MANY_REFERENCES_NS. The least time that one took counts, because a wait must not make references
-   look so slow that a short kernel is not tested. */
+/* Returns how many calls a batch on many inputs has: as many as references take MANY_REFERENCES_NS
+   for, or many_count if that is less. The least time of a reference counts, because a wait must not
+   make references look so slow that a short kernel is not tested. */
 static size_t calls_on_many(const ak_evaluator *e)
 {
     const int64_t most = MANY_REFERENCES_NS / (e->prepared_ns + 1);
@@ -521,8 +521,8 @@ static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
 /* Tests whether a short kernel does all of the calls of a batch: a call alone tells little about
    it. A batch in which every call has its own inputs, and every output is judged, confirms the time
    of other batches within the factor of calls alone, and the time that a call alone may take longer
-   is only added once. If AK_ALONE_LEAST such batches are too slow even without their waits, each in
-   a new process, their times count; if that stays open, the candidate is not judged. */
+   is only added once. If AK_ALONE_LEAST such batches, all but the first in new processes, are too
+   slow even without waits, their times count; if that stays open, no judgement is passed. */
 static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
     const size_t calls = calls_on_many(r->e);

@@ -1,17 +1,18 @@
 /*
  * alone.h: decides by the times of calls alone (batches of one call) whether a candidate does all
- * of its work in larger batches. It reads no clock and runs nothing, so tests use invented times;
- * alone.c makes the calls.
+ * of its work in larger batches. alone_decide.c reads no clock and runs nothing, so tests use
+ * invented times; alone.c makes the calls, and cold.c the readings.
  *
  * A call took at most its time by the clock, and at least that time less the time for which its
- * threads, or the one that reads the clock, waited for a processor. A candidate passes by the upper
- * bound and is rejected by the lower one. On a starved machine the two can be so far apart that
- * neither decides: the finding is then AK_ALONE_UNKNOWN, and the candidate has not passed.
+ * threads, or the one that reads the clock, waited for a processor, as far as that is known. A
+ * candidate passes by the upper bound and is rejected by the lower one. On a starved machine the
+ * two can be so far apart that neither decides: the finding is then AK_ALONE_UNKNOWN, and the
+ * candidate has not passed.
  *
- * Only calls on unseen inputs confirm the time of a batch: on inputs that a candidate has seen, it
- * can be fast or slow on purpose, whichever helps it. AK_ALONE_SLOWER does not reject a candidate,
- * because the work of an honest kernel may depend on the data; but its time is then that of calls
- * on unseen inputs.
+ * If the task has unseen inputs, only calls on these confirm the time of a batch: on inputs that a
+ * candidate has seen, it can be fast or slow on purpose, whichever helps it. AK_ALONE_SLOWER does
+ * not reject a candidate, because the work of an honest kernel may depend on the data; but its time
+ * is then that of calls on unseen inputs, if that is longer.
  *
  * A call on unseen inputs must not count as slow only because its data had to come from memory: the
  * calls of other candidates have that work as well, but the times of their batches do not show it.
@@ -23,12 +24,14 @@
 
 #include "judge/loaded.h"
 
-/* A look makes at most this many calls on inputs that were seen before. */
+/* Most times of one kind of call that are kept. A look counts at most this many calls on inputs
+   that were seen before, and as many after changed results. */
 #define AK_ALONE_CALLS 48
 /* At least this many of these calls are made if calls on unseen inputs are compared with them. */
 #define AK_ALONE_AGAIN_CALLS 24
-/* If no call on unseen inputs confirms the time of a batch, at least this many such calls, or
-   readings, decide. */
+/* At least this many calls on unseen inputs, or batches on many inputs, decide that their times
+   replace those of batches. At least as many readings are made, unless the reader or the candidate
+   fails. */
 #define AK_ALONE_LEAST 3
 
 /* The times of some calls, in nanoseconds. Begins as {0}. */
@@ -36,8 +39,9 @@ typedef struct ak_alone_calls {
     size_t count, quiet_count;
     double least; /* by the clock */
     double ns[AK_ALONE_CALLS];
-    double certain[AK_ALONE_CALLS]; /* without the time for which threads waited */
-    double quiet[AK_ALONE_CALLS];   /* calls during which no thread waited */
+    double certain[AK_ALONE_CALLS]; /* without the time for which threads waited, if that is
+                                       known */
+    double quiet[AK_ALONE_CALLS];   /* calls that no known wait disturbed (ak_outcome_waited) */
 } ak_alone_calls;
 
 typedef enum ak_alone_finding {
@@ -66,12 +70,13 @@ typedef struct ak_alone_evidence {
 
 /* Adds the time of the call that had this outcome. */
 void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome);
-/* Decides, and sorts the times. Sets *evidence for IDLES, with other_ns 0, and for REUSES; it is 0
+/* Decides; may sort the times. Sets *evidence for IDLES, with other_ns 0, and for REUSES; it is 0
    for other findings. */
 ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
                                  ak_alone_calls *again, const ak_alone_limits *limits);
 /* Decides only by calls on unseen inputs, each on different ones: FINE if one confirms the time of
-   the batch, SLOWER if most of them took longer for certain, else UNKNOWN. */
+   the batch, SLOWER if at least half of them (of AK_ALONE_AGAIN_CALLS or more, nine tenths)
+   certainly took longer, else UNKNOWN. May sort the times. */
 ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits);
 
 /* Returns by how many ns a call on unseen inputs may take longer because its data come from memory:
@@ -80,9 +85,9 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
    Sorts the times. */
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
 
-/* Returns whether a kernel touches so few of its arguments' bytes that a call alone finds little of
-   them in the caches, however they were read before: the rows of a cache that it appends to.
-   `touched` is what the problem declares; 0: nothing. */
+/* Returns whether a kernel, such as one that appends rows to a cache, touches so few of its
+   arguments' bytes that a call alone finds little of them in the caches, however they were read
+   before. `touched` is what the problem declares; if that is 0, the answer is false. */
 bool ak_alone_touches_little(double touched, double bytes);
 /* Decides about such a kernel whose calls alone took found->alone_ns, too long. In a batch its data
    lie in the caches, and alone in memory. If readings of as many bytes, spread over the arguments,
@@ -122,8 +127,8 @@ typedef struct ak_cold {
    bytes, in lines at equal distances across all arguments; 0: all bytes. */
 ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
                        size_t bytes, ak_error *err);
-/* Makes one call that begins as a call on the unseen contents of a stage does. Closes a reader that
-   fails, which says nothing of the candidate: `out` then has no time. */
+/* Makes one call that begins as a call on the unseen contents of a stage does. The reader must be
+   open. Closes a reader that fails, which says nothing of the candidate: `out` then has no time. */
 ak_status ak_cold_call(ak_outcome *out, ak_cold *c, ak_stage *fresh, ak_error *err);
 /* Does nothing if it was not opened. */
 void ak_cold_close(ak_cold *c);

@@ -37,8 +37,8 @@ void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome)
 }
 
 /* Returns a time that all calls certainly took, after the shortest tenth is left out or, if there
-   are few calls, the shorter half. The shortest times may be too short, because waits just before
-   and after a call are subtracted, too. */
+   are few calls, the shorter half; 0 if there are no calls. The shortest times may be too short,
+   because waits just before and after a call are subtracted, too. */
 static double certainly(ak_alone_calls *c)
 {
     if (c->count == 0) {

@@ -64,8 +64,8 @@ static bool alive(const comparison *d, size_t i)
     return d->loaded[i].outcome.status == AK_TRIAL_OK;
 }
 
-/* Returns whether a candidate may get a new process. Libraries do only on the CPU: elsewhere they
-   would lose what they have chosen and compiled. */
+/* Returns whether a candidate may be loaded anew. A library may be only on the CPU: elsewhere it
+   would lose what it has chosen and compiled. */
 static bool renewable(const comparison *d, size_t i)
 {
     return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);
@@ -152,8 +152,8 @@ static void mend(comparison *d)
     d->damaged = ak_evaluator_mend_inputs(d->e) || d->damaged;
 }
 
-/* Changes the contents of the inputs between rounds. All candidates of a round get the same
-   contents. */
+/* May exchange the contents of the inputs between rounds (ak_loaded_change). All candidates of a
+   round get the same contents. */
 static ak_status change_for_round(comparison *d, ak_error *err)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -299,8 +299,8 @@ static size_t unconfirmed(const comparison *d)
     return count;
 }
 
-/* Has every candidate make one call on the same contents, which no process has seen. A call on seen
-   contents wakes the processor before each. */
+/* Has every candidate that has not failed make one call on the same contents, which its process has
+   not seen. A call on seen contents wakes the processor before each. */
 static ak_status unseen_round(comparison *d, ak_error *err)
 {
     size_t order[AK_JUDGED_MAX];

@@ -17,7 +17,8 @@
 /* Every comparison has at least one round in each group. */
 #define AK_COMPARISON_ROUNDS_MIN AK_COMPARISON_GROUPS
 typedef struct ak_comparison_plan {
-    double seconds;              /* for the whole comparison */
+    double seconds;              /* planned for loading, first checks and rounds; what follows
+                                    the last group comes on top */
     double extra;                /* seconds that may be added on a busy machine */
     const ak_protocol *protocol; /* NULL: interleaved; not NULL in the worker */
 } ak_comparison_plan;
@@ -32,15 +33,18 @@ typedef struct ak_code_facts {
 typedef struct ak_comparison_entry {
     ak_trial_status status;
     char *reason;
-    bool culprit; /* this candidate lost the device, so the others have no result */
-    /* The version that a library reports once it has run; NULL if it reports none. */
+    bool culprit; /* this candidate lost the device, so the others have no result; the tuner also
+                     sets it for one that ended the worker */
+    /* The version that a library reports once it has run; NULL if it reports none, and for a
+       configuration. */
     char *version;
     double *samples_ms;
     size_t sample_count;
     /* For each sample: the share of the batch's time in which its threads waited for a processor, 0
        if that is not known. NULL: not known for any. */
     double *waited;
-    /* For each sample: joules of one call. NULL: the task's objective does not need the energy. */
+    /* For each sample: joules of one call. NULL: the task's objective does not need the energy, or
+       the candidate failed. */
     double *joules;
     double *costs; /* set by the tuner, for each sample, under the objective; NULL: the cost is the
                       time */

@@ -1,6 +1,7 @@
 /*
- * evaluate.c: a trial and a check of a candidate. It is loaded and judged at edge-case shapes and
- * the task's own (loaded.h), then batches are timed, then calls alone (alone.h).
+ * evaluate.c: a trial and a check of a candidate. In a trial it is judged at one edge-case shape
+ * and the task's own (loaded.h), then batches are timed, then calls alone (alone.h). A check judges
+ * it at all shapes that it supports, hidden ones included, and times nothing.
  */
 #include "judge/evaluate.h"
 
@@ -14,10 +15,10 @@
 /* ak_evaluate_limit (evaluate.h) explains these two numbers. */
 #define HUNG_TIMES    200.0
 #define HUNG_LEAST_NS (2 * AK_SECOND_NS)
-/* If this variable is set, it is the largest number of samples of a trial, and all batches are
-   SHORTER times shorter. Tests that are not about times set it: on a busy machine no interval is
-   narrow enough before the last sample, so most of the processor time of a short run would go into
-   batches. */
+/* If this variable is set, it is the largest number of samples of a trial, and batches are SHORTER
+   times shorter; a timer plan that sets these numbers itself keeps them. Tests that are not about
+   times set it: on a busy machine no interval is narrow enough before the last sample, so most of
+   the processor time of a short run would go into batches. */
 #define SAMPLES_VARIABLE "AUTOKERNEL_SAMPLES"
 #define SHORTER          10
 
@@ -103,7 +104,8 @@ static void take_unseen(ak_timer *timer, ak_loaded *r)
     }
 }
 
-/* Runs batches until the timer is done. Adds to *judging_ns the time spent on judging results. */
+/* Runs batches until the timer is done. Adds to *judging_ns the time spent on exchanging contents,
+   on judging results and on calls alone. */
 static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
                          const ak_timer_plan *plan, ak_error *err)
 {

@@ -12,11 +12,12 @@
 #include "judge/loaded.h"
 
 /* The device judges the task's own shape if the shape is at least this large and there is a referee
-   for it; smaller ones take the host less than 50 ms. */
+   for it whose reference the host can check (stage_referee.c); smaller ones take the host less than
+   50 ms. */
 #define REFEREE_ELEMENTS ((size_t)1 << 20)
 #define REFEREE_FLOPS    1e9
-/* Tasks up to this size have AK_FRESH_MAX fresh sets of inputs; larger ones have one, or none if
-   they have a single set of inputs (SECOND_SET_FLOPS). */
+/* A task with two sets of inputs (sets_of) has AK_FRESH_MAX fresh ones up to this size, else one. A
+   task with a single set has none. */
 #define FRESH_FEW_FLOPS 2.5e8
 #define FRESH_FEW_BYTES ((size_t)4 << 20)
 /* plan_many explains these two numbers. */

@@ -13,7 +13,8 @@
 
 #include "base/alloc.h"
 
-/* So many rows are judged at least: a few thousand elements, among which some show the error. */
+/* So many rows are judged at least, if there are as many: a few thousand elements, among which some
+   show the error. */
 #define FEW_ROWS 4
 
 ak_status ak_few_plan(ak_evaluator *e, ak_error *err)

@@ -224,8 +224,8 @@ static size_t varied_size(const listed *l, ak_rng *rng)
     return chosen;
 }
 
-/* Draws all sizes. With `mixed`, each may be near the task's own or anywhere, but at least one size
-   of a far shape is anywhere. */
+/* Draws all sizes. With `mixed`, each may be the task's own, near it or anywhere, but at least one
+   size of a far shape is anywhere. */
 static void draw_sizes(int64_t *size, const listed *l, bool far, bool mixed, bool divided,
                        ak_rng *rng)
 {

@@ -1,6 +1,6 @@
 /* hidden_check.c: checks candidates at hidden shapes (hidden.c). Up to three are drawn when the
-   device is opened. For a candidate whose conditions exclude the far shape among these, another far
-   shape is drawn. */
+   device is opened. If a candidate's conditions exclude the far shape among these, or if there is
+   none, another far shape is drawn for the candidate. */
 #include "judge/loaded.h"
 
 #include "base/clock.h"

@@ -1,9 +1,8 @@
 /*
- * reference.h: computes the right result, from the same numbers that the candidate gets. The kinds
- * of references are, from the strongest to the weakest: a C function in double, a Python function
- * in double, arrays in files, another implementation of the same problem, and the default
+ * reference.h: gives the right result for the numbers that the candidate gets. The kinds of
+ * references are, from the strongest to the weakest: a C function in double, a Python function in
+ * double, arrays in files, another implementation of the same problem, and the default
  * configuration (references.def). Reports name the reference by task->problem->reference.text.
- *
  */
 #ifndef AK_JUDGE_REFERENCE_H
 #define AK_JUDGE_REFERENCE_H

@@ -2,26 +2,27 @@
  * stage.h: one shape of a problem, prepared to be run and judged: its inputs, its right outputs,
  * and the place of all arguments in the device's memory.
  *
- *     ak_stage_set(stage, round, err)     restores the inputs, fills the outputs with what
- *                                         they hold before this round (ak_guard_old)
+ *     ak_stage_set(stage, round, err)     restores what is read, fills what is only written
+ *                                         with what it holds before this round (ak_guard_old)
  *     ... launch ...
  *     ak_stage_judge(...)                 are red zones and inputs unchanged, and outputs right?
  *
  * Gaps between rows that do not adjoin are protected like the red zones and painted like them. In
- * inputs they hold NaN; in outputs they must come back unchanged.
+ * inputs of floats they hold NaN; in outputs they must come back unchanged.
  *
  * Red zones are painted before a launch, with a new key and other content (check/guard.h), if they
- * were checked since the last launch. If not, they stay as they are, so that damage done by a batch
- * that is not judged is found later.
+ * were checked since the last launch or another stage lay in the place. If not, they stay as they
+ * are, so that damage done by a batch that is not judged is found later.
  *
  * Several stages share a device's block: the task's own shape has a place for each set of inputs,
- * and the edge-case shapes share one more.
+ * and the edge-case and hidden shapes share one more. The arguments of a batch on many inputs lie
+ * behind these.
  *
- * The host judges by fetching the outputs and comparing them with what reference.c computed
+ * The host judges by fetching the outputs and comparing them with what the reference computed
  * (stage_judge.c). If the backend has a referee and the shape is large, the device judges, and the
  * reference is in the device's memory, too (stage_referee.c). A referee is trusted only after its
- * reference was compared with reference.c: in full on every edge-case shape, and on some rows of
- * the task's own shape.
+ * reference was compared with the host's: in full on every edge-case shape, and on some rows of the
+ * task's own shape.
  */
 #ifndef AK_JUDGE_STAGE_H
 #define AK_JUDGE_STAGE_H
@@ -43,7 +44,8 @@ typedef struct ak_stage_memory {
     ak_device *device;
     unsigned char *bytes;                         /* the block or the copy */
     unsigned char *copy;                          /* owned; NULL if the block is mapped */
-    struct ak_stage *resident[AK_STAGE_SETS + 1]; /* the stage whose inputs lie in each place */
+    struct ak_stage *resident[AK_STAGE_SETS + 1]; /* the stage whose inputs lie in each place;
+                                                     NULL: not known */
     uint64_t secret;                              /* latest key of the red zones */
 } ak_stage_memory;
 
@@ -61,7 +63,8 @@ typedef struct ak_stage {
     /* tolerance of each output in root mean squares of its reference, the absolute one included */
     double rms[AK_ARGUMENTS_MAX];
     double level[AK_ARGUMENTS_MAX];  /* root mean square of each output's reference */
-    int place;                       /* AK_STAGE_SETS: shared by the edge-case shapes */
+    int place;                       /* AK_STAGE_SETS: shared by edge-case, hidden and `many`
+                                        stages */
     size_t base;                     /* offset of the place in the block */
     ak_guard_arrays arrays;          /* layout of the arguments in the place */
     size_t offset[AK_ARGUMENTS_MAX]; /* offset of each argument in the block */
@@ -71,11 +74,12 @@ typedef struct ak_stage {
     size_t few, period;           /* for AK_HABIT_FEW: the argument, and as in ak_fill */
     const struct ak_stage *other; /* has the same shape and other inputs; may be NULL */
     bool drawn;                   /* the shape was drawn at random; nobody wrote it */
-    bool ready;                   /* the fields below have been computed */
-    /* Bytes of each argument that is read, gaps included; NULL for outputs. */
+    bool ready;                   /* the fields below have been computed; in few.c only the
+                                     inputs */
+    /* Bytes of each argument that is read, gaps included; NULL for those that are only written. */
     void *inputs[AK_ARGUMENTS_MAX];
-    uint64_t hash[AK_ARGUMENTS_MAX]; /* of the inputs, if the device judges */
-    /* Right values of each argument that is written; NULL for inputs. */
+    uint64_t hash[AK_ARGUMENTS_MAX]; /* of those that are only read, if the device judges */
+    /* Right values of each argument that is written; NULL for those that are only read. */
     double *reference[AK_ARGUMENTS_MAX];
     /* Buffer for an output without its gaps; NULL if its rows adjoin. */
     void *rows[AK_ARGUMENTS_MAX];
@@ -120,20 +124,21 @@ void ak_stage_swap(ak_stage *a, ak_stage *b);
 void ak_stage_wipe(const ak_stage *stage);
 /* Forgets the outputs that passed, because they belong to the previous candidate. */
 void ak_stage_forget(ak_stage *stage);
-/* Judges the latest run. If anything is wrong, writes status and reason ("at M=7,N=33,K=1: C[17]:
-   got ..."). *max_error only grows. With `quick`, outputs that equal accepted ones need no
-   comparison. */
+/* Judges the latest run: red zones, inputs, gaps and outputs. If anything is wrong, writes status
+   and reason ("at M=7,N=33,K=1: C[17]: got ..."). *max_error only grows. With `quick`, outputs that
+   equal accepted ones need no comparison; a device compares them always. */
 ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bool quick,
                          ak_error *err);
-/* Checks the red zones after a batch whose output is not judged, unless they were checked since.
-   ak_stage_judge includes this. */
+/* Checks the red zones after a batch whose output is not judged, unless they were checked since or
+   the stage has left its place. ak_stage_judge includes this. */
 ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
-/* Checks the red zones, and the gaps between the rows of outputs, of a stage in mapped memory whose
-   arguments lie there now, whether or not a launch has happened since they were last checked. */
+/* Checks the red zones, and the gaps between the rows of outputs, of a stage that the host judges
+   in mapped memory and whose arguments lie there now, whether or not a launch has happened since
+   they were last checked. Does nothing for other stages. */
 void ak_stage_check_outside(ak_outcome *out, ak_stage *stage);
-/* Returns the first input whose content is not what was put there, whoever has changed it; the
-   number of arguments if there is none, if other contents lie there now, if the device's memory is
-   not mapped, or if the device judges. */
+/* Returns the first argument that is only read and whose content is not what was put there, whoever
+   has changed it; the number of arguments if there is none, if other contents lie there now, if the
+   device's memory is not mapped, or if the device judges. */
 size_t ak_stage_changed_input(const ak_stage *stage);
 
 /* ---- for the files of judge/ that read or change a stage's arrays ---- */
@@ -256,8 +261,9 @@ typedef struct ak_stage_draw {
     bool some;    /* only some of them, also if rows are short */
 } ak_stage_draw;
 
-/* Draws rows and, if they are long or draw->some is set, columns of them. Returns AK_UNAVAILABLE if
-   the rows are not separate problems. */
+/* Draws rows and, if these are long or draw->some is set, columns of them; draws no columns with
+   draw->whole, or if the columns are not separate problems. An index may be drawn twice. Returns
+   AK_UNAVAILABLE if the rows are not separate problems. */
 ak_status ak_stage_rows_draw(ak_stage_rows *out, const ak_stage *stage, const ak_stage_draw *draw,
                              ak_rng *rng, ak_error *err);
 /* Returns whether the shapes of the arguments allow that only some values of size `k`, which is not

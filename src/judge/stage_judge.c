@@ -91,9 +91,9 @@ static bool gaps_whole(const ak_stage *stage, size_t i)
     return ak_guard_gaps_whole(stage->memory->bytes + stage->offset[i], &rows, &stream);
 }
 
-/* Returns the first input that differs from what was put there, in bytes that the host has; the
-   number of arguments if there is none. Bytes are compared, because a candidate can compute other
-   bytes that have the same hash. */
+/* Returns the first argument that is only read and differs from what was put there, in bytes that
+   the host has; the number of arguments if there is none. Bytes are compared, because a candidate
+   can compute other bytes that have the same hash. */
 static size_t changed_input(const ak_stage *stage)
 {
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {

@@ -1,11 +1,11 @@
 /*
  * stage_referee.c: stages that the device judges; see stage.h.
  *
- * The host keeps the bytes of the inputs, to repair what a candidate damages. After each run it
- * fetches only the red zones and the referee's findings. The referee compares every element of
- * every output with its reference. The reference itself is compared with the results of
- * reference.c: in full on every edge-case shape, but only on some rows, the first and the last
- * among them, at the shape to be tuned.
+ * The host keeps the bytes of the inputs, to repair what a candidate damages. After a run that is
+ * judged it fetches only the red zones and the referee's findings. The referee compares every
+ * element of every output with its reference. The reference itself is compared with that of the
+ * host: in full on every edge-case shape, but only on some rows, the first and the last among them,
+ * at the shape to be tuned.
  *
  * Comparing some rows needs a problem that consists of separate problems (stage_rows.c). The host
  * judges other problems.
@@ -18,7 +18,7 @@
 #include "base/clock.h"
 
 /* At the shape to be tuned, as many rows are compared as the host computes in about half a second
-   on one core, but always the first and the last row. */
+   on one core, at most AK_STAGE_ROWS_MAX, but always the first and the last row. */
 #define ROWS_MIN   2
 #define ROWS_FLOPS 1e9
 /* The self-test of the tolerance fetches at most this many elements of a device's reference. This

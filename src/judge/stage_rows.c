@@ -5,12 +5,13 @@
 
 #include "base/alloc.h"
 
-/* Only some columns are computed if the work would suffice for fewer than LONG_PART rows, or if a
-   row needs more than LONG_ELEMENTS elements of all arguments. */
+/* Rows are long if the work would suffice for fewer than LONG_PART of them, or if one needs more
+   than LONG_ELEMENTS elements of all arguments. Then only some columns are computed, if these are
+   separate problems and the draw allows it. */
 #define LONG_PART     8
 #define LONG_ELEMENTS ((size_t)1 << 20)
-/* Then SHORT_ROWS rows, if there are as many, and at least COLUMNS_LEAST columns are computed, but
-   no more columns than need LONG_ELEMENTS elements. */
+/* If only some columns are computed, SHORT_ROWS rows, if there are as many, and at least
+   COLUMNS_LEAST columns are computed, but no more columns than need LONG_ELEMENTS elements. */
 #define SHORT_ROWS    32
 #define COLUMNS_LEAST ((size_t)64)
 /* Two references in double may differ by this, relative to the sum of the element and the root mean

@@ -43,11 +43,13 @@ typedef struct ak_launcher_ops {
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends what a launcher has started on a seat, for a launcher that was
-       killed or failed before it could do so itself. NULL: there is no such command. */
+       killed or failed before it could do so itself. Appends nothing if there is nothing to end.
+       NULL: there is no such command. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends the job in which this process runs, if that is the job of a
-       worker of this run. The far relay (worker/relay.h) runs it if the connection ends without a
-       message from the tuner, because then nobody else may end the job. NULL: there are no jobs. */
+       worker of this run, else nothing. The far relay (worker/relay.h) runs it if the connection
+       ends without a message from the tuner, because then nobody else may end the job. NULL: there
+       are no jobs. */
     ak_status (*leave)(ak_words *out, const char *run, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
     /* Environment variables that the launcher needs, as in ak_proc_spec. Workers do not see
@@ -63,7 +65,8 @@ struct ak_launcher {
     /* AUTOKERNEL_SEAT leaves one of the launcher's seats. `whole` is the number of all its seats,
        and `first` is the index of seats[0] among them. */
     size_t whole, first;
-    size_t least; /* number of workers with which work begins */
+    size_t least; /* number of workers with which work begins; 1 if AUTOKERNEL_SEAT leaves one
+                     seat */
     bool queues;  /* a worker may wait in a queue for any length of time */
     /* Name of the run, which no other run has at the same time; "": none. The names of queued jobs
        begin with it. */

@@ -1,4 +1,4 @@
-/* candidates.c: chooses the configurations that take part in the finish: the fastest of the search,
+/* candidates.c: chooses the configurations that take part in the finish: the best of the search,
    and the default, as far as they pass every check. */
 #include <stdlib.h>
 
@@ -8,7 +8,8 @@
 
 /* A candidate that fails its check is replaced by the next best. If more failures than this are
    possible, no further ones are checked, and those that have passed are measured. Where none has
-   passed, the next ones are checked however many have failed: without any there is no best. */
+   passed, the next ones are checked however many have failed, until the time is up: without any
+   there is no best. */
 #define WRONG_MAX 64
 
 /* Candidates whose check failed. */
@@ -88,9 +89,9 @@ static size_t sort_history(ak_tuning *r)
     return ok;
 }
 
-/* Collects the fastest few of each device, without those that share code with a faster one or whose
-   check failed, and the default, unless it failed. The default takes part so that no configuration
-   is exported that the finish finds slower than the default. */
+/* Collects the best few of each device, by their costs, without those that share code with a better
+   one or whose check failed, and the default, unless it failed. The default takes part so that no
+   configuration is exported that the finish finds worse than the default. */
 static void rank(ak_candidates *out, ak_tuning *r, const wrong *failed)
 {
     size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);
@@ -130,7 +131,7 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
     return status;
 }
 
-/* Warns if `one` is the fastest of the search and its check could not be judged. */
+/* Warns if `one` is the best of the search and its check could not be judged. */
 static void warn_of_fastest(ak_tuning *r, const ak_seen *one, const ak_trial *checked)
 {
     AK_AT_END(ak_warnings_free) ak_warnings list = {0};
@@ -155,9 +156,9 @@ static ak_status keep_code(ak_tuning *r, const ak_seen *one, const ak_trial *che
     return status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Checks each candidate on every edge-case shape and hidden shapes; the search has checked only the
-   task's own size and at most one other. After AK_CANCELLED, candidates that were not checked are
-   in neither list. */
+/* Checks each candidate on every edge-case shape and on hidden shapes, as far as its conditions
+   allow them; the search has checked only the task's own size and at most one other. After
+   AK_CANCELLED, candidates that were not checked are in neither list. */
 static ak_status check(ak_candidates *right, wrong *failed, const ak_candidates *fresh,
                        ak_tuning *r, ak_error *err)
 {

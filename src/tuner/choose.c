@@ -2,17 +2,17 @@
  * choose.c: implements ak_task_choose, which picks one of several implementations that can do a
  * task, unless the user names one.
  *
- * Measurements decide, not names. The archive decides if it holds results of all implementations at
- * this size or one near it, in the present environment. Otherwise, with `race`, the default
- * configurations are measured now; without it, archived results of some implementations suffice. If
- * there is no result, the order in the kernel's folder decides. If there was a choice, the task
- * carries a line that says how it was made.
+ * Measurements decide, not names. The archive decides if it holds results of all implementations
+ * that take part (gather) at this size or one near it, in the present environment, and one of them
+ * worked. Otherwise, with `race`, the default configurations are measured now; without it, archived
+ * results of some implementations suffice. If there is no result, the order in the kernel's folder
+ * decides. If there was a choice, the task carries a line that says how it was made.
  *
  * The defaults are measured one after the other and not interleaved: implementations usually differ
  * by more than the noise that this adds, and smaller differences matter little. They share the
- * workers of one session and are compiled side by side, except on a CPU, where a compiler disturbs
- * the timing, and with a launcher. The search begins with the same code, which it finds in the
- * compile cache.
+ * workers of one session and are compiled side by side, but each has a session of its own on a CPU,
+ * where a compiler disturbs the timing, and with a launcher. The search begins with the same code,
+ * which it finds in the compile cache.
  */
 #include "archive/store.h"
 

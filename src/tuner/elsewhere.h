@@ -1,17 +1,17 @@
 /* elsewhere.h: collects results from which a run may learn: recordings that the caller names, or
-   else the archive's trials of the same kernel at other sizes, in other types and on other
-   devices. */
+   else the archive's trials of the same implementation at other sizes, in other dtypes, with other
+   options and on other devices. */
 #ifndef AK_TUNER_ELSEWHERE_H
 #define AK_TUNER_ELSEWHERE_H
 
 #include "problem/task.h"
 #include "strategy/like.h"
 
-/* Collects results from which this run may learn. *out is NULL if there are none; the caller frees
-   it with ak_like_free. From the archive it takes trials of the same kernel and implementation but
-   of other tasks: the nearest few at which a configuration worked, the nearest first. Trials on
-   recordings serve only recordings, trials on devices only devices; distances between sizes are
-   counted in doublings. */
+/* Collects results from which this run may learn. *out is NULL if there are none or the options
+   rule learning out; the caller frees it with ak_like_free. From the archive it takes trials of the
+   same kernel and implementation but of other tasks: the nearest few at which a configuration
+   worked, the nearest first. Trials on recordings serve only recordings, trials on devices only
+   devices; distances between sizes are counted in doublings. */
 ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
                        const ak_tune_options *options, ak_error *err);
 

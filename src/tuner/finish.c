@@ -1,5 +1,7 @@
 /* finish.c: ends a run with a comparison: it measures the candidates and the libraries in turns,
-   while no compiler runs. The best candidate (measure/contest.h) is the result of the run. */
+   while no compiler runs. The best candidate (measure/contest.h) is the result of the run. On a
+   recording, and if the run is cancelled before the comparison ends, the best of the search is the
+   result. */
 #include <assert.h>
 
 #include "archive/field.h"
@@ -18,7 +20,7 @@ typedef struct lineup {
     size_t fallback, all;
     ak_comparison_candidate candidates[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
     const char *names[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
-    /* the candidate lost the device while it ran */
+    /* the candidate lost the device or ended the worker while it ran */
     bool lost[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
 } lineup;
 
@@ -70,7 +72,7 @@ static void plan_seconds(ak_comparison_spec *spec, const ak_tuning *r)
     }
 }
 
-/* Runs the comparison. The fastest configuration that passed its check takes part twice; the
+/* Runs the comparison. The best of the search that passed its check takes part twice; the
    difference of its two times shows the noise. */
 static ak_status compare(ak_comparison_result *out, lineup *l, ak_tuning *r, ak_error *err)
 {
@@ -127,7 +129,7 @@ static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, a
         AK_TRY(ak_warn_unchecked(&warnings, r->task, &chosen->list[best].config, err));
         AK_TRY(ak_warn_apart(&warnings, &list[best], chosen->list[best].ms, err));
     }
-    /* The fastest of the search comes first. */
+    /* The best of the search comes first. */
     AK_TRY(ak_warn_not_judged(&warnings, &list[0], err));
     AK_TRY(ak_warn_comparison(&warnings, &result->noise, list, result->candidate_count, err));
     AK_TRY(ak_warn_ceilings(&warnings, &r->ceilings_before, &r->session.ceilings, err));

@@ -1,4 +1,5 @@
-/* history.c: keeps the result of each configuration that a run has evaluated, and the best one. */
+/* history.c: keeps the result of each configuration that a run has evaluated, and the best one by
+   the objective. */
 #include <assert.h>
 
 #include "tuner/run.h"

@@ -11,7 +11,7 @@
 json_t *ak_speed_json(const ak_speed *speed);
 /* Returns the member "noise" of a comparison, or NULL without memory. */
 json_t *ak_noise_json(const ak_noise *noise);
-/* Returns the member "llm" of a result. Returns JSON's null if no model was asked, and NULL if
+/* Returns the member "llm" of a result. Returns JSON's null if the run had no model, and NULL if
    there is no memory. */
 json_t *ak_llm_use_json(const ak_llm_use *use);
 

@@ -9,7 +9,7 @@
  *     search.c      runs the loop: propose, submit, take, observe
  *     history.c     keeps the result of each configuration and the best so far
  *     budget.c      decides when the search ends, and estimates how long the finish will take
- *     candidates.c  chooses the configurations of the finish: the fastest that pass all checks
+ *     candidates.c  chooses the configurations of the finish: the best that pass all checks
  *     finish.c      measures the candidates and the libraries and chooses the best candidate
  *     record.c      writes the run's entry in the archive
  *     announce.c    sends the run's events
@@ -28,7 +28,8 @@
 /* Most configurations in the finish, without the default. */
 #define AK_CANDIDATES_MAX 16
 /* Seconds for which the finish measures each candidate or library, unless
-   ak_tune_options.finish_seconds is set or a time budget leaves less. */
+   ak_tune_options.finish_seconds is set or a time budget leaves less. On a busy machine it may take
+   longer. */
 #define AK_FINISH_SECONDS 0.7
 
 /* An evaluated configuration. */
@@ -36,11 +37,13 @@ typedef struct ak_seen {
     ak_config config;
     double cost;            /* what the objective minimises, by default the time in ms; 0 if it
                                failed */
-    double low_ms, high_ms; /* 95 % interval of the time */
+    double low_ms, high_ms; /* 95 % interval of the time; 0 if it failed */
     double ms;              /* time; 0 if it failed */
     double joules;          /* 0: not measured */
-    int64_t trial;          /* id in the archive */
-    size_t device;          /* the device that measured it, as an index into the task's list */
+    int64_t trial;          /* id in the archive, perhaps a provisional one
+                               (ak_archive_trial_id); 0: none */
+    size_t device;          /* the device that measured it, as an index into the pool's devices;
+                               0 if the pool does not have it */
 } ak_seen;
 
 /* A job in flight and its proposal. The slot is free again (`used` is false) once the result was
@@ -54,7 +57,7 @@ typedef struct ak_flight {
 } ak_flight;
 
 typedef struct ak_tuning {
-    /* Set by tuner.c when it opens the run; constant afterwards. */
+    /* Set when tuner.c opens the run; constant afterwards, except for again_capacity (search.c). */
     const ak_task *task;
     ak_archive *archive; /* NULL if nothing is stored */
     const ak_tune_options *options;
@@ -63,7 +66,8 @@ typedef struct ak_tuning {
     ak_events events;
     int64_t begin_ns;
     size_t devices;        /* number of devices that share the trials */
-    size_t evaluations;    /* most trials of this run; resume.c subtracts archived ones */
+    size_t evaluations;    /* most trials of this run, without the resumed ones, which resume.c
+                              subtracts */
     size_t known;          /* archived evaluations that this run resumes */
     size_t again_capacity; /* allocated entries of result->again */
     ak_like *like;         /* results measured elsewhere; NULL if there are none */
@@ -98,18 +102,21 @@ typedef struct ak_tuning {
     double best_ms;   /* time of the configuration with that cost */
     size_t last_gain; /* result->evaluated when the best cost last improved by more than noise */
 
-    /* Changed by search.c, except for `pressure` and `began` (announce.c). */
+    /* Changed by search.c, except for `pressure` (announce.c) and `began` (announce.c, finish.c).
+       `transfer` is also changed by history.c, which has it observe the trials. */
     ak_transfer transfer; /* chooses the next candidate of `like` */
     size_t next_first;    /* index into the configurations that the caller wants tried first */
     size_t sent;          /* number of jobs submitted in this run */
-    size_t lost;          /* number of devices given up */
+    size_t lost;          /* number of devices given up, as last warned of */
     bool default_ended; /* the default has been tried, here or in a resumed run, with any outcome */
     double default_ms, default_cost;
     double pressure;        /* of the machine when the run began (measure/pressure.h) */
     const char *began;      /* warning in the result about that pressure, dropped once the finish
                                has measured; NULL if there is none */
-    double check_seconds;   /* duration of the latest check that passed and was not reused */
-    double compile_seconds; /* longest compilation of a correct trial that was not reused */
+    double check_seconds;   /* seconds that the check of the latest correct trial took, reused
+                               ones left out */
+    double compile_seconds; /* seconds of the longest compilation of a correct trial that was not
+                               reused */
     bool exhausted;         /* the strategy has no more proposals */
     const char *ended;      /* why it has no more; NULL if it gave no reason */
     ak_error fault;         /* latest failure of the machine during the search; AK_OK: none */
@@ -168,8 +175,8 @@ bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_opti
    language model, and the paths of the files that its options name. `archive` may be NULL. */
 void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
                              const ak_tune_options *options);
-/* Writes the states of the workers on other machines into the archive; `context` is the run. At the
-   end of the run, `pool` is NULL and the states are removed. */
+/* Writes the states of the workers on other machines into the archive, if there is one; `context`
+   is the run. At the end of the run, `pool` is NULL and the states are removed. */
 void ak_tuning_note_workers(void *context, const ak_pool *pool);
 /* Adds the result to the run's entry and sends it as the event "end". */
 ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
@@ -187,8 +194,8 @@ void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);
 void ak_tuning_announce_trial(const ak_tuning *r, const ak_trial *trial, bool is_default);
 void ak_tuning_warn(const ak_tuning *r, const char *text);
-/* Sends a warning about what the run found, and keeps it in the result and in the run's record
-   (ak_warn_keep). */
+/* Sends a warning about what the run found, and keeps it in the result and, if there is an archive,
+   in the run's record (ak_warn_keep). */
 void ak_tuning_keep_warning(ak_tuning *r, const char *text);
 
 /* ---- first_look.c ---------------------------------------------------------------------------- */
@@ -214,25 +221,26 @@ const ak_seen *ak_tuning_find(const ak_tuning *r, const ak_config *config);
 /* ---- candidates.c, finish.c ------------------------------------------------------------------ */
 
 typedef struct ak_candidates {
-    /* fastest first; the default, if it works, comes last unless it is among the fastest */
+    /* best first; the default, if it works, comes last unless it is among the best */
     ak_seen list[AK_CANDIDATES_MAX + 1];
     size_t count;
 } ak_candidates;
 
-/* Collects, without checking them, the fastest configurations of the history and, if it worked, the
+/* Collects, without checking them, the best configurations of the history and, if it worked, the
    default. Reorders the history. */
 void ak_candidates_rank(ak_candidates *out, ak_tuning *r);
-/* Collects the fastest configurations that pass their checks, and the default if it does. One that
-   fails is archived as a failure and replaced by the next best; if very many failed, or the time is
-   up and one has passed, *out holds only those that have passed. After AK_CANCELLED the unchecked
-   configurations count as correct. After another error *out holds those that are not known to be
-   wrong. */
+/* Collects the best configurations of the search that pass their checks, and the default if it
+   does. One that fails is archived as a failure and replaced by the next best. No more are checked
+   once one has passed and very many have failed or the time is up, or none has passed, very many
+   have failed and the time is up; *out then holds only those that have passed. After AK_CANCELLED
+   the unchecked configurations count as correct. After another error *out holds those that are not
+   known to be wrong. */
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err);
 
 /* Checks the candidates, measures them next to the libraries, and makes the best candidate
    (measure/contest.h) the result. On a recording, after a cancel or if the measurement fails, the
-   best of the search becomes the result. There is no result if no candidate passes its checks or
-   none could be timed. */
+   best of the search becomes the result. There is no result if no configuration worked, no
+   candidate passes its checks or none could be timed. */
 ak_status ak_tuning_finish(ak_tuning *r, ak_error *err);
 
 #endif

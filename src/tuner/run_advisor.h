@@ -1,7 +1,7 @@
 /*
  * run_advisor.h: a run's part of the advisor. It opens the client of the language model from the
- * options, gives the strategy its ak_advisor_options, and reports every call to the archive and,
- * shortened, to the events.
+ * options, gives the strategy its ak_advisor_options, and reports every call to the archive, if
+ * there is one, and, shortened, to the events.
  */
 #ifndef AK_TUNER_RUN_ADVISOR_H
 #define AK_TUNER_RUN_ADVISOR_H
@@ -21,9 +21,11 @@ typedef struct ak_run_advisor {
     ak_llm *llm;
     size_t calls, failed, uncounted;
     int64_t input_tokens, output_tokens; /* sums over the calls of the run */
-    ak_error missing;                    /* why there is no model */
+    ak_error missing;                    /* why the configured model cannot be asked; AK_OK if it
+                                            can or none is */
     json_t *environment;
-    ak_error fault; /* first failure of the archive to store a call */
+    ak_error fault; /* first failure of the archive to store a call, after which it gets no more;
+                       AK_OK: none */
 } ak_run_advisor;
 
 /* Opens the client if the strategy asks a model (it has `await`) and a model is configured. A model
@@ -40,7 +42,8 @@ ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err);
 void ak_run_advisor_close(ak_run_advisor *advisor); /* after the strategy was closed */
 
 /* Returns the options with the budget and the token limit reduced by what was spent, so that
-   several runs can share them. A limit of 0 (none) stays 0. */
+   several runs can share them. A limit of 0 (none) stays 0, and one that is used up becomes
+   tiny. */
 ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd,
                                    int64_t used_tokens);
 

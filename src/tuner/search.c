@@ -86,7 +86,7 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
     return ak_pool_submit(r->session.pool, &job, err);
 }
 
-/* Keeps for the result the latest time of a configuration that was measured again. */
+/* Keeps for the result the latest measurement of a configuration that was measured again. */
 static ak_status keep_again(ak_tuning *r, ak_compared *measured, ak_error *err)
 {
     ak_tune_result *result = r->result;
@@ -105,7 +105,8 @@ static ak_status keep_again(ak_tuning *r, ak_compared *measured, ak_error *err)
 }
 
 /* Measures configurations side by side while nothing else runs. A configuration that fails now
-   keeps its earlier time; if it gets into the finish, its check there will find the failure. */
+   keeps its earlier time and cost; if it gets into the finish, its check there will find the
+   failure. */
 static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t count, ak_error *err)
 {
     ak_comparison_candidate candidates[DOUBTS_MAX];

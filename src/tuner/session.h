@@ -36,7 +36,8 @@ typedef struct ak_session {
     const ak_task *task;
     ak_pool *pool;
     ak_ceilings ceilings; /* the highest measured so far; all 0 before, and on a recording */
-    char *ceilings_key;   /* key of the ceilings (measure/ceilings.h) */
+    char *ceilings_key;   /* key of the ceilings (measure/ceilings.h); NULL before they are
+                             measured */
     ak_baseline_info *baselines;
     size_t baseline_count;
     char environment[AK_ENVIRONMENT_BYTES];
@@ -53,8 +54,8 @@ ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_jso
 /* Returns the task's protocol for comparisons. */
 const ak_protocol *ak_session_protocol(const ak_session *session);
 
-/* Stores the sources of the task in the archive (NULL: does nothing); a recording has none. A
-   failure does not end the run, because the next run tries again. */
+/* Stores the sources of the task in the archive (NULL: does nothing). A recording and a data sheet
+   have none. A failure does not end the run, because the next run tries again. */
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 
 /* Assigns results that the archive (NULL: does nothing) has under former hashes to this
@@ -76,7 +77,8 @@ ak_status ak_session_ceilings(ak_session *session, ak_error *err);
 /* Returns the filter for the archived trials of the task in this environment. Its texts are
    borrowed. */
 ak_archive_filter ak_session_filter(const ak_session *session);
-/* Computes the roofline figures of the task's archived trials anew, from the present ceilings. */
+/* Computes the roofline figures of the task's archived trials in this environment anew, from the
+   present ceilings. */
 ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err);
 void ak_session_close(ak_session *session);
 
@@ -90,9 +92,10 @@ void ak_session_utc_of(char out[AK_CLOCK_UTC_BYTES], const ak_session *session, 
 /* Creates the id of a new run: 16 hexadecimal digits. */
 #define AK_RUN_ID_BYTES 17
 void ak_run_id(char out[AK_RUN_ID_BYTES]);
-/* Creates the id of a run. If results are recalled, it is derived from the options (`words`), so
-   that the same run gives the same bytes: it is the first id of a derived series that the archive
-   (NULL if there is none) does not have yet. Otherwise the id is random, as from ak_run_id. */
+/* Creates the id of a run. If results are recalled, it is derived from the environment and the
+   options (`words`), so that the same run gives the same bytes: it is the first id of a derived
+   series that the archive (NULL if there is none) does not have yet. Otherwise the id is random, as
+   from ak_run_id. */
 ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session, const char *words,
                             ak_archive *archive, ak_error *err);
 
@@ -116,7 +119,7 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
                               ak_error *err);
 /* Writes the outcome as a line: "AddressSanitizer and ...: 3 of 3 configurations without a finding,
    at 5 shapes". Then it says what did not run, and why. The line is "" if no sanitizer was asked
-   for or nothing was to be run with one. */
+   for, if nothing was to be run with one, or without memory. */
 void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session);
 
 /* Returns true, with the reason in `why`, if this time is so short, by the roofline, that the

@@ -1,8 +1,8 @@
 /*
  * side_by_side.c: compares candidates, for runs over one size (first_look.c, search.c, finish.c) or
- * many, for compare and for bench. Device workers take the samples in turns; outlast.c repeats the
- * measurement without a candidate that breaks the device. This file turns the samples into times,
- * rates relative to the roofline, and verdicts.
+ * many, for compare and for bench. Device workers take the samples in turns, or a recording has
+ * them; outlast.c repeats the measurement without a candidate that breaks the device. This file
+ * turns the samples into times, costs, rates relative to the roofline, and verdicts.
  */
 #include "tuner/side_by_side.h"
 
@@ -304,7 +304,7 @@ static ak_status judge_speed(ak_speed *out, const comparison *d, size_t i, size_
     return AK_OK;
 }
 
-/* Chooses the reference: the fastest library that does the work of the task (one that only copies
+/* Chooses the reference: the best library that does the work of the task (one that only copies
    memory does not), else the default, else the first candidate that ran. */
 static void choose_reference(comparison *d)
 {

@@ -167,7 +167,7 @@ static ak_status measure_loss(ak_many *m, size_t size, ak_session *session,
     return ak_many_warn(m, size, &comparison, err);
 }
 
-/* Makes the chosen configuration the winner of a size if it has turned out to be faster than the
+/* Makes the chosen configuration the winner of a size if it has turned out to be better than the
    winner. */
 static ak_status crown(ak_many *m, size_t size, ak_session *session, ak_error *err)
 {

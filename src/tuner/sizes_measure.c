@@ -4,8 +4,8 @@
 #include "measure/verdict.h"
 #include "tuner/sizes_run.h"
 
-/* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
-   number of sizes or to this number, whichever is larger. */
+/* The elites are the winners of all sizes, filled up with further candidates of the finishes, as
+   far as there are any, to the number of sizes or to this number, whichever is larger. */
 #define ELITES_MIN 24
 /* Most elites of one comparison. A device worker takes AK_JUDGED_MAX (32) candidates: these, the
    best so far, the libraries and the control. */
@@ -67,7 +67,7 @@ void ak_many_plan(ak_comparison_spec *spec, const ak_many *m, double per, size_t
 }
 
 /* A comparison at one size: up to CHUNK elites, the best elite of the earlier comparisons, and the
-   libraries; once the fastest library is known, only that one. */
+   libraries; once the best library is known, only that one. */
 typedef struct chunk {
     ak_config configs[CHUNK + 1];
     size_t elite[CHUNK + 1];
@@ -87,7 +87,7 @@ static void enter(chunk *c, const ak_task *task, const char *config, size_t elit
     }
 }
 
-/* Enters all libraries or, once the fastest is known, only the fastest. */
+/* Enters up to LIBRARIES_MAX libraries or, once the best is known, only that one. */
 static void enter_libraries(chunk *c, const ak_session *session, const ak_size_result *one)
 {
     if (one->library != NULL) {
@@ -121,7 +121,7 @@ static ak_status take_library(ak_size_result *one, const ak_task *task, const ak
 void ak_many_rebase(ak_speed *speed, const ak_speed *over_old)
 {
     if (speed->ratio > 0 && over_old->ratio > 0) {
-        /* What is slower than the old winner is slower than the new one, too. */
+        /* What is worse than the old winner is worse than the new one, too. */
         bool slower = speed->verdict == AK_SPEED_SLOWER;
         *speed = (ak_speed){.ratio = speed->ratio / over_old->ratio,
                             .low = over_old->high > 0 ? speed->low / over_old->high : 0,

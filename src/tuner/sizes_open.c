@@ -31,8 +31,8 @@ static ak_status open_each(ak_many *m, ak_error *err)
     return AK_OK;
 }
 
-/* Lets each size choose its implementation by archived results or by measurements that are made at
-   once (ak_task_choose). */
+/* Unless the user names the implementation, lets each size choose one by archived results or by
+   measurements that are made at once (ak_task_choose). */
 static ak_status choose_each(ak_many *m, ak_error *err)
 {
     for (size_t i = 0; i < m->result->size_count; i++) {

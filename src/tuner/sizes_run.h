@@ -62,11 +62,13 @@ ak_status ak_many_gather_elites(ak_many *m, ak_error *err);
 ak_status ak_many_measure(ak_many *m, ak_error *err);
 /* Makes a configuration the winner of a size; both are indices. */
 void ak_many_set_winner(ak_many *m, size_t size, size_t config);
-/* Archives a size's winner unless it is the configuration that the size's own run found best. */
+/* Archives a size's winner unless it is the configuration that the size's own run found best. Does
+   nothing without an archive or a winner. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err);
 /* Converts a configuration's speed relative to a size's old winner into one relative to the new
    winner. `over_old` is the new winner's speed relative to the old one. The verdict "slower" stays;
-   any other becomes "undecided". Unknown speeds (ratio 0) stay unknown. */
+   any other becomes "undecided". Unknown speeds (ratio 0) stay unknown. If `over_old` is unknown,
+   nothing changes. */
 void ak_many_rebase(ak_speed *speed, const ak_speed *over_old);
 /* Sets the seconds of a comparison to `per` for each candidate, and the extra seconds for a busy
    machine to as many. Both are fewer if the time budget does not allow that for all of `left` such
@@ -93,25 +95,26 @@ void ak_many_announce_phase(const ak_many *m, const char *name, size_t size);
 /* Takes the result of the task's latest ended run in the present environment that had the same
    --fix, found a winner, and has at least `evaluations` evaluations or was exhausted or had
    converged. With `sanitize` it must also have run sanitizers. Fills in `run`, `resumed` (its
-   evaluations), `found`, and the configurations of `best` and the candidates; out->found is false
-   if no run qualifies, or if the winner of that run was refuted later. *out must be zero; the
-   caller clears it with ak_tune_result_clear. */
+   evaluations), `stopped_by` ("resumed"), `found`, and the configurations of `best` and the
+   candidates, NULL for libraries and for what was refuted later; out->found is false if no run
+   qualifies, or if the winner of that run was refuted later. *out must be zero; the caller clears
+   it with ak_tune_result_clear. */
 ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                             size_t evaluations, bool sanitize, ak_error *err);
 
 /* The next two functions (scale.c) make times or costs from several comparisons at one size
    comparable. A comparison takes a limited number of candidates, so more of them need several, and
    the machine may be slower in one than in another. Therefore the best configuration so far, the
-   anchor, takes part in each later comparison; the ratio of its known to its new time scales the
-   new times to those of the first comparison. */
+   anchor, takes part in each later comparison; the ratio of its known to its new time or cost
+   scales the new ones to those of the first comparison. */
 
 /* Lists the configurations of the next comparison: at most `most`, beginning with *next, and then
    the anchor. Advances *next. `anchor` is `count` if nothing has worked so far. `list` has room for
    most + 1 indices. Returns the number of indices; 0 if all configurations were listed before. */
 size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most);
-/* Stores the times of one comparison, scaled by the anchor, for configurations that have no time
-   yet. measured[i] is the time of list[i], 0 if it failed. If the anchor failed, or there was none,
-   the times are not scaled. */
+/* Stores the times or costs of one comparison, scaled by the anchor, for configurations that have
+   none yet. measured[i] is that of list[i], 0 if it failed. If the anchor failed, or there was
+   none, nothing is scaled. */
 void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count);
 
 #endif

@@ -27,7 +27,7 @@ static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
     }
 }
 
-/* Returns the speed of the first candidate that may be faster than the default, although this was
+/* Returns the speed of the first candidate that may be better than the default, although this was
    not decided; NULL if there is none. */
 static const ak_speed *open_rival(const ak_comparison_result *comparison)
 {

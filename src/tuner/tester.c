@@ -20,7 +20,7 @@ struct ak_tester {
     void *waiting_context;
     bool ceilings_known; /* measured before the first run; a check needs no ceilings */
     /* Holds the highest pressures beside the trials (measure/pressure.h). `rounds` counts trials
-       and checks, `disturbed` those that waited for a processor while they were timed. */
+       and checks, `disturbed` the trials that waited for a processor while they were timed. */
     ak_noise noise;
     double late; /* the highest pressure beside a check that timed out; negative: none did */
 };
@@ -243,8 +243,8 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
                          "applies is installed (see autokernel doctor)");
 }
 
-/* Lists the tasks in options->tasks, each once. Refuses one that differs from `task` in more than
-   the implementation, and any on a recording or with a launcher. */
+/* Lists the tasks in options->tasks, each once. Refuses one of another kernel, device, size, dtype
+   or option than `task`, and any on a recording or with a launcher. */
 static ak_status find_others(const ak_task **out, size_t *count, const ak_task *task,
                              const ak_compare_options *options, ak_error *err)
 {

@@ -4,7 +4,8 @@
  *     open the device, its libraries, the strategy and the entry in the archive
  *     resume what the archive already has, and take a first look at the libraries
  *     search (search.c)
- *     finish: measure the best next to the libraries and take the best candidate (finish.c)
+ *     finish: measure the best next to the libraries, unless results are recalled, and take the
+ *         best candidate (finish.c)
  *     close the strategy, record the result
  */
 

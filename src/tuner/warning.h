@@ -16,9 +16,9 @@ void ak_warnings_free(ak_warnings *warnings);
 
 /* Adds a warning. After a failure the list is as it was, though perhaps elsewhere in memory. */
 ak_status ak_warn_text(ak_warnings *out, const char *text, ak_error *err);
-/* Adds a warning to the result of a run and, at once, to the run's record in the archive (NULL:
-   there is none), because a run that is killed has no result. Returns the text, which the result
-   owns; NULL: there was no memory. */
+/* Adds a warning to the result of a run and, at once, to the run's record in the archive (NULL, or
+   an empty `run`: there is none), because a run that is killed has no result. Returns the text,
+   which the result owns; NULL: there was no memory. */
 const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char *run,
                          const char *text);
 /* Removes a text that ak_warn_keep returned (NULL: does nothing) from the result. */
@@ -50,16 +50,18 @@ ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
                            ak_error *err);
 /* Warns if a library is far slower in the finish than when the run began, `before_ms` (0 if
-   unknown). Then the machine was busy, and a speed-up over the library would mean nothing. */
+   unknown), unless its note says that the time is of another kind. Then the machine was busy, and a
+   speed-up over the library would mean nothing. */
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
-/* Warns if the time of the best in the finish is far from its time in the search, `before_ms`. Then
-   the machine was busy in one of them, and the search may have been led astray. */
+/* Warns if the time of the best in the finish is far from its time in the search, `before_ms`,
+   unless its note says that the time is of another kind. Then the machine was busy in one of them,
+   and the search may have been led astray. */
 ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err);
-/* Warns if the fastest of the search could not be judged in the finish. */
+/* Warns if `fastest`, the best of the search, could not be judged in the finish. */
 ak_status ak_warn_not_judged(ak_warnings *out, const ak_compared *fastest, ak_error *err);
-/* Warns if the best configuration was checked at the task's own size only, because its conditions
-   exclude all other sizes that could be tried. */
+/* Warns if the problem has edge-case sizes and the best configuration was checked at the task's own
+   size only, because its conditions exclude all other sizes that could be tried. */
 ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,
                             ak_error *err);
 

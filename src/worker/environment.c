@@ -9,8 +9,8 @@
 #include "base/value_json.h"
 
 /* If the reference is the tuned implementation's default configuration, adds that configuration,
-   because `fix` can change the default. The reference of another implementation is part of the
-   source hash. */
+   because `fix` can change the default; a recording runs no reference. The reference of another
+   implementation is part of the source hash. */
 static ak_status add_reference(json_t *facts, const ak_task *task, ak_error *err)
 {
     const ak_reference_spec *reference = &task->problem->reference;

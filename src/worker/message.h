@@ -9,10 +9,10 @@
 #include "worker/wire.h"
 
 /* Returns {"id": id, "ok": false, "status": 4, "error": "text"}, the reply to a request that
-   failed; NULL if there is no memory. */
+   failed; NULL if there is no memory or the text is not UTF-8. */
 json_t *ak_message_failure(int64_t id, ak_status status, const char *text);
-/* Returns AK_OK for a reply that reports success; else the status that it reports, with its text in
-   err, or AK_INVALID if its members have wrong types. */
+/* Returns AK_OK for a reply that reports success; else the status that it reports (AK_INTERNAL for
+   none or an unknown one), with its text in err, or AK_INVALID if its members have wrong types. */
 ak_status ak_message_fault(const json_t *reply, ak_error *err);
 
 /* Each _from_ function makes a message, or returns NULL if there is no memory or a text is not

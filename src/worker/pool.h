@@ -1,7 +1,7 @@
 /*
  * pool.h: manages the processes of a run for the tuner: compile workers (by default one per core)
- * and one device worker per device. All are processes of their own, so that a crash or a hang of
- * one does not harm the tuner.
+ * and one device worker per device. Each is a process of its own, so that a crash or a hang of one
+ * does not harm the tuner.
  *
  * A pool is used from one thread, which submits jobs and waits for results. A job is compiled, then
  * queued for a device; later jobs compile while earlier ones are measured. After the caller has
@@ -11,8 +11,9 @@
  *
  * Several devices share trials: each trial goes to a free device, and trials begin when all devices
  * are ready. Checks, comparisons and questions go to one device only, the home: the first, or with
- * a launcher the first that is ready. A worker that dies or hangs is started again and its job is
- * reported as crashed or timed out, while the other devices continue. A device whose worker dies
+ * a launcher the first that is ready. A device worker that dies or hangs is started again and its
+ * job is reported as crashed or timed out, while the other devices continue. What a compile worker
+ * was compiling when it died is compiled again, a few times at most. A device whose worker dies
  * repeatedly without finishing a job is given up. If it was the home, another device becomes the
  * home; if none is left, waiting fails with AK_CRASHED (AK_UNAVAILABLE with a launcher).
  *
@@ -76,13 +77,14 @@ void ak_pool_close(ak_pool *pool);
 AK_END_AT(ak_pool_close, ak_pool)
 
 typedef enum ak_job_kind {
-    /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape where
-       the configuration is valid, and measures. */
+    /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape of
+       little work where the configuration is valid, and measures. */
     AK_JOB_TRIAL,
     /* Compiles and checks on the task's shape and, where the configuration is valid, on every
-       edge-case shape and on hidden shapes; measures nothing. */
+       edge-case shape and on hidden shapes (not with `own_sizes`); measures nothing. */
     AK_JOB_CHECK,
-    /* Measures candidates in turns. Each configuration is checked before and after. */
+    /* Measures candidates in turns. Each configuration or library, except the one that only copies,
+       is checked before and after. */
     AK_JOB_COMPARISON
 } ak_job_kind;
 
@@ -113,7 +115,8 @@ typedef struct ak_result {
     ak_job_kind kind;
     /* Index of the pool's device that did the job; SIZE_MAX: none did. 0 if it was recalled. */
     size_t device;
-    /* Holds status, reason, times, samples and errors; the texts of the task are not filled in. */
+    /* Of a trial or check: status, reason, times, samples, errors, and what the compiler reported.
+       The texts of the task are not filled in. */
     ak_trial trial;
     char *log; /* the compiler's output; NULL if empty */
     char artifact_hash[AK_HASH_BYTES];
@@ -121,7 +124,7 @@ typedef struct ak_result {
     size_t entry_count;
     ak_comparison_course course;
     bool waited; /* a trial's time has waits for a processor (ak_evaluator_waited) */
-    /* The worker died during a comparison; which candidate caused it is not known. */
+    /* The worker died or hung during a comparison; which candidate caused it is not known. */
     bool died;
 } ak_result;
 void ak_result_clear(ak_result *result);
@@ -144,13 +147,14 @@ size_t ak_pool_pending(const ak_pool *pool); /* submitted, but without a result 
 /* Returns how many devices get no more jobs because their workers died too often in a row, or could
    not be started or made ready. */
 size_t ak_pool_given_up(const ak_pool *pool);
-/* Returns why a device was lost or given up last; "" if none was. */
+/* Returns why a device was given up last or, with a launcher, lost; "" if none was. */
 const char *ak_pool_given_up_why(const ak_pool *pool);
 /* Return the number of devices, and the index of the device with this name (0 if none has it). */
 size_t ak_pool_devices(const ak_pool *pool);
 size_t ak_pool_device_named(const ak_pool *pool, const char *name);
 /* Returns how many configurations can be compiled at the same time now: by the compile workers of
-   the fleet or, as long as none of its machines is ready, by those of this machine. */
+   the fleet or, as long as none of its machines is ready, by those of this machine; 0 if results
+   are recalled. */
 size_t ak_pool_compile_workers(const ak_pool *pool);
 /* Waits for a result. Returns AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel
    flag was set, AK_NOT_FOUND if nothing is pending, and another error if the pool cannot continue
@@ -162,10 +166,11 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
    queue is empty. */
 bool ak_pool_take(ak_result *out, ak_pool *pool);
 
-/* Writes the path of a configuration's artifact: of the one for all sizes if there is one, else of
-   the specialised one. Returns false if the configuration was not compiled, if its artifact was
-   deleted or lies only on another machine that compiled it, or if results are recalled. Artifacts
-   are deleted after failed trials and, for slow configurations, to save disk space. */
+/* Writes the path of the artifact of a configuration of the pool's task: of the one for all sizes
+   if there is one, else of the specialised one. Returns false if the configuration was not
+   compiled, if its artifact was deleted or lies only on another machine that compiled it, or if
+   results are recalled. Artifacts are deleted after failed trials and, for slow configurations, to
+   save disk space. */
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config);
 /* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
    {"judge": "device", "inputs_ns": ...}; NULL before the home is ready, without a device (as when

@@ -82,8 +82,9 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
     return ak_json_whole(request, good);
 }
 
-/* Limits the disk space for artifacts: deletes the artifact of a failed trial, unless other jobs
-   need it, or else, if there are too many, that of the slowest configuration that no job needs. */
+/* Limits the disk space for artifacts: deletes the artifact of a failed trial or check, unless
+   other jobs need it, or else, if there are too many, that of the slowest configuration that no job
+   needs. */
 static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
 {
     ak_pool_unit *gone = failed ? latest : NULL;
@@ -301,7 +302,9 @@ static ak_status machine_failed(ak_pool *pool, ak_pool_job *j, ak_pool_unit *u, 
 }
 
 /* Finishes a job without a device if that is possible: its configuration did not compile, equal
-   code was measured in the same way before, or the pool has no device. */
+   code was measured in the same way before, or the pool has no device. A comparison is finished so
+   only if none of its candidates can be measured. If the machine prevented the compilation, returns
+   its fault. */
 static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *err)
 {
     *settled = true;

@@ -63,7 +63,7 @@ static bool add_edge_cases(ak_hasher *hasher, const ak_pool_unit *u)
 }
 
 /* Writes the hash of how a unit's code is run. Writes ALONE if an expression has no value at some
-   shape, because the reason of that failure names the configuration. */
+   shape, because the reason of that failure names the configuration, and if there is no memory. */
 static void find_conduct(char out[AK_HASH_BYTES], const ak_pool_unit *u)
 {
     ak_hasher *hasher = ak_hasher_new();

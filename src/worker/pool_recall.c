@@ -1,6 +1,6 @@
 /* pool_recall.c: answers the jobs of a pool without processes from a recording. Of the jobs only
    trials advance the clock; checks and comparisons cost nothing, because they repeat recorded
-   results. */
+   results. A comparison with a library fails. */
 #include "worker/pool_state.h"
 
 #include <assert.h>

@@ -60,7 +60,7 @@ typedef struct ak_pool_unit {
     char *text;       /* the configuration in canonical form */
     char *artifact;
     ak_compile_result compiled;
-    size_t users; /* jobs that need it */
+    size_t users; /* candidates of jobs that need it; a control counts, too */
     double median_ms;
     bool deleted;       /* the artifact was removed: compile again */
     int attempts;       /* failures because of the machine */
@@ -91,9 +91,10 @@ typedef struct ak_pool_worker {
     ak_proc proc;
     ak_line_reader reader;
     bool busy;
-    size_t at;        /* for compile workers: the current unit */
+    size_t at;        /* for compile workers: the current unit; AK_POOL_NONE: none */
     int64_t deadline; /* for the current request */
-    int deaths;       /* deaths in a row, without a finished request between them */
+    int deaths;       /* deaths in a row, without a finished request, or for a device worker a
+                         finished job, between them */
     int64_t request;  /* id of the current request */
     int number;       /* of a compile worker, from 1 in the order in which they get their first
                          unit; 0 before that */
@@ -151,7 +152,8 @@ typedef struct ak_pool_device {
     json_t *prepared;   /* reply to "open"; NULL before the first */
     int failures;       /* starts in a row that failed */
     int64_t not_before; /* earliest time of the next start */
-    char gone[200];     /* why its latest worker was lost; "" if none was */
+    char gone[200];     /* why it was given up or, with a launcher, its latest worker was lost;
+                           else "" */
     const char *told;   /* the state that was reported last (pool_states.c) */
     char since[AK_CLOCK_UTC_BYTES]; /* when that state began */
     /* Only for a worker on another machine: */
@@ -184,8 +186,9 @@ struct ak_pool {
     size_t home;          /* index of the home (pool.h) */
     size_t least;         /* trials begin when this many devices are ready */
     ak_launcher launcher; /* if its `ops` is NULL, the workers are processes of this machine */
-    char gone[320];       /* why a device was lost last; "" if none was */
-    json_t *answer;       /* the reply to the latest question */
+    char gone[320];       /* what ak_pool_given_up_why returns */
+    json_t *answer;       /* the reply to the latest question; NULL until it comes and once it is
+                             taken */
     int64_t asked;        /* id of the question that is waited for */
     bool ask_again;       /* the worker was lost before it answered, so ask again */
     ak_error fault;       /* why the run cannot go on; AK_OK if it can */
@@ -214,7 +217,7 @@ struct ak_pool {
 
 /* Queues a result for ak_pool_wait. Leaves *result empty, also on failure. */
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err);
-/* Queues the result of a job or, after a failure, clears it; then removes the job. Returns
+/* Queues the result of a job or, if `status` is a failure, clears it; then removes the job. Returns
    `status`, or why the result could not be queued. */
 ak_status ak_pool_job_end(ak_pool *pool, ak_pool_job *j, ak_result *result, ak_status status,
                           ak_error *err);
@@ -223,8 +226,8 @@ bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j);
 /* Removes a job from the pool and frees it. */
 void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j);
 void ak_pool_job_free(ak_pool_job *j);
-/* Starts a result and fills in what the compilation reported. The caller clears the result, also on
-   failure. */
+/* Starts a result and, except for a comparison, fills in the device and what the compilation
+   reported. The caller clears the result, also on failure. */
 ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
                                ak_error *err);
 /* Ends a job that never reached a device, or whose worker died or hung. In a comparison, candidates
@@ -273,7 +276,7 @@ void ak_pool_compile(ak_pool *pool);
 /* Returns whether something is being compiled at a priority that disturbs timings. */
 bool ak_pool_is_loud(const ak_pool *pool);
 /* Handles a compilation that failed because of the machine: the unit waits for its next attempt or,
-   after the last, fails. */
+   after the last, fails, and a later job compiles it again. */
 void ak_pool_unit_again(ak_pool *pool, size_t at, const ak_error *why);
 void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *reply);
 
@@ -369,7 +372,8 @@ void ak_pool_tell_workers(ak_pool *pool);
 /* With a launcher: reads the files of a kernel that is not built in, and copies them into the
    pool's folder. */
 ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err);
-/* Sends a worker that has just said hello what it needs before it opens the task. */
+/* Sends a worker that has just said hello and shares no folder with the pool what it needs before
+   it opens the task. */
 ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* Writes the path of the kernel on the worker's machine, or "" for a built-in kernel and for one
    that is not found here. Returns false if the path is too long. */

@@ -1,6 +1,6 @@
 /* pool_travel.c: sends files to workers that share no folder with the tuner, and fetches artifacts
-   from them; see pool_state.h and travel.h. A file is sent when it is first needed, and removed
-   there when it is removed here. */
+   from them; see pool_state.h and travel.h. The kernel's files are sent when the worker says hello,
+   artifacts when they are first needed; an artifact is removed there when it is removed here. */
 #include "worker/pool_state.h"
 
 #include <stdlib.h>

@@ -64,8 +64,8 @@ static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_
 }
 
 /* Restarts a device worker, or gives the device up if the worker has died too often without
-   finishing anything. The current job has its result already; ak_pool_wait gives out that result
-   before it reports the fault. */
+   finishing anything. If it had a job, that has its result already; ak_pool_wait gives out that
+   result before it reports the fault. */
 static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
@@ -135,7 +135,8 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
 
 /* ---- the turn ------------------------------------------------------------------------------ */
 
-/* Reads what a worker has sent. Sets *over if the worker has closed its end of the pipe. */
+/* Reads what a worker has sent. Sets *over if the worker has closed its end of the pipe or cannot
+   be read. */
 static ak_status collect(bool *over, ak_pool_worker *w, ak_error *err)
 {
     char chunk[65536];

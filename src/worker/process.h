@@ -4,7 +4,8 @@
 
 #include "base/proc.h"
 
-/* Kills a child and its descendants, whatever groups they are in, and reaps the child. */
+/* Kills a child and its descendants, whatever groups they are in, and reaps the child. Does nothing
+   if there is no child. */
 void ak_process_kill_tree(ak_proc *proc);
 /* Kills the descendants of a process, except its child `spare` (0: none). */
 void ak_process_kill_below(pid_t pid, pid_t spare);

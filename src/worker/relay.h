@@ -73,7 +73,7 @@ void ak_relay_open(ak_relay_end *end, int in, int out);
 void ak_relay_close(ak_relay_end *end);
 /* Appends a line for this side. */
 void ak_relay_say(ak_relay_end *end, const char *line, size_t length);
-/* Appends an object as a line, and frees the object. */
+/* Appends an object as a line, unless that would be too long, and frees the object. */
 void ak_relay_say_json(ak_relay_end *end, json_t *object);
 /* Returns whether a line begins with this text. */
 bool ak_relay_begins(const ak_buf *line, const char *text);

@@ -22,8 +22,8 @@ typedef struct ak_line_reader {
 } ak_line_reader;
 void ak_line_reader_init(ak_line_reader *reader);
 void ak_line_reader_free(ak_line_reader *reader);
-/* Appends bytes. Returns AK_LIMIT if a line is too long, or if more than 2 * AK_LINE_MAX bytes wait
-   to be taken. */
+/* Appends bytes. Returns AK_LIMIT if an unfinished line is too long, or if more than 2 *
+   AK_LINE_MAX bytes wait to be taken. */
 ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t count,
                               ak_error *err);
 /* Takes the next complete line as an object; *out is NULL if there is none yet. The caller owns it.
@@ -34,8 +34,8 @@ ak_status ak_line_reader_next(json_t **out, ak_line_reader *reader, ak_error *er
    if there is none yet. */
 bool ak_line_reader_line(ak_buf *line, ak_line_reader *reader);
 
-/* Writes one object and a line break completely. Returns AK_CRASHED if the other side has ended or
-   counts as ended (AK_WIRE_PATIENCE_MS). */
+/* Writes one object and a line break completely. Returns AK_LIMIT if the line would be too long,
+   and AK_CRASHED if the other side has ended or counts as ended (AK_WIRE_PATIENCE_MS). */
 ak_status ak_wire_send(int fd, const json_t *message, ak_error *err);
 /* Blocks until a message is complete; *out is NULL at the end of the stream. Returns AK_CRASHED if
    the stream ends within a message. The caller owns *out. */
