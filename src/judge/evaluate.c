@@ -215,6 +215,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candi
     ak_loaded r;
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
+    e->waited = false;
     AK_TRY(ak_loaded_open(&r, e, candidate, timeout_ns, err));
     const size_t others = candidate->specialised ? 0 : e->edge_case_count;
     for (size_t i = 0; i < others && r.outcome.status == AK_TRIAL_OK; i++) {

@@ -2,9 +2,11 @@
    question. */
 #include "worker/pool_state.h"
 
+#include <errno.h>
 #include <poll.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/program.h"
 #include "worker/process.h"
 
@@ -104,7 +106,13 @@ ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err)
         proc.to, json_pack("{s:s, s:i, s:b}", "op", "probe", "id", 1, "ceilings", (int)ceilings),
         err));
     struct pollfd ready = {.fd = proc.from, .events = POLLIN};
-    AK_FAIL_IF(poll(&ready, 1, PROBE_SECONDS * 1000) == 0, err, AK_TIMED_OUT,
+    const int64_t until = ak_clock_ns() + PROBE_SECONDS * AK_SECOND_NS;
+    int answered;
+    do {
+        const int64_t left = (until - ak_clock_ns()) / AK_MS_NS;
+        answered = poll(&ready, 1, left > 0 ? (int)left : 0);
+    } while (answered < 0 && errno == EINTR);
+    AK_FAIL_IF(answered == 0, err, AK_TIMED_OUT,
                "no answer within %d s about the devices of this machine: a driver may hang; try "
                "`nvidia-smi`",
                PROBE_SECONDS);
