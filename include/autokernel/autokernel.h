@@ -971,7 +971,8 @@ typedef struct ak_sizes_result {
     size_t size_count;
     char **configs; /* the configurations measured at every size, as text */
     size_t config_count;
-    double *ms;    /* ms[config * size_count + size], interleaved; 0: it failed there */
+    double *ms;    /* ms[config * size_count + size]: median of an interleaved comparison; 0: the
+                      configuration failed or is not valid there */
     double *costs; /* the costs, which decide the choice: by default the times */
     /* speeds[config * size_count + size] is relative to the winner of the size; ratio 0 as in ms */
     ak_speed *speeds;

@@ -44,8 +44,9 @@ void ak_buf_unshared(ak_buf *buf, const char *list, const char *base);
 void ak_buf_clear(ak_buf *buf);
 /* Frees the memory. The buffer is then empty and may be used again. */
 void ak_buf_free(ak_buf *buf);
-/* Returns AK_OK, or why an append failed: AK_LIMIT (the text would be longer than the maximum),
-   AK_NO_MEMORY, or AK_INTERNAL (the format is wrong). */
+/* Returns AK_OK, or why an append failed: AK_LIMIT (the text would be longer than the maximum, or
+   ak_json_print got JSON that is nested too deeply), AK_NO_MEMORY, or AK_INTERNAL (the format is
+   wrong). */
 ak_status ak_buf_status(const ak_buf *buf, ak_error *err);
 /* Gives the text to the caller, who frees it with ak_free, and leaves the buffer empty, also on
    failure. Fails as ak_buf_status does. */
