@@ -500,8 +500,7 @@ static ak_status prefer_present(ak_trial *newest, ak_archive *archive,
         }
         if (same) {
             ak_trial_clear(newest);
-            *newest = other;
-            other = (ak_trial){0};
+            AK_GIVE(newest, other);
             return AK_OK;
         }
     }

@@ -5,7 +5,6 @@
 
 #include "archive/field.h"
 #include "base/alloc.h"
-#include "base/utf8.h"
 #include "measure/ceilings.h"
 
 #define WHERE     AK_PART_WHERE
@@ -165,25 +164,15 @@ ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error 
     return AK_OK;
 }
 
-/* Returns a text as JSON, null if it is NULL. Compilers and libraries may quote any bytes, and
-   Jansson accepts only UTF-8: other bytes are replaced. NULL: out of memory. */
-static json_t *text_of(const char *text)
-{
-    if (text == NULL || ak_utf8_valid(text)) {
-        return text == NULL ? json_null() : json_string(text);
-    }
-    AK_FREED char *clean = ak_utf8_clean(text);
-    return clean == NULL ? NULL : json_string(clean);
-}
-
 json_t *ak_message_from_compile(const ak_compile_result *result)
 {
     return json_pack("{s:s, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:s, s:s}", "outcome",
-                     ak_trial_status_text(result->status), "reason", text_of(result->reason), "log",
-                     text_of(result->log), "compile_ns", (json_int_t)result->compile_ns,
-                     "registers", result->registers, "shared_bytes", result->shared_bytes,
-                     "spill_bytes", result->spill_bytes, "code_bytes", result->code_bytes,
-                     "artifact_hash", result->artifact_hash, "file_hash", result->file_hash);
+                     ak_trial_status_text(result->status), "reason", ak_json_shown(result->reason),
+                     "log", ak_json_shown(result->log), "compile_ns",
+                     (json_int_t)result->compile_ns, "registers", result->registers, "shared_bytes",
+                     result->shared_bytes, "spill_bytes", result->spill_bytes, "code_bytes",
+                     result->code_bytes, "artifact_hash", result->artifact_hash, "file_hash",
+                     result->file_hash);
 }
 
 ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak_error *err)
@@ -214,8 +203,8 @@ json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
     const size_t count = entry->sample_count;
     json_t *object =
         json_pack("{s:s, s:o, s:o, s:o}", "outcome", ak_trial_status_text(entry->status), "reason",
-                  text_of(entry->reason), "version", text_of(entry->version), "samples_ms",
-                  ak_json_reals(entry->samples_ms, count));
+                  ak_json_shown(entry->reason), "version", ak_json_shown(entry->version),
+                  "samples_ms", ak_json_reals(entry->samples_ms, count));
     bool good = object != NULL &&
                 (!entry->culprit || ak_json_set(object, "culprit", json_true())) &&
                 (entry->waited == NULL ||
@@ -337,8 +326,8 @@ ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_erro
 json_t *ak_message_from_baseline(const ak_baseline_info *info)
 {
     return json_pack("{s:s?, s:s?, s:o, s:b, s:o}", "name", info->name, "title", info->title,
-                     "version", text_of(info->version), "installed", (int)info->installed, "note",
-                     text_of(info->note));
+                     "version", ak_json_shown(info->version), "installed", (int)info->installed,
+                     "note", ak_json_shown(info->note));
 }
 
 ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)

@@ -157,8 +157,7 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
         ak_buf_print(&text, "%s%s=%.*s", i == 0 ? "" : ",", names[i], digits, at);
         at += digits;
         if (digits == 0 || (*at != 0 && *at != 'x') || strcmp(at, "x") == 0) {
-            at = "?";
-            break;
+            break; /* with the rest of *at left, which says that the size is none */
         }
         at += *at == 'x';
     }
