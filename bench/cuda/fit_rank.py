@@ -12,13 +12,14 @@ a file of shapes (MxNxK, blanks between) that are left out of the fit and judged
 fitted is the loss of the configuration that the model ranks first against the best that was measured
 for the shape (geometric mean, with more weight on large losses), where those within about 1 % of the
 first count too, and a little the error of the times themselves. Constants change one at a time, in
-random order, and stay where they mean something (BOUNDS)."""
+random order, and stay where they mean something (BOUNDS); --only names those that may, and --near is
+what it costs to move one: at sizes held out, few constants near the old ones were best."""
 import argparse, json, math, random, re
 import numpy as np
 import ranks
 
 FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es fl".split()
-DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0, fl=1)
+DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0, fl=0)
 MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M", n="BLOCK_SIZE_N", k="BLOCK_SIZE_K", cm="CLUSTER_M",
               cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
               eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
@@ -33,7 +34,8 @@ START = dict(t0=1.218, sm=1.394, ba=0.4304, bb=0.5599, l2=41.54, f1=0.9304, f3=0
              pdl=4345, pw=4.058, start=956.7, bl=139.4, ee=223.7, p1=415.8, p2=2484, hc=3.303, ti=115.1, w16=1.815,
              w32=0.9719, e16=0.3665, e32=0.1967, wn=1.294, so=13.7, ps=303.4, w0=226.1, cx=58.19, po=69.68, lx=0.5965,
              kc=289.8, d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36, fa=1.18, fb=1.03, la=0.8281,
-             bs=0.659, sl=0.01)
+             bs=0.659, sl=0.01, t0a=1.369, l2a=53.3,
+             poa=76.45, qa=4.771, f1a=1.007)
 
 BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), hc=(0.1, 20), ti=(40, 400), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
               bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
@@ -62,27 +64,30 @@ PARTS = {
     "side_n": "BLOCK_SIZE_M if SWAP_AB == 1 else BLOCK_SIZE_N",
     "a_row": "K if layout in ['nn', 'nt'] else M",
     "b_row": "N if layout in ['nn', 'tn'] else K",
+    # The level 2 cache gives more where no line of 128 bytes is shared by two rows.
+    "whole_lines": "1 if a_row % 64 == 0 and b_row % 64 == 0 else 0",
     "a_box": "BLOCK_SIZE_M if layout in ['nn', 'nt'] else (BLOCK_SIZE_M + 63)//64*64",
     "b_box": "(BLOCK_SIZE_N + 63)//64*64 if layout in ['nn', 'tn'] else BLOCK_SIZE_N",
     # cycles for 64 elements along K: of the tensor cores, of shared memory, and of the level 2 cache
-    "tensor": "area/32*{t0}",
+    "tensor": "area/32*({t0a} if whole_lines == 1 else {t0})",
     "shared": "4*(side_64/64*(16 + side_n/4))*{sm}",
-    "port": "(a_box + b_box)*128/{po}", # cycles for the bytes that arrive in shared memory, which multicast does not reduce
+    "port": "(a_box + b_box)*128/({poa} if whole_lines == 1 else {po})", # cycles for the bytes that arrive in shared memory, which multicast does not reduce
     # a line of 128 bytes that begins in the middle of a sector of 32 takes five of them
     "a_lines": "{1 + ba} if a_row % 16 != 0 else {1 + ba*bs} if a_row % 64 != 0 else 1",
     "b_lines": "{1 + bb} if b_row % 16 != 0 else {1 + bb*bs} if b_row % 64 != 0 else 1",
     "asked": "a_box*a_lines/CLUSTER_N + b_box*b_lines/CLUSTER_M",
-    "level_2": "asked*128/{l2}*(held/sm_count/BLOCKS_PER_SM)**{lx}",
+    "level_2": "asked*128/({l2a} if whole_lines == 1 else {l2})*(held/sm_count/BLOCKS_PER_SM)**{lx}",
     "copies": "asked*128/{ti}", # cycles for what the copy engine of an SM asks for, rows by rows
     # rows of less than a line of 128 bytes: all blocks ask at once for the few lines that hold all of a slot
     "hot_lines": "{hc}*(max(0, 64/a_row - 1)*cluster_columns + max(0, 64/b_row - 1)*cluster_rows)",
     # without wgmma in flight, the tensor cores are idle between slots unless another consumer keeps them busy
     "idle": "1 if MMA_IN_FLIGHT == 1 else {fa} if PING_PONG == 1 else {fb} if NUM_CONSUMERS == 1 else 1",
-    "consumers": "{f1} if NUM_CONSUMERS == 1 else {f3} if NUM_CONSUMERS == 3 else {fp} if PING_PONG == 1 and waves == 1 else 1",
+    "consumers": "({f1a} if whole_lines == 1 else {f1}) if NUM_CONSUMERS == 1 else {f3} if NUM_CONSUMERS == 3 else {fp} if PING_PONG == 1 and waves == 1 else 1",
     "multiply": "max(tensor, shared)*consumers*idle",
     # with it, a slot that is late holds up the slot before it
     "slots_ahead": "num_stages - ({la} if MMA_IN_FLIGHT == 1 and PING_PONG == 0 and NUM_CONSUMERS > 1 else 0)",
-    "busy": "(multiply**{q} + level_2**{q} + port**{q} + copies**{q})**{1/q}",
+    "norm": "{qa} if whole_lines == 1 else {q}",
+    "busy": "(multiply**norm + level_2**norm + port**norm + copies**norm)**(1/norm)",
     "slot": "max(busy, {lat}/(slots_ahead*BLOCK_SIZE_K/64)) + {so} + hot_lines",
     # stores of rows of 32 or 64 bytes, and by warps, which take longer than those by the copy engine
     "narrow_stores": "{1 + e16} if EPILOGUE_COLUMNS == 16 else {1 + e32} if EPILOGUE_COLUMNS == 32 else 1",
@@ -111,7 +116,7 @@ PARTS = {
     "launch": "{pl + pd} if LAUNCH_EARLY == 0 else free_places + half_full + late_start + start_1",
     "early_slots": "{ee} if EARLY_SLOTS > 0 else 0",
     "multicast": "{cx} if CLUSTER_M*CLUSTER_N > 1 and EARLY_SLOTS == 0 else 0",
-    "Value": "{start} + {cl}*(cluster - 1) + {bl}*log2(held) + both + split + along_k + launch + early_slots + multicast",
+    "Value": "{start} + {cl}*(cluster - 1) + {bl}*log2(held) + both + split + along_k + launch + early_slots + multicast - num_stages", # more slots never harm
 }
 
 def expression(p):
@@ -119,13 +124,14 @@ def expression(p):
     return ranks.filled(PARTS, p)
 
 def read_files(paths):
-    """Returns {(M, N, K): {configuration: microseconds}}; a configuration is a tuple in the order of FIELDS."""
+    """Returns {(M, N, K): {configuration: microseconds}}; a configuration is a tuple in the order of FIELDS. Times on a hot device
+    ("semi") replace first impressions ("quick"), and those of the others are scaled alike."""
     found = {}
-    def add(shape, config, time):
-        times = found.setdefault(shape, {})
-        times[config] = min(time, times.get(config, math.inf))
+    def add(times, shape, config, time):
+        known = times.setdefault(shape, {})
+        known[config] = min(time, known.get(config, math.inf))
     for path in paths:
-        configs, names = [], FIELDS
+        configs, names, quick, hot = [], FIELDS, {}, {}
         for line in open(path):
             if line.startswith("# m n "):
                 names = line[2:].split()
@@ -138,12 +144,18 @@ def read_files(paths):
                 words = line.split()
                 for word in words[2:]:
                     i, time = word.split(":")
-                    add(tuple(map(int, words[1].split("x"))), configs[int(i)], float(time))
+                    add(quick, tuple(map(int, words[1].split("x"))), configs[int(i)], float(time))
             else:
-                match = re.match(r"quick (\d+)x(\d+)x(\d+) ([\d.]+) us [\d.]+ TF  ([^c].*)", line)
-                v = dict(DEFAULTS, **{k: int(x) for k, x in (w.split("=") for w in match[5].split())}) if match else None
+                match = re.match(r"(quick|semi) (\d+)x(\d+)x(\d+) ([\d.]+) us [\d.]+ TF  ([^c].*)", line)
+                v = dict(DEFAULTS, **{k: int(x) for k, x in (w.split("=") for w in match[6].split())}) if match else None
                 if v is not None and v["g"] == 8 and v["r"] == 0 and v["l2"] != 1:
-                    add(tuple(map(int, match.group(1, 2, 3))), tuple(v[f] for f in FIELDS), float(match[4]))
+                    add(quick if match[1] == "quick" else hot, tuple(map(int, match.group(2, 3, 4))), tuple(v[f] for f in FIELDS),
+                        float(match[5]))
+        for shape, times in quick.items():
+            again = hot.get(shape, {})
+            slower = np.median([t / times[c] for c, t in again.items()]) if again else 1
+            for config, time in times.items():
+                add(found, shape, config, again.get(config, time * slower))
     return found
 
 def pack(found):
@@ -164,7 +176,7 @@ def valid(shape, config):
             (not c["ebb"] or M <= 128) and (c["sw"] or M > 16) and (c["sk"] * c["ck"] == 1 or M * N <= 2**20 or M <= 128) and
             (c["cm"] - 1) * c["m"] < M and (c["cn"] - 1) * c["n"] < N and
             c["m"] * c["cm"] <= 2 * max(M, 16) and c["n"] * c["cn"] < 2 * max(N, 64) and (not c["wait"] or blocks <= places) and
-            (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 180 * 3 or c["bps"] == 2))
+            (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 176 * 3 or c["bps"] == 2))
 
 def choose_configs(found, best, count):
     """Chooses `count` configurations greedily, so that the mean loss of the best of them is smallest. The part of a loss above
@@ -245,11 +257,11 @@ def value_of(rank, names):
             names[name] = eval(arrays(text), {"__builtins__": {}}, names)
     return names["Value"]
 
-def descend(p, score_of, bounds, draw, rounds):
+def descend(p, score_of, bounds, draw, rounds, only=()):
     """Changes one constant at a time, in random order, while that lowers the score. Returns the constants and their score."""
     score, step = score_of(p), {name: 0.25 for name in p}
     for _ in range(rounds):
-        names = list(p)
+        names = [name for name in p if not only or name in only]
         draw.shuffle(names)
         for name in names:
             low, high = bounds.get(name, (0, math.inf))
@@ -263,10 +275,12 @@ def descend(p, score_of, bounds, draw, rounds):
             step[name] = min(0.5, step[name] * 1.3) if better else max(0.02, step[name] * 0.6)
     return p, score
 
-def fit(model, shapes, weights, seed, rounds):
+def fit(model, shapes, weights, seed, rounds, near, only):
+    def score(p):
+        return model.score(p, shapes, weights) + near * sum(math.log(p[k] / START[k]) ** 2 for k in p)
     draw = random.Random(seed)
-    p = {k: v * math.exp(draw.gauss(0, 0.06)) if seed else v for k, v in START.items()}
-    return descend(p, lambda changed: model.score(changed, shapes, weights), BOUNDS, draw, rounds)[0]
+    p = {k: v * math.exp(draw.gauss(0, 0.06)) if seed and (not only or k in only) else v for k, v in START.items()}
+    return descend(p, score, BOUNDS, draw, rounds, only)[0]
 
 def start_of(config):
     """Returns the configuration as an entry of Starts, with the parameters that follow from its fields."""
@@ -297,6 +311,8 @@ def main():
     ap.add_argument("--configs", type=int, default=60, help="0: all that were measured, as a family proposes them")
     ap.add_argument("--rounds", type=int, default=14, help="0: only judge the constants as they are")
     ap.add_argument("--seed", type=int, default=0, help="0: begin with the constants as they are, else near them")
+    ap.add_argument("--only", default="", help="the constants that change, with blanks between; all if empty")
+    ap.add_argument("--near", type=float, default=0.01, help="times the square of the logarithm of how much a constant changes")
     ap.add_argument("--new", nargs="*", default=[])
     ap.add_argument("--held", default="")
     ap.add_argument("--pack", action="store_true")
@@ -316,7 +332,7 @@ def main():
     model = Model(found, best, chosen)
     known = [i for i, s in enumerate(found) if s not in held]
     weights = np.array([0.0 if s in held else 2.5 if s in new else 1.0 for s in found])
-    p = fit(model, known, weights / weights[known].mean(), args.seed, args.rounds)
+    p = fit(model, known, weights / weights[known].mean(), args.seed, args.rounds, args.near, args.only.split())
     print(", ".join("%s=%.4g" % x for x in p.items()))
     for name, shapes in (("fitted", known), ("held out", [i for i, s in enumerate(found) if s in held])):
         if shapes:

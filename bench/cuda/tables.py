@@ -35,7 +35,7 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
 SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2050, "-sixth": 2060, "-seventh": 2070,
          "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110,
          "-twelfth": 2120, "-thirteenth": 2130, "-fourteenth": 2140,
-         "-fifteenth": 2150, "-sixteenth": 2160, "-seventeenth": 2180, "-eighteenth": 2190, "-nineteenth": 2200}
+         "-fifteenth": 2150, "-sixteenth": 2160, "-seventeenth": 2180, "-eighteenth": 2190, "-nineteenth": 2200, "-twentieth": 2210}
 
 def random_products(seed, count=40):
     """Returns M, N, K, log-uniform from 16 to 16384. They are multiples of 8; in every fourth shape all three are odd."""
@@ -50,6 +50,18 @@ def random_few_rows(seed, count=12):
     draw = random.Random(seed)
     return mnk([(draw.randint(17, 64),) + tuple(max(16, int(2 ** draw.uniform(4, 14) / 8 + 0.5) * 8) for _ in "nk")
                 for _ in range(count)])
+
+def random_models(seed, count=24):
+    """Returns sizes of layers of language models that no Rank was fitted to: 16 to 8192 rows, whole lines of 128 bytes."""
+    draw, shapes = random.Random(seed), []
+    layers = [(10240, 8192), (8192, 3584), (27648, 5120), (5120, 27648), (9216, 2304), (2304, 9216), (16384, 3072), (3072, 16384), (5760, 2880),
+              (2880, 4096), (6656, 6656), (17920, 6656), (4096, 7168), (7168, 18432), (1152, 1152), (1280, 8192), (8192, 1024), (49152, 2048)]
+    while len(shapes) < count:
+        n, k = draw.choice(layers)
+        m = int(2 ** draw.uniform(0, 9.01)) * 16
+        if 2 * m * n * k < 1e12:
+            shapes.append((m, n, k))
+    return mnk(shapes)
 
 def random_odd_short(seed, count=8):
     """Returns odd sizes: K of 17 to 63, N log-uniform from 64 to 8192, and C of 2 to 32 million elements."""
@@ -152,6 +164,7 @@ SETS["losses-fourth"] = ([("matmul", s, "", None) for s in mnk([ # or nearly los
     (264, 11072, 4592), (168, 11600, 7088), (6072, 5400, 6664), (128, 16000, 40), (24, 8840, 944), (2824, 784, 2152),
     (4496, 536, 5248), (472, 1984, 3288), (24, 5384, 14472), (1112, 304, 13760), (424, 2664, 3296)])], "default")
 SETS["losses-fifth"] = ([("matmul", s, "", None) for s in mnk([(264, 11072, 4592), (1472, 1384, 10864)])], "default")
+SETS["models"] = ([("matmul", s, "", None) for s in random_models(2211)], "default")
 SETS["odd-short"] = ([("matmul", s, "", None) for s in random_odd_short(SEEDS["-twelfth"])], "default")
 for nth in ("", "-second"):
     SETS["random-few" + nth] = ([("matmul", s, "", None) for s in random_few_rows(SEEDS[nth])], "default")

@@ -497,6 +497,32 @@ static void test_starts_for_every_size(void **state)
     }
 }
 
+/* Sizes whose fastest configuration a search did not find: of members for which the rank expects
+   the same time it tried the one with a shorter ring, and a condition excluded 224 x 128. */
+static void test_rings_are_as_long_as_they_can_be(void **state)
+{
+    ak_task_spec spec = {
+        .kernel = "matmul", .implementation = "cuda_sm90", .device = "cuda:0", .dtype = "bf16"};
+    ak_config first;
+    const ak_config *starts;
+    bool found = false;
+    (void)state;
+    spec.size = "M=168,N=11600,K=7088";
+    const ak_space *space = ak_task_space(bind_spec(&devices[0], &spec));
+    ak_space_default(&first, space);
+    assert_int_equal(value_of(space, &first, "BLOCK_SIZE_M", 0), 88);
+    assert_int_equal(value_of(space, &first, "BLOCK_SIZE_N", 0), 192);
+    assert_int_equal(value_of(space, &first, "num_stages", 0), 6);
+    spec.size = "M=1120,N=12840,K=3504";
+    space = ak_task_space(bind_spec(&devices[0], &spec));
+    const size_t count = ak_space_starts(&starts, space);
+    for (size_t i = 0; i < count && i < 8; i++) {
+        found = found || (value_of(space, &starts[i], "BLOCK_SIZE_M", 0) == 224 &&
+                          value_of(space, &starts[i], "BLOCK_SIZE_N", 0) == 128);
+    }
+    assert_true(found);
+}
+
 /* The same for kernels on rows, whose starts name the bytes of the dtype, too. Beside them there is
    one family. */
 static void test_starts_of_rows_are_defaults(void **state)
@@ -868,6 +894,7 @@ int main(void)
         cmocka_unit_test(test_defaults_are_valid),
         cmocka_unit_test(test_starts_are_valid),
         cmocka_unit_test(test_starts_for_every_size),
+        cmocka_unit_test(test_rings_are_as_long_as_they_can_be),
         cmocka_unit_test(test_starts_of_rows_are_defaults),
         cmocka_unit_test(test_choice_of_implementation),
         cmocka_unit_test(test_precisions),
