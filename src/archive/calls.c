@@ -90,13 +90,9 @@ static bool bind_foreign(sqlite3_stmt *statement, int position, const char *text
         return sqlite3_bind_null(statement, position) == SQLITE_OK;
     }
     AK_FREED char *cut = ak_strndup(text, strnlen(text, TEXT_BYTES_MAX));
-    char *clean = cut == NULL || ak_utf8_valid(cut) ? cut : ak_utf8_clean(cut);
-    bool bound = clean != NULL &&
-                 sqlite3_bind_text(statement, position, clean, -1, SQLITE_TRANSIENT) == SQLITE_OK;
-    if (clean != cut) {
-        ak_free(clean);
-    }
-    return bound;
+    AK_FREED char *clean = cut == NULL ? NULL : ak_utf8_clean(cut);
+    return clean != NULL &&
+           sqlite3_bind_text(statement, position, clean, -1, SQLITE_TRANSIENT) == SQLITE_OK;
 }
 
 ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *err)

@@ -191,7 +191,7 @@ ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_erro
     }
     const char *text = (const char *)sqlite3_column_text(statement, column);
     if (text != NULL) {
-        *out = ak_utf8_valid(text) ? ak_strdup(text) : ak_utf8_clean(text);
+        *out = ak_utf8_clean(text);
     }
     return ak_made(*out, err);
 }

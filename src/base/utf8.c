@@ -35,25 +35,18 @@ size_t ak_utf8_cut(const char *text, size_t max)
 char *ak_utf8_clean(const char *text)
 {
     static const char replacement[] = "\xef\xbf\xbd";
-    /* Each byte is replaced by at most three bytes. */
-    char *out = ak_alloc(strlen(text) + 1, sizeof replacement - 1);
-    if (out == NULL) {
-        return NULL;
+    size_t bytes = 1, length;
+    for (const char *p = text; *p != 0; p += length > 0 ? length : 1) {
+        length = ak_character_bytes(p);
+        bytes += length > 0 ? length : sizeof replacement - 1;
     }
-    const char *p = text;
-    char *to = out;
-    while (*p != 0) {
-        size_t length = ak_character_bytes(p);
-        if (length == 0) {
-            memcpy(to, replacement, sizeof replacement - 1);
-            to += sizeof replacement - 1;
-            p++;
-        } else {
-            memcpy(to, p, length);
-            to += length;
-            p += length;
-        }
+    char *out = ak_alloc(bytes, 1), *to = out;
+    for (const char *p = text; out != NULL && *p != 0; p += length > 0 ? length : 1) {
+        length = ak_character_bytes(p);
+        to = length > 0 ? mempcpy(to, p, length) : mempcpy(to, replacement, sizeof replacement - 1);
     }
-    *to = 0;
+    if (out != NULL) {
+        *to = 0;
+    }
     return out;
 }

@@ -49,7 +49,7 @@ void ak_section_cell(ak_section_builder *b, const char *text)
     if (b->status != AK_OK) {
         return;
     }
-    char *clean = ak_utf8_valid(text) ? ak_strdup(text) : ak_utf8_clean(text);
+    char *clean = ak_utf8_clean(text);
     char *kept = clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
     ak_free(clean);
     b->status = kept == NULL ? ak_fail_memory(b->err)
@@ -153,8 +153,7 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
         b->status = ak_buf_status(picture, b->err);
     }
     if (b->status == AK_OK && picture->length > 0) {
-        char *clean =
-            ak_utf8_valid(picture->data) ? ak_strdup(picture->data) : ak_utf8_clean(picture->data);
+        char *clean = ak_utf8_clean(picture->data);
         char *kept =
             clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
         ak_free(clean);

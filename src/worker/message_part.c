@@ -72,16 +72,13 @@ ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak
     }
     AK_FAIL_IF(!json_is_string(value), err, AK_INVALID, AK_PART_WHERE ": \"%s\" must be a string",
                key);
-    char *copy;
+    AK_FREED char *copy = NULL;
     AK_DO(ak_copy_text(&copy, json_string_value(value), err));
     if (!log && strlen(copy) > TEXT_MAX) {
         copy[TEXT_MAX] = 0;
     }
     clean(copy, log);
-    *out = ak_utf8_valid(copy) ? copy : ak_utf8_clean(copy);
-    if (*out != copy) {
-        ak_free(copy);
-    }
+    *out = ak_utf8_clean(copy);
     return ak_made(*out, err);
 }
 
