@@ -23,8 +23,8 @@ typedef struct ak_scan_argument {
     bool pointer, reads_only;
     bool reads;       /* of an array that is not const: the kernel reads it before it writes it */
     bool guessed;     /* of an array: its indices say how many elements it has */
-    unsigned sizes;   /* if guessed, the array has the product of these sizes, which are one bit each
-                         in the order of the arguments */
+    unsigned sizes;   /* if guessed, the array has the product of these sizes, one bit each in the
+                         order of the arguments */
     int64_t elements; /* if guessed and `sizes` is 0, the array has this many elements */
 } ak_scan_argument;
 
