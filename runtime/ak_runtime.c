@@ -1030,7 +1030,7 @@ typedef struct kernel_code {
 
 typedef struct variant {
     const char *file, *entry;
-    program workspace, threads, when; /* measured sizes only: the first two are absent */
+    program workspace, threads, when; /* without the first two, only measured sizes are served */
     void *library;
     /* The file of the code; -1: none. It stays open, because dlopen knows a library by its path,
        /proc/self/fd/NUMBER: for another file with this number it would return the library already

@@ -226,9 +226,9 @@ AKR_API akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_
 
 /* A pool of threads that wait for work. The caller of akr_run is one of them. A pool serves one
    call at a time: a second call at the same time gets AKR_BUSY. Idle threads spin for 0.1 ms, or
-   not at all if the pool has more threads than the process may use processors, then sleep. The
-   child of a fork does not have its parent's pools: a run with one gets AKR_THREADS, and the child
-   opens its own. */
+   not at all if the process may use fewer processors than the pool has threads, and then sleep.
+   The child of a fork does not have its parent's pools: a run with one gets AKR_THREADS, and the
+   child opens its own. */
 typedef struct akr_pool akr_pool;
 AKR_API akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err);
 AKR_API void akr_pool_close(akr_pool *pool);

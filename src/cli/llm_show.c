@@ -1,5 +1,5 @@
-/* llm_show.c: see llm_show.h. Prompts and replies are printed line by line, unchanged except that
-   very long lines are cut, with a margin that sets them apart from the command's own text. */
+/* llm_show.c: see llm_show.h. Prompts and replies are printed line by line, with a margin that sets
+   them apart from the command's own text. Very long lines are cut. */
 #include "cli/llm_show.h"
 
 #include "cli/options.h"

@@ -97,9 +97,9 @@ static void write_man(ak_buf *out)
 
        autokernel COMMAND --option VALUE VERB
 
-   so completion works for the usual order, in which a command's verb is its first operand. The
-   option may have a list of values, and the command one of first operands; other values and
-   operands are completed as files. */
+   so completion works for the usual order, in which a command's verb is its first operand. A value
+   is completed from the option's list of values, and a first operand from the command's list of
+   these. Values and operands without such a list are completed as files. */
 
 static void put_options(ak_buf *out, const ak_command *command, bool valued)
 {

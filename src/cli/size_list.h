@@ -1,5 +1,5 @@
-/* size_list.h: reads --sizes: "256;512;M=64,N=2048,K=64", or a file with one size a line. Tunes all
-   of them one after the other (tune_sizes.c), or side by side on workers (wide.c). */
+/* size_list.h: reads --sizes, "256;512;M=64,N=2048,K=64" or "@FILE" with one size a line, and tunes
+   all of them one after the other (tune_sizes.c) or side by side on workers (wide.c). */
 #ifndef AK_CLI_SIZE_LIST_H
 #define AK_CLI_SIZE_LIST_H
 

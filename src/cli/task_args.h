@@ -63,7 +63,7 @@ ak_status ak_candidate_refuse(const ak_candidate *candidate, const ak_task *task
 void ak_value_show(char *out, size_t bytes, const ak_value *value);
 
 /* Prints "matmul  M=64,N=64,K=64  f32  on host (implementation host)", the reference, and why this
-   implementation was chosen if several could run. */
+   implementation or the device's data sheet was chosen (ak_task_reason). */
 void ak_task_print(const ak_task *task);
 /* Sets kernel, implementation, device, size, dtype, options ("choices"), the reason for the
    implementation and the reference as members of `object`. */
@@ -100,8 +100,8 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
 /* If the archive has ok trials from several environments (machines, compilers, sources) for the
    task of `taken`, prints from which one `taken` is. */
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
-/* Says which trials of a list were imported, if any, except trials on recordings: their times may
-   be from elsewhere. It names at most 8. */
+/* Says which trials of a list have times that another machine may have measured, because they were
+   imported. Names at most 8, and none on recordings. Prints nothing if there are none. */
 void ak_say_imported(ak_archive *archive, const ak_trial *list, size_t count);
 
 /* The archive, and the filter that the options and the optional operand KERNEL describe. */

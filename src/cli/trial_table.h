@@ -21,8 +21,8 @@ void ak_roofline_say(const ak_roofline_notes *notes);
 /* Writes " (REASON)" to follow a fraction that stands by itself; "" if it is at most 1. */
 #define AK_ROOFLINE_WHY_BYTES 128
 const char *ak_roofline_why(char out[AK_ROOFLINE_WHY_BYTES], const ak_trial *trial);
-/* Adds a cell with a trial's configuration, unless `hidden`, its reason, and AK_SAME_CODE if it was
-   not measured. */
+/* Adds a cell with a trial's configuration and reason, and AK_SAME_CODE if it took the time of an
+   earlier trial. `hidden` leaves out the configuration. */
 void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden);
 /* Begin a table of trials, and add a row to it. */
 void ak_history_begin(ak_table *table);

@@ -176,8 +176,8 @@ typedef struct fitting {
     const char *where; /* the space file */
 } fitting;
 
-/* Adds a parameter with the recorded values to a list. *lost becomes true if its default is not
-   known. */
+/* Adds a parameter with the recorded values to a list. *lost becomes true if default_of finds no
+   default for it. */
 static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const json_t *parameter,
                                ak_error *err)
 {

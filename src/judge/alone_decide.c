@@ -9,7 +9,7 @@
 /* If the times decide nothing, the calls are made again after a pause that doubles at first: at
    most LOOKS_MAX times in all, batches on many inputs MANY_LOOKS_MAX times, and not once LOOKS_NS
    have passed. A look has many calls, any of which may be fast, but only one batch on many inputs.
-   Beside five busy programs on two processors three such batches of four told nothing. */
+   With five busy programs on two processors, three of four such batches told nothing. */
 #define LOOKS_MAX       6
 #define MANY_LOOKS_MAX  24
 #define LOOKS_NS        (20 * AK_SECOND_NS)
@@ -20,7 +20,7 @@
 #define QUIET_CALLS 8
 
 /* A kernel touches little of its arguments if that is at most this share of their bytes. A reader
-   of all of them would then take more than four times as long as the kernel needs in memory. */
+   of all of them would then take at least four times as long as the kernel needs in memory. */
 #define LITTLE 0.25
 
 void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome)

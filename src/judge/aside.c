@@ -2,7 +2,7 @@
  * aside.c: judges what a candidate has written for contents whose results the harness does not
  * have.
  *
- * On a device batches run on contents that are the task's own, mixed, and so do the runs that are
+ * On a GPU batches run on contents that are the task's own, mixed, and so do the runs that are
  * timed on unseen contents (backend/launch/contents.h). If nobody looked at what these leave, a
  * candidate could do nothing for all contents but the own ones. So the outputs of one such run are
  * set aside now and then, and some of their rows, drawn at random, are compared with what the

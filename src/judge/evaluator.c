@@ -92,8 +92,9 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
 }
 
 /* Plans the arguments for a batch on many inputs, from *end on: as many as MANY_BYTES hold, so that
-   a call finds them in the caches if a call in an ordinary batch does. Plans none if only a few
-   fit, if the device is not a CPU, or if there are no fresh inputs. */
+   a call finds them in the caches if a call in an ordinary batch does, but at most AK_PLACES_MAX.
+   Plans none if fewer than MANY_LEAST fit, if the device is not a CPU, or if there are no fresh
+   inputs. */
 static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
 {
     const ak_shape *shape = &e->task->shape;

@@ -81,7 +81,7 @@ ak_status ak_few_check(ak_loaded *r, ak_error *err)
     }
     AK_DO(AK_NEW(rows, 1, err));
     AK_DO(prepare(stage, e, err));
-    /* Where the reference cannot be had at another number of rows, nothing is judged. */
+    /* If the reference cannot compute some of the rows only, nothing is judged. */
     if (ak_rows_draw(rows, e, stage, FEW_ROWS, &why) == AK_OK &&
         ak_stage_rows_compute(rows, e->reference, &why) == AK_OK) {
         AK_DO(ak_loaded_batch(r, stage, 1, err));

@@ -4,7 +4,6 @@
  * and the edge-case shapes. So a hidden shape keeps what all listed shapes have in common: the
  * range and the common divisor of each size and, for each pair of sizes, that one is a multiple of
  * the other or at most as large as the other.
- *
  */
 #include "judge/loaded.h"
 
@@ -152,8 +151,9 @@ static int64_t draw_size(const listed *l, size_t a, draw_kind kind, bool divided
     return step * drawn < l->next[a] ? l->low[a] : step * drawn;
 }
 
-/* Returns whether the reference takes little work and memory and the implementation may run at
-   these sizes; *suits says whether the configuration may, too. */
+/* Returns whether the reference takes little work and memory and the implementation (with
+   wish->only the configuration) may run at these sizes; *suits then says whether the configuration
+   may. */
 static bool is_usable(bool *suits, const listed *l, const int64_t *size, const ak_hidden_wish *wish)
 {
     ak_stage stage;

@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 
-/* The random streams of shapes that are drawn for one candidate lie above those of all others. */
+/* The inputs at shapes that are drawn for one candidate come from the random streams from this one
+   on, counted from e->secret. */
 #define FITTING_STREAM 32768
 /* Time limit for drawing one shape, because conditions may take any time to evaluate. */
 #define DRAWING_NS (AK_SECOND_NS / 3)

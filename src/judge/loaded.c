@@ -56,7 +56,8 @@ static const ak_task *task_of(const ak_loaded *r)
     return r->candidate->task != NULL ? r->candidate->task : r->e->task;
 }
 
-/* Returns whether the artifact is no longer the file whose code was checked. */
+/* Returns whether the artifact is no longer the file whose code was checked; false if it cannot be
+   read, which loading will say, but true if it is too large for an artifact. */
 static bool is_exchanged(const ak_judge_candidate *candidate)
 {
     char hash[AK_HASH_BYTES], *bytes = NULL;
@@ -65,7 +66,7 @@ static bool is_exchanged(const ak_judge_candidate *candidate)
         return false;
     }
     ak_status status = ak_fs_read(&bytes, &length, candidate->artifact, AK_ARTIFACT_MAX, NULL);
-    if (status != AK_OK) { /* loading will say that it cannot be read */
+    if (status != AK_OK) {
         return status == AK_LIMIT;
     }
     ak_hash_text(hash, bytes, length);

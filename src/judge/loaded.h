@@ -27,8 +27,8 @@ typedef struct ak_hidden_wish {
 } ak_hidden_wish;
 
 /* Draws the sizes of a shape that the problem does not list but that is like the listed shapes.
-   Returns false if no such shape is found within the time limit, or if none may be drawn (inputs
-   from files, or no edge-case shape). */
+   Returns false if no such shape is found within the time limit and some thousand attempts, or if
+   none may be drawn (inputs from files, or no edge-case shape). */
 bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wish, ak_rng *rng);
 
 /* A task has at most this many stages for contents that are new to the process of a candidate. It
@@ -36,8 +36,8 @@ bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wi
 #define AK_FRESH_MAX 3
 /* At most this many times of calls on unseen inputs are kept. */
 #define AK_UNSEEN_MAX 64
-/* At most this many hidden shapes are drawn when the device is opened, one for each habit of a
-   fill; only the last is far (hidden_check.c). */
+/* At most this many hidden shapes are drawn when the device is opened, one for each of the first
+   three habits of a fill (inputs.h); only the last is far (hidden_check.c). */
 #define AK_HIDDEN_MAX 3
 /* One of this many timed batches is judged on average, in addition to the first and the last. */
 #define AK_JUDGE_EVERY 8
@@ -84,7 +84,7 @@ struct ak_evaluator {
     ak_stage_times preparation;
     ak_rng rng;
     unsigned round;
-    size_t block_bytes; /* of the block */
+    size_t block_bytes; /* of the device's memory that the stages share */
     ak_library_choice *choices;
     size_t choice_count, choice_capacity;
     int64_t weighing_ns;               /* shortest batch whose energy is measured; 0: none is */

@@ -10,8 +10,9 @@
    separate problems and the draw allows it. */
 #define LONG_PART     8
 #define LONG_ELEMENTS ((size_t)1 << 20)
-/* If only some columns are computed, SHORT_ROWS rows, if there are as many, and at least
-   COLUMNS_LEAST columns are computed, but no more columns than need LONG_ELEMENTS elements. */
+/* If only some columns are computed, they are those of SHORT_ROWS rows, if there are as many. They
+   are as many as the work suffices for and need at most LONG_ELEMENTS elements, but at least
+   COLUMNS_LEAST, if there are as many. */
 #define SHORT_ROWS    32
 #define COLUMNS_LEAST ((size_t)64)
 /* Two references in double may differ by this, relative to the sum of the element and the root mean

@@ -3,7 +3,8 @@
 
 #include "base/clock.h"
 
-/* Contents that ak_unseen_refresh gives to stages come from random streams from this one on. */
+/* Contents that ak_unseen_refresh gives to stages come from the random streams from this one on,
+   counted from e->secret. */
 #define REFRESH_STREAM 4096
 
 ak_status ak_unseen_prepare(ak_evaluator *e, ak_stage *stage, uint64_t stream, ak_error *err)

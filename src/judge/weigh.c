@@ -12,8 +12,8 @@
  *
  * The batches of a trial that are weighed follow all of its checks and last longer than those that
  * were timed, so a candidate can tell them apart and leave out their work. It gains little by that:
- * if its calls are more than WEIGH_TIMES as fast as they were, it gets the energy of the time that
- * counts.
+ * if its calls are more than WEIGH_TIMES times as fast as they were, it gets the energy of the time
+ * that counts.
  */
 #include "base/clock.h"
 #include "judge/loaded.h"

@@ -22,9 +22,10 @@ typedef struct ak_scan_argument {
     ak_dtype dtype;
     bool pointer, reads_only;
     bool reads;       /* of an array that is not const: the kernel reads it before it writes it */
-    bool guessed;     /* of an array: its indices say how many elements it has, which is */
-    unsigned sizes;   /* the product of these sizes, one bit each in the order of the arguments, */
-    int64_t elements; /* or this number if there are none */
+    bool guessed;     /* of an array: its indices say how many elements it has */
+    unsigned sizes;   /* if guessed, the array has the product of these sizes, one bit each in the
+                         order of the arguments */
+    int64_t elements; /* if guessed and `sizes` is 0, the array has this many elements */
 } ak_scan_argument;
 
 typedef struct ak_scan {

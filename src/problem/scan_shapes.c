@@ -321,8 +321,8 @@ static bool is_in_macro(const ak_scan *s, const char *name)
     return false;
 }
 
-/* Finds the sizes and the largest literal that index an array. Returns false if one of its uses is
-   not understood. */
+/* Finds the sizes and the largest literal that index an array. Returns false if the body does not
+   use the array, or if one of its uses is not understood. */
 static bool read_uses(ak_scan_argument *a, indices *x, const char *name)
 {
     size_t uses = 0;

@@ -15,7 +15,8 @@
  * job is reported as crashed or timed out, while the other devices continue. What a compile worker
  * was compiling when it died is compiled again, a few times at most. A device whose worker dies
  * repeatedly without finishing a job is given up. If it was the home, another device becomes the
- * home; if none is left, waiting fails with AK_CRASHED (AK_UNAVAILABLE with a launcher).
+ * home; if none is left, or too few for trials to begin, waiting fails with AK_CRASHED
+ * (AK_UNAVAILABLE with a launcher).
  *
  * With a launcher the device workers run on other machines. Trials begin when the number of workers
  * that `workers` demands is ready; others join later. If the connection to a worker breaks, its job

@@ -157,8 +157,9 @@ static size_t free_core(const ak_pool_device *d)
 }
 
 /* Counts for each device the units that its machine is compiling, and those that it has compiled
-   for unfinished trials and checks. The next unit goes to the device with the lowest count among
-   those with a free compile worker, so that no machine compiles more than its device measures. */
+   for unfinished trials and checks and whose artifacts lie only there. The next unit goes to the
+   device with the lowest count among those with a free compile worker, so that no machine compiles
+   more than its device measures. */
 static void count_load(size_t load[AK_POOL_DEVICES_MAX], const ak_pool *pool)
 {
     for (size_t i = 0; i < pool->device_count; i++) {

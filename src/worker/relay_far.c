@@ -23,7 +23,7 @@
 
 #define LAST_NS AK_SECOND_NS /* the last line may take this long to be written */
 
-#define LEAVE_NS (5 * AK_SECOND_NS)
+#define LEAVE_NS (5 * AK_SECOND_NS) /* limit for the command that ends the launcher's job */
 
 /* A worker process and the pipes to it. */
 typedef struct child {
