@@ -116,19 +116,6 @@ static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter
     return ak_archive_best(out, selection->archive, filter, NULL) == AK_OK ? AK_OK : err->status;
 }
 
-/* Warns if the kernel has changed since the run whose table is exported. The filter may also match
-   trials of other runs, so only the trials of that run are examined. */
-static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter *filter,
-                                   const ak_outdated_to *to, ak_error *err)
-{
-    char *text = NULL;
-    json_auto_t *table = NULL;
-    AK_DO(ak_out_parse(&table, ak_archive_export_text(&text, archive, filter, "dispatch", err),
-                       &text, "dispatch table", err));
-    const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
-    return ak_say_changed_matching(archive, &of_run, to, err);
-}
-
 /* Names the settings that hide trials if `status` says that nothing matched. */
 static void say_settings(ak_status status, const ak_selection *selection, const ak_args *args)
 {
@@ -198,7 +185,7 @@ static int export_bundle(const char *format, const ak_args *args)
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
-    AK_TRY(request.table ? say_table_changed(selection.archive, &filter, &to, &err)
+    AK_TRY(request.table ? ak_say_changed_table(selection.archive, &filter, &to, &err)
                          : ak_say_changed_matching(selection.archive, &shipped, &to, &err));
 out:
     if (status != AK_OK) {
@@ -242,7 +229,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
         ak_say_imported(selection.archive, &best, 1);
     }
     AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, &err)
-           : table ? say_table_changed(selection.archive, &filter, &to, &err)
+           : table ? ak_say_changed_table(selection.archive, &filter, &to, &err)
                    : ak_say_changed_matching(selection.archive, &filter, &to, &err));
     if (to_file) {
         suggest(args, selection.place, format, path);

@@ -231,6 +231,8 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
         if (strcmp(format, "best") == 0) {
             AK_DO(ak_archive_best_of_tasks(&best, archive, filter, err));
             AK_DO(ak_say_changed(archive, best.list, best.count, &to, err));
+        } else if (strcmp(format, "dispatch") == 0) {
+            AK_DO(ak_say_changed_table(archive, filter, &to, err));
         } else {
             AK_DO(ak_say_changed_matching(archive, filter, &to, err));
         }

@@ -100,7 +100,8 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     ak_option_set takes = ak_command_find(command_name)->options;
     bool from_file = false;
     for (size_t i = 0; i < args->config_count; i++) {
-        from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
+        const char *text = args->config[i] + ak_config_prefix(args->config[i]);
+        from_file = from_file || text[0] == '@' || text[0] == '#';
     }
     ak_buf_print(&command, "%s ", command_name);
     /* The archive has trials on a recording under the names of the task's kernel and device, so

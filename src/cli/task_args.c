@@ -74,9 +74,11 @@ static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *tex
     AK_DO(find_trial(&file->trial, text, args, err));
     const ak_trial *trial = &file->trial;
     file->kernel = trial->kernel;
-    spec->implementation =
-        file->implementation[0] == 0 ? trial->implementation : file->implementation;
-    spec->device = trial->device;
+    /* An imported trial may lack these two. */
+    spec->implementation = file->implementation[0] != 0    ? file->implementation
+                           : trial->implementation[0] != 0 ? trial->implementation
+                                                           : NULL;
+    spec->device = trial->device[0] == 0 ? NULL : trial->device;
     spec->dtype = trial->dtype;
     spec->size = trial->size;
     spec->choices = trial->choices;
@@ -364,8 +366,9 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
         AK_FAIL_IF(strcmp(trial.kernel, kernel) != 0, err, AK_NOT_FOUND,
                    "--config %.60s: there is no such trial of %.60s", text, kernel);
         (void)snprintf(out->name, sizeof out->name, "%s", text);
-        AK_FAIL_IF(strcmp(trial.implementation, mine) != 0, err, AK_INVALID,
-                   "it is of implementation %.60s, not of %s", trial.implementation, mine);
+        AK_FAIL_IF(trial.implementation[0] != 0 && strcmp(trial.implementation, mine) != 0, err,
+                   AK_INVALID, "it is of implementation %.60s, not of %s", trial.implementation,
+                   mine);
         return ak_config_parse(&out->config, space, trial.config, err);
     }
     if (text[0] != '@') {

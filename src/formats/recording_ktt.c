@@ -25,7 +25,6 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
 {
     json_t *metadata = NULL;
     const char *unit = NULL, *device = NULL;
-    const json_t *first = json_array_get(json_object_get(file, "Results"), 0);
     AK_DO(ak_json_object_or_null(&metadata, file, "Metadata", draft->where, err));
     AK_DO(ak_json_string_or(&unit, metadata, "TimeUnit", "Milliseconds", draft->where, err));
     AK_DO(ak_json_string_or(&device, metadata, "Device", "", draft->where, err));
@@ -36,9 +35,8 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
                "Milliseconds, Seconds",
                draft->where, unit);
     *ms = units[at].ms;
-    const char *kernel = ak_json_text_or_null(first, "KernelName");
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
-    AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
+    AK_DO(ak_draft_text(&draft->recording->kernel, "", err));
     return ak_draft_objective(draft, "time", err);
 }
 
@@ -66,16 +64,17 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
     return AK_OK;
 }
 
-static ak_status take_result(ak_record *record, const ak_draft *draft, const json_t *result,
-                             double ms, const char *where, ak_error *err)
+static ak_status take_result(ak_record *record, ak_draft *draft, const json_t *result, double ms,
+                             const char *where, ak_error *err)
 {
-    const char *kernel = ak_json_text_or_null(result, "KernelName");
-    const char *first = draft->recording->kernel;
+    const char *kernel = ak_json_text_at(result, "KernelName");
+    const char *known = draft->recording->kernel;
     double duration = 0;
-    AK_FAIL_IF(kernel != NULL && first != NULL && strcmp(kernel, first) != 0, err, AK_INVALID,
-               "%s is of the kernel \"%.60s\", and the first one of \"%.60s\": a recording "
+    AK_FAIL_IF(kernel[0] != 0 && known[0] != 0 && strcmp(kernel, known) != 0, err, AK_INVALID,
+               "%s is of the kernel \"%.60s\", and one before it of \"%.60s\": a recording "
                "holds results of one kernel; give those of each in a file of its own",
-               where, kernel, first);
+               where, kernel, known);
+    AK_DO(known[0] == 0 ? ak_draft_text(&draft->recording->kernel, kernel, err) : AK_OK);
     AK_DO(ak_draft_status(&record->status, result, "Status", words, where, err));
     AK_DO(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
     record->value = duration * ms;

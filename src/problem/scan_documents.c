@@ -127,7 +127,7 @@ static json_t *make_launch(const ak_scan *s, const char *block)
         launch =
             json_pack("{s:[s], s:[s], s:O}", "Block", block, "Grid", grid, "Arguments", passed);
     }
-    return good ? launch : NULL;
+    return ak_json_whole(launch, good);
 }
 
 /* Adds the parameters COMPILER and OPT_LEVEL (-O2, -O3). Threads of OpenMP need gcc, whose libgomp

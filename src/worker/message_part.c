@@ -29,9 +29,9 @@ ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object,
         samples[i] = json_number_value(item);
         if (!json_is_number(item) || samples[i] < least || samples[i] > NUMBER_MAX) {
             ak_free(samples);
-            return ak_fail(
-                err, AK_INVALID,
-                AK_PART_WHERE ": \"%s\" has an element that is not a time in milliseconds", key);
+            return ak_fail(err, AK_INVALID,
+                           AK_PART_WHERE ": \"%s\" has an element that is not a number %s", key,
+                           least > 0 ? "above 0" : "of 0 or more");
         }
     }
     *out = samples;

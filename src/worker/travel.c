@@ -148,13 +148,25 @@ void ak_travel_open(ak_travel_file *file, const char *folder, const char *name)
     }
 }
 
+/* Reads a piece, which is shorter only at the end of the file, because the other side counts whole
+   ones. Returns its bytes, or -1. */
+static ssize_t read_piece(char *to, int fd, off_t at)
+{
+    ssize_t length = 0, got = 1;
+    while (got > 0 && length < AK_TRAVEL_PIECE_MAX) {
+        got = pread(fd, to + length, (size_t)(AK_TRAVEL_PIECE_MAX - length), at + length);
+        length += got > 0 ? got : 0;
+    }
+    return got < 0 ? got : length;
+}
+
 json_t *ak_travel_next(ak_travel_file *file)
 {
     json_t *line = NULL;
     ssize_t got = 0;
     char *bytes = ak_alloc(AK_TRAVEL_PIECE_MAX, 1);
     if (bytes != NULL && file->fd >= 0) {
-        got = pread(file->fd, bytes, AK_TRAVEL_PIECE_MAX, (off_t)file->at);
+        got = read_piece(bytes, file->fd, (off_t)file->at);
     }
     if (got < 0 || (got > 0 && file->at + AK_TRAVEL_PIECE_MAX > AK_TRAVEL_FILE_MAX)) {
         (void)snprintf(file->why, sizeof file->why, "%s",

@@ -296,14 +296,13 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
     }
     const ak_comparison_request compared = {candidates, count, &plan, w->launch_timeout_ns};
     AK_TRY(ak_evaluate_comparison(entries, &course, w->evaluator, &compared, err));
-    if ((*out = json_object()) != NULL && (list = json_array()) != NULL) {
-        for (size_t i = 0; i < count; i++) {
-            ak_json_add(&list, ak_message_from_comparison(&entries[i]));
-        }
-        const bool good =
-            ak_json_set(*out, "entries", list) && ak_message_set_course(*out, &course);
-        AK_TRY(ak_stored(good, err));
+    *out = json_object();
+    list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        ak_json_add(&list, ak_message_from_comparison(&entries[i]));
     }
+    AK_TRY(
+        ak_stored(ak_json_set(*out, "entries", list) && ak_message_set_course(*out, &course), err));
 out:
     AK_CLEAR_EACH(ak_comparison_entry_clear, entries, AK_JUDGED_MAX);
     return status;

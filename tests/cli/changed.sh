@@ -68,6 +68,9 @@ dispatch() {
     autokernel export ./sized --format bundle --table --output sized.akb 2>&1 | sed 's/--source [0-9]*/--source N/'
 }
 dispatch | grep -c 'has changed'
+PYTHONPATH=$TESTS PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from mcp_client import Client
+print(len(Client("./sized").tool("export", kernel="sized", format="dispatch")["warnings"]))'
 echo '/* and another */' >>sized/host.c
 dispatch | sed -n 's/.*kernel sized/kernel sized/p'
 shown=$(autokernel export ./sized --format dispatch --output sized.dispatch 2>&1 | grep -o 'source [0-9]*' | tr -dc 0-9)

@@ -3,6 +3,10 @@
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
 autokernel tune ./mine --size 64 --config 'UNROLL=1;UNROLL=2' --evals 3 --quiet >/dev/null
+echo '[{"kernel":"mine","size":"n=64","status":"ok","ms":0.02,"config":"UNROLL=2"}]' >nowhere.json
+autokernel import nowhere.json --archive nowhere.db >/dev/null 2>&1
+autokernel bench ./mine --device host --config '#1' --archive nowhere.db --quiet | grep -c 'UNROLL=2'
+autokernel bench ./mine --config 'host:#2' --archive nowhere.db | grep '^next'
 sed -i 's/2\.0f \*/2.1f */' mine/host.c
 autokernel bench ./mine --size 64 --config UNROLL=4 --quiet >/dev/null
 for format in csv json kernels t4 kernel-tuner; do
