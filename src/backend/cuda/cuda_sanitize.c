@@ -12,6 +12,9 @@
  * one starts, and waits until one of them opens the driver. The process therefore starts no other,
  * opens the driver itself, and leaves its environment as the tool has made it. What it must know of
  * the device is in task.json.
+ *
+ * Neither process is confined, because they talk through sockets and the tool traces the other one
+ * (docs/trust.md). The compiler is.
  */
 #include <string.h>
 #include <unistd.h>
