@@ -39,6 +39,26 @@ ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *sou
     return status;
 }
 
+ak_status ak_compile_run_self(ak_proc_result *out, ak_proc_spec spec, ak_compile_folders *folders,
+                              const ak_compile_job *job, ak_error *err)
+{
+    ak_sandbox_plan plan;
+    ak_reads *reads = &folders->reads;
+    const char *const writable[] = {job->folder, "/dev/null",
+                                    folders->writable[0] == 0 ? NULL : folders->writable, NULL};
+    ak_reads_add_tool(reads, spec.argv[0]);
+    ak_reads_add(reads, spec.argv[0]);
+    ak_reads_add_variable(reads, "LD_LIBRARY_PATH");
+    ak_reads_add(reads, job->source_path);
+    ak_sandbox_plan_open(&plan, reads->path, writable);
+    spec.confine = ak_sandbox_plan_apply;
+    spec.confine_context = &plan;
+    ak_compile_limit(&spec, job);
+    ak_status status = ak_proc_run(out, &spec, err);
+    ak_sandbox_plan_close(&plan);
+    return status;
+}
+
 const char **ak_compile_command(const char *compiler, const char *const *options, size_t count,
                                 const char *const *tail, size_t more)
 {

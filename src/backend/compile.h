@@ -22,6 +22,13 @@
 ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *source,
                          const char *folder, ak_error *err);
 
+/* Runs this program, `spec.argv[0]`, as the compiler of a job, as confined as ak_compile_run,
+   whether or not this process is a compile worker. It may read what is installed, the program with
+   its libraries, the source, and what `folders` lists, which must have been opened (ak_reads_open);
+   it may write to the job's folder and to `folders->writable`. */
+ak_status ak_compile_run_self(ak_proc_result *out, ak_proc_spec spec, ak_compile_folders *folders,
+                              const ak_compile_job *job, ak_error *err);
+
 /* Makes an argument vector from the compiler, its options and the `more` texts in `tail`; leaves
    out texts that are NULL. The caller frees the array, but not the texts; NULL: no memory. */
 const char **ak_compile_command(const char *compiler, const char *const *options, size_t count,
@@ -56,11 +63,11 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                                           size_t length),
                           ak_error *err);
 
-/* Compiles in a folder of this process below `job->folder`, the only one that the compilers of host
-   and cuda may write to, so that they cannot reach other artifacts. (The OpenCL compiler may write
-   wherever the compile worker may.) Then copies the artifact to `job->artifact`, or rejects it if
-   it has changed since it was hashed. The folder is removed at the end unless a process of the
-   compiler lives on (`compiler_process`); the next call then uses it again. */
+/* Compiles in a folder of this process below `job->folder`, the only one that compilers may write
+   to (those of OpenCL also to PoCL's cache), so that they cannot reach other artifacts. Then copies
+   the artifact to `job->artifact`, or rejects it if it has changed since it was hashed. The folder
+   is removed at the end unless a process of the compiler lives on (`compiler_process`); the next
+   call then uses it again. */
 ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend,
                            const ak_compile_job *job, ak_error *err);
 

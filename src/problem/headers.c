@@ -1,15 +1,18 @@
 #include "problem/sources.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/fs.h"
 #include "base/text.h"
 
-#define FOLDERS_MAX 32
-#define HEADERS_MAX 512        /* further headers do not count */
-#define HEADER_MAX  (4u << 20) /* bytes; of a larger header only the name counts */
+#define FOLDERS_MAX 256
+#define HEADERS_MAX 8192 /* a library of templates has some hundreds */
+/* Bytes. A larger header, such as data for #embed, counts with its size and date instead of its
+   contents, and is not searched for further headers. */
+#define HEADER_MAX (4u << 20)
 /* A longer comment is not skipped, because many unclosed ones would take quadratic time. */
 #define COMMENT_MAX 4096
 
@@ -18,17 +21,38 @@ typedef char path[AK_PATH_MAX];
 typedef struct search {
     path folders[FOLDERS_MAX];
     size_t folder_count;
-    path found[HEADERS_MAX]; /* the first `read` of these have been read */
+    char *found[HEADERS_MAX];   /* the first `read` of these have been read */
+    uint64_t hash[HEADERS_MAX]; /* of the paths in `found` */
     size_t found_count, read;
+    bool more_folders, more_headers; /* there are more than the limits allow */
+    bool no_memory;
     ak_hasher *hasher;
 } search;
 
+static void end_search(search **at)
+{
+    if (*at != NULL) {
+        AK_END_EACH(ak_free, (*at)->found, (*at)->found_count);
+        ak_free(*at);
+    }
+}
+
 static void add_folder(search *s, const char *text, size_t length)
 {
-    if (s->folder_count < FOLDERS_MAX && length > 0 && length < AK_PATH_MAX && text[0] == '/') {
-        memcpy(s->folders[s->folder_count], text, length);
-        s->folders[s->folder_count++][length] = 0;
+    if (length == 0 || length >= AK_PATH_MAX || text[0] != '/') {
+        return;
     }
+    for (size_t i = 0; i < s->folder_count; i++) {
+        if (strlen(s->folders[i]) == length && memcmp(s->folders[i], text, length) == 0) {
+            return;
+        }
+    }
+    if (s->folder_count == FOLDERS_MAX) {
+        s->more_folders = true;
+        return;
+    }
+    memcpy(s->folders[s->folder_count], text, length);
+    s->folders[s->folder_count++][length] = 0;
 }
 
 /* Adds the folders that the options -I and --include-path in a text name by absolute paths. */
@@ -80,13 +104,18 @@ static void add_header(search *s, const char *folder, const char *name)
     if (ak_fs_join(place, folder, name, NULL) != AK_OK || !ak_fs_is_file(place)) {
         return;
     }
+    const uint64_t hash = ak_hash64(place, strlen(place));
     for (size_t i = 0; i < s->found_count; i++) {
-        if (strcmp(s->found[i], place) == 0) {
+        if (s->hash[i] == hash && strcmp(s->found[i], place) == 0) {
             return;
         }
     }
-    if (s->found_count < HEADERS_MAX) {
-        memcpy(s->found[s->found_count++], place, sizeof place);
+    s->more_headers = s->more_headers || s->found_count == HEADERS_MAX;
+    char *copy = s->found_count < HEADERS_MAX ? ak_strdup(place) : NULL;
+    s->no_memory = s->no_memory || (copy == NULL && !s->more_headers);
+    if (copy != NULL) {
+        s->hash[s->found_count] = hash;
+        s->found[s->found_count++] = copy;
         ak_hasher_add_text(s->hasher, name);
     }
 }
@@ -210,10 +239,29 @@ static void scan(search *s, char *text, size_t bytes, const char *beside)
     }
 }
 
-ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *definition,
-                         ak_error *err)
+/* Adds the contents of a header and searches it for further ones. Of a header that is too large, or
+   cannot be read, adds size and date. */
+static void read_found(search *s, const char *place)
 {
-    AK_FREED search *s = NULL;
+    path folder;
+    AK_FREED char *text = NULL;
+    struct stat file;
+    size_t bytes = 0;
+    if (ak_fs_read(&text, &bytes, place, HEADER_MAX, NULL) == AK_OK) {
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)(ak_fs_base(place) - place), place);
+        ak_hasher_add(s->hasher, text, bytes);
+        scan(s, text, bytes, folder);
+    } else if (stat(place, &file) == 0) {
+        const int64_t facts[] = {(int64_t)file.st_size, (int64_t)file.st_mtim.tv_sec,
+                                 (int64_t)file.st_mtim.tv_nsec};
+        ak_hasher_add(s->hasher, facts, sizeof facts);
+    }
+}
+
+ak_status ak_headers_add(ak_hasher *hasher, const char *where, const char *source,
+                         const json_t *definition, ak_error *err)
+{
+    AK_AT_END(end_search) search *s = NULL;
     AK_FREED char *text = NULL;
     if (source == NULL) {
         return AK_OK;
@@ -224,17 +272,15 @@ ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *de
     add_options(s, definition);
     add_variables(s);
     scan(s, text, strlen(text), NULL);
-    for (; s->read < s->found_count; s->read++) {
-        path folder;
-        size_t bytes = 0;
-        const char *place = s->found[s->read];
-        ak_free(text);
-        text = NULL;
-        if (ak_fs_read(&text, &bytes, place, HEADER_MAX, NULL) == AK_OK) {
-            (void)snprintf(folder, sizeof folder, "%.*s", (int)(ak_fs_base(place) - place), place);
-            ak_hasher_add(hasher, text, bytes);
-            scan(s, text, bytes, folder);
-        }
+    for (; s->read < s->found_count && !s->no_memory; s->read++) {
+        read_found(s, s->found[s->read]);
     }
+    AK_DO(ak_stored(!s->no_memory, err));
+    AK_FAIL_IF(
+        s->more_folders || s->more_headers, err, AK_LIMIT,
+        "%s: the source names more than %d %s outside of the kernel's folder, so a change there "
+        "could not be noticed: include fewer, or copy them into the folder",
+        where, s->more_folders ? FOLDERS_MAX : HEADERS_MAX,
+        s->more_folders ? "folders of headers" : "headers");
     return AK_OK;
 }

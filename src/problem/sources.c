@@ -161,10 +161,11 @@ static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], ak_hasher *hasher,
     if (others != NULL) {
         ak_hasher_add_text(hasher, others);
     }
-    AK_TRY(ak_headers_add(hasher, implementation->source, implementation->definition, err));
-    AK_TRY(ak_headers_add(hasher, problem->reference_source, NULL, err));
+    AK_TRY(ak_headers_add(hasher, implementation->where, implementation->source,
+                          implementation->definition, err));
+    AK_TRY(ak_headers_add(hasher, problem->where, problem->reference_source, NULL, err));
     if (other != NULL && other != implementation) {
-        status = ak_headers_add(hasher, other->source, other->definition, err);
+        status = ak_headers_add(hasher, other->where, other->source, other->definition, err);
     }
 out:
     ak_hasher_end(out, hasher);

@@ -55,8 +55,8 @@ ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
    a name behind `include`, `include_next`, `import` or `embed` counts, with any mark before the
    word (`#`, `%:`, `??=`, none in Fortran) and with comments and ends of lines within, and so does
    one that `#define` gives. So headers count that a configuration may not read. Headers do not
-   count whose names macros put together or an option defines, or that exceed the limits in
-   headers.c. */
+   count whose names macros put together or an option defines. A header of more than 4 MiB counts
+   with its name, size and date of change. */
 
 /* If a word at `word` makes a compiler read a file ("include") and the file's name follows in
    quotes or brackets, gives the place and the length of the name and returns its first mark ('"',
@@ -65,9 +65,11 @@ ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
 int ak_headers_name(const char **name, size_t *length, const char *word);
 
 /* Adds the names and contents of the headers that `source` (NULL: none) includes. Every text in the
-   space file `definition` may hold options; NULL: there are none. */
-ak_status ak_headers_add(ak_hasher *hasher, const char *source, const json_t *definition,
-                         ak_error *err);
+   space file `definition` may hold options; NULL: there are none. `where` names the source's file
+   in errors. Returns AK_LIMIT if there are more than 8192 such headers, or more than 256 folders in
+   which to look for them. */
+ak_status ak_headers_add(ak_hasher *hasher, const char *where, const char *source,
+                         const json_t *definition, ak_error *err);
 
 /* ---- identity (identity.c) ------------------------------------------------------------------- */
 

@@ -118,48 +118,22 @@ static ak_status take_library(ak_size_result *one, const ak_task *task, const ak
     return ak_copy_text(&one->library, library->name, err);
 }
 
-void ak_many_rebase(ak_speed *speed, const ak_speed *over_old)
-{
-    if (speed->ratio > 0 && over_old->ratio > 0) {
-        /* What is worse than the old winner is worse than the new one, too. */
-        bool slower = speed->verdict == AK_SPEED_SLOWER;
-        *speed = (ak_speed){.ratio = speed->ratio / over_old->ratio,
-                            .low = over_old->high > 0 ? speed->low / over_old->high : 0,
-                            .high = over_old->low > 0 ? speed->high / over_old->low : 0,
-                            .verdict = slower ? AK_SPEED_SLOWER : AK_SPEED_UNDECIDED,
-                            .doubt = slower ? AK_DOUBT_NONE : AK_DOUBT_VARIES};
-    }
-}
-
-/* Takes the speeds relative to the winner of this comparison. If that is a new one, converts the
-   known speeds with the speed of the old winner, which took part. If the old winner failed this
-   time, the known speeds stay relative to it. */
+/* Takes the speeds relative to the winner of this comparison. */
 static void take_speeds(column *known, const chunk *c, const ak_comparison_result *comparison,
                         size_t elites)
 {
-    const size_t winner = c->elite[comparison->best];
+    ak_speed measured[CHUNK + 1];
     const ak_speed *control = &comparison->noise.control;
-    for (size_t i = 0; i < c->count && known->winner != winner; i++) {
-        const ak_speed *old = &comparison->list[i].over_default;
-        if (c->elite[i] == known->winner && old->ratio > 0) {
-            const ak_speed over_old = {.ratio = 1 / old->ratio,
-                                       .low = old->high > 0 ? 1 / old->high : 0,
-                                       .high = old->low > 0 ? 1 / old->low : 0};
-            for (size_t e = 0; e < elites; e++) {
-                ak_many_rebase(&known->speeds[e], &over_old);
-            }
-            known->speeds[known->winner] = *old;
-        }
-    }
+    ak_scale_speeds all = {
+        .speeds = known->speeds, .costs = known->costs, .count = elites, .winner = known->winner};
     for (size_t i = 0; i < c->count; i++) {
-        if (!(known->speeds[c->elite[i]].ratio > 0)) {
-            known->speeds[c->elite[i]] = comparison->list[i].over_default;
-        }
+        measured[i] = comparison->list[i].over_default;
     }
-    known->winner = winner;
+    ak_scale_take_speeds(&all, c->elite, measured, c->count, comparison->best);
+    known->winner = all.winner;
     if (c->count > 1 && !ak_verdict_decides(control->low, control->high)) {
-        known->speeds[winner].verdict = AK_SPEED_UNDECIDED;
-        known->speeds[winner].doubt = AK_DOUBT_CONTROL;
+        known->speeds[known->winner].verdict = AK_SPEED_UNDECIDED;
+        known->speeds[known->winner].doubt = AK_DOUBT_CONTROL;
     }
 }
 

@@ -102,7 +102,7 @@ void ak_many_announce_phase(const ak_many *m, const char *name, size_t size);
 ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                             size_t evaluations, bool sanitize, ak_error *err);
 
-/* The next two functions (scale.c) make times or costs from several comparisons at one size
+/* The next functions (scale.c) make times or costs from several comparisons at one size
    comparable. A comparison takes a limited number of candidates, so more of them need several, and
    the machine may be slower in one than in another. Therefore the best configuration so far, the
    anchor, takes part in each later comparison; the ratio of its known to its new time or cost
@@ -116,5 +116,19 @@ size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, si
    none yet. measured[i] is that of list[i], 0 if it failed. If the anchor failed, or there was
    none, nothing is scaled. */
 void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count);
+/* The speeds of all configurations at one size, relative to the winner so far; the ratio of one
+   that failed or was not measured is 0. `costs` are those that ak_scale_take has stored. `winner`
+   is `count` if nothing has worked so far. */
+typedef struct ak_scale_speeds {
+    ak_speed *speeds;
+    const double *costs;
+    size_t count, winner;
+} ak_scale_speeds;
+/* Stores the speeds of one comparison, for configurations that have none yet. measured[i] is that
+   of list[i] relative to list[best], which becomes the winner. If that is a new one, converts the
+   known speeds with the old winner's speed in this comparison. If the old winner failed there,
+   converts them with the costs of both; these speeds have no interval and are undecided. */
+void ak_scale_take_speeds(ak_scale_speeds *known, const size_t *list, const ak_speed *measured,
+                          size_t count, size_t best);
 
 #endif

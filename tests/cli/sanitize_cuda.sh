@@ -54,3 +54,31 @@ echo nothing >says
 cp -r "$TESTS/../../kernels/matmul" product
 autokernel check ./product --device cuda:0 --dtype bf16 --impl cuda_sm90 --size 128 --config default --json --sanitize 2>&1 |
     grep -o -E '"(status|reason|sanitizers)": *"[^"]*"' | sed 's/M=[0-9,A-Z=]*/SHAPE/'
+echo "--- a kernel in Triton, whose compiler is a stand-in that makes code for the fake driver"
+real=$("$TEST_PYTHON" -c 'import sys; print(sys.executable)')
+cat >compiler.py <<'PY'
+import json, os
+for line in os.fdopen(3):
+    request = json.loads(line)
+    reply = {"ok": True, "version": "3.0.0"}
+    if request["op"] == "compile":
+        arguments = [o[12:] for o in request["options"] if o.startswith("--arguments=")]
+        types = [t if t[0] == "*" else "i32" for t in arguments[0].split(",")]
+        code = b"FAKE CUBIN\n\0"
+        one = {"arguments": arguments[0], "general": True, "bytes": len(code), "num_warps": 4, "num_ctas": 1,
+               "shared": 0, "entry": "ak_rate", "trailing": 0, "types": types}
+        with open(request["artifact"], "wb") as file:
+            file.write(json.dumps({"variants": [one]}).encode() + b"\n" + code)
+        reply = {"ok": True, "status": "ok"}
+    os.write(4, json.dumps(reply).encode() + b"\n")
+PY
+cat >python <<SH2
+#!/bin/bash
+case "\$*" in
+*import_triton*) exec $real -c '$(cat compiler.py)' ;;
+*) $real "\$@" | sed "1s#.*#$PWD/python#" ;;
+esac
+SH2
+chmod +x python
+AUTOKERNEL_PYTHON=$PWD/python autokernel check softmax --device cuda:0 --impl triton --size 64 --config default --json --sanitize >triton.json 2>triton.txt
+grep -o -E '"(status|sanitizers)": *"[^"]*"' triton.json || cat triton.txt triton.json

@@ -18,6 +18,7 @@
 #include "backend/cuda/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "confined_fixture.h"
 #include "fake_cuda_fixture.h"
 #include "pool_fixture.h"
 
@@ -1278,6 +1279,13 @@ static ak_compile_job small_job(char source[AK_PATH_MAX], char artifact[AK_PATH_
                             .timeout_ns = 60 * AK_SECOND_NS};
 }
 
+/* NVRTC is confined also where no compile worker starts it, as for --sanitize and in bundles. */
+static void the_compiler_is_confined(void **state)
+{
+    (void)state;
+    assert_confined(ak_cuda_compile);
+}
+
 /* A cubin is compiled once and then taken from the cache. */
 static void cubins_are_kept(void **state)
 {
@@ -1371,6 +1379,7 @@ int main(void)
         cmocka_unit_test(early_beginnings_are_known),
         cmocka_unit_test(every_protocol_measures),
         cmocka_unit_test(cubins_with_headers_are_not_kept),
+        cmocka_unit_test(the_compiler_is_confined),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

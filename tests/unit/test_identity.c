@@ -8,10 +8,12 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "archive/archive.h"
 #include "archive/store.h"
@@ -156,6 +158,114 @@ static void write_in(const char *folder, const char *name, const char *text)
     char path[AK_PATH_MAX];
     ak_error err = AK_ERROR_INIT;
     assert_fine(ak_fs_write_in(path, folder, name, text, strlen(text), &err), &err);
+}
+
+/* Writes a copy of the old kernel that includes one header of a folder, and finds the folder. */
+static void include_header(const char *folder, const char *headers, const char *name)
+{
+    char options[2 * AK_PATH_MAX], source[AK_PATH_MAX];
+    (void)snprintf(options, sizeof options, "\"CompilerOptions\": [\"-I%s\", ", headers);
+    (void)snprintf(source, sizeof source, "#include \"%s\"\nvoid", name);
+    copy_kernel(folder, "none", NULL, NULL);
+    copy_file(folder, "host.json", "\"CompilerOptions\": [", options);
+    copy_file(folder, "host.c", "void", source);
+}
+
+/* Makes the headers of these numbers, all of them links to one file, and one that includes them and
+   those of lower numbers. */
+static void make_headers(const char *headers, int first, int end)
+{
+    char name[32], path[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    ak_buf list = AK_BUF(1 << 20);
+    for (int i = first; i < end; i++) {
+        (void)snprintf(name, sizeof name, "%d.h", i);
+        assert_fine(ak_fs_join(path, headers, name, &err), &err);
+        assert_int_equal(symlink("one.h", path), 0);
+    }
+    for (int i = 0; i < end; i++) {
+        ak_buf_print(&list, "#include \"%d.h\"\n", i);
+    }
+    assert_fine(ak_buf_status(&list, &err), &err);
+    assert_fine(ak_fs_write_in(path, headers, "all.h", list.data, list.length, &err), &err);
+    ak_buf_free(&list);
+}
+
+/* However many headers there are, an edit of the last one is noticed; more than the limit, and more
+   folders than the limit, are refused in a line that says so. */
+static void test_many_headers(void **state)
+{
+    enum { MANY = 1000, LIMIT = 8192, FOLDERS = 256 };
+    char then[AK_SOURCES_HASH_BYTES], now[AK_SOURCES_HASH_BYTES];
+    char folder[AK_PATH_MAX], headers[AK_PATH_MAX], path[AK_PATH_MAX], last[32];
+    ak_error err = AK_ERROR_INIT;
+    ak_hasher *hasher;
+    ak_buf options = AK_BUF(1 << 16);
+    (void)state;
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    assert_fine(ak_fs_temp(headers, &err), &err);
+    include_header(folder, headers, "all.h");
+    write_in(headers, "one.h", "\n");
+    make_headers(headers, 0, MANY);
+    (void)snprintf(last, sizeof last, "%d.h", MANY - 1);
+    assert_fine(ak_fs_join(path, headers, last, &err), &err);
+    assert_int_equal(unlink(path), 0);
+    write_in(headers, last, "\n");
+    hash_kernel(then, folder, false);
+    write_in(headers, last, "#define LAST 2\n");
+    hash_kernel(now, folder, false);
+    assert_string_not_equal(now, then);
+    json_t *definition = json_pack("{s:s+}", "options", "-I", headers);
+    make_headers(headers, MANY, LIMIT); /* all.h is one more */
+    hasher = ak_hasher_new();
+    assert_int_equal(ak_headers_add(hasher, "k.c", "#include \"all.h\"", definition, &err),
+                     AK_LIMIT);
+    assert_non_null(strstr(err.text, "k.c: the source names more than 8192 headers"));
+    ak_hasher_end(now, hasher);
+    json_decref(definition);
+    for (int i = 0; i <= FOLDERS; i++) {
+        ak_buf_print(&options, " -I/nowhere/%d", i);
+    }
+    definition = json_pack("{s:s}", "options", options.data);
+    hasher = ak_hasher_new();
+    assert_int_equal(ak_headers_add(hasher, "k.c", "", definition, &err), AK_LIMIT);
+    assert_non_null(strstr(err.text, "more than 256 folders of headers"));
+    ak_hasher_end(now, hasher);
+    json_decref(definition);
+    ak_buf_free(&options);
+    ak_fs_remove(folder);
+    ak_fs_remove(headers);
+}
+
+/* A header that is too large to be read counts with its size and its date. */
+static void test_large_header(void **state)
+{
+    enum { LARGE = 5 << 20 };
+    char then[AK_SOURCES_HASH_BYTES], now[AK_SOURCES_HASH_BYTES];
+    char folder[AK_PATH_MAX], headers[AK_PATH_MAX], path[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    const struct timespec dates[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    char *text = ak_alloc(LARGE, 1);
+    (void)state;
+    assert_non_null(text);
+    memset(text, '\n', LARGE);
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    assert_fine(ak_fs_temp(headers, &err), &err);
+    include_header(folder, headers, "large.h");
+    assert_fine(ak_fs_write_in(path, headers, "large.h", text, LARGE, &err), &err);
+    hash_kernel(then, folder, false);
+    hash_kernel(now, folder, false);
+    assert_string_equal(now, then);
+    assert_int_equal(utimensat(AT_FDCWD, path, dates, 0), 0);
+    hash_kernel(now, folder, false);
+    assert_string_not_equal(now, then);
+    assert_fine(ak_fs_write(path, text, LARGE - 1, &err), &err);
+    assert_int_equal(utimensat(AT_FDCWD, path, dates, 0), 0);
+    hash_kernel(then, folder, false);
+    assert_string_not_equal(now, then);
+    ak_free(text);
+    ak_fs_remove(folder);
+    ak_fs_remove(headers);
 }
 
 /* Modules that a Python reference imports from the kernel's folder, directly or through others,
@@ -473,6 +583,8 @@ int main(void)
         cmocka_unit_test(test_python_modules),
         cmocka_unit_test(test_what_counts),
         cmocka_unit_test(test_headers_outside),
+        cmocka_unit_test(test_many_headers),
+        cmocka_unit_test(test_large_header),
         cmocka_unit_test(test_names_are_no_prose),
         cmocka_unit_test(test_prose_is_no_other_kernel),
         cmocka_unit_test(test_old_results_still_count),

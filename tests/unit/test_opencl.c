@@ -1,5 +1,6 @@
-/* test_opencl.c: tests what the compile workers of OpenCL may read, and the limit of a launch.
-   test_backend.c and cli/opencl test the rest, where there is a device. */
+/* test_opencl.c: tests what the compile workers of OpenCL may read, that its compiler is confined,
+   and the limit of a launch. test_backend.c and cli/opencl test the rest, where there is a
+   device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "backend/opencl/opencl_device.h"
+#include "confined_fixture.h"
 
 static char root[AK_PATH_MAX];
 
@@ -72,6 +74,13 @@ static void an_icd_that_lies_elsewhere_can_be_read(void **state)
     ak_fs_remove(root);
 }
 
+/* The process that loads the driver's compiler is confined, also outside of compile workers. */
+static void the_compiler_is_confined(void **state)
+{
+    (void)state;
+    assert_confined(ak_opencl_compile);
+}
+
 /* ---- the limit of a launch ------------------------------------------------------------------- */
 
 /* The states that the event of a launch passes through, one at each question; the last one stays.
@@ -128,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_icd_that_lies_elsewhere_can_be_read),
+        cmocka_unit_test(the_compiler_is_confined),
         cmocka_unit_test(compiling_at_the_first_launch_is_no_hang),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,48 @@ static void a_new_winner_keeps_what_was_decided(void **state)
     assert_true(failed.ratio == 0 && failed.verdict == AK_SPEED_NONE);
 }
 
+/* Speeds are relative to the new winner also if the old one fails in the comparison that finds the
+   new one. */
+static void a_winner_that_fails_later_is_no_reference(void **state)
+{
+    (void)state;
+    enum { OLD, SLOW, NEW, OTHER, LATER, ALL };
+    ak_speed speeds[ALL] = {{0}};
+    const double costs[ALL] = {[OLD] = 2, [SLOW] = 4, [NEW] = 1, [OTHER] = 3, [LATER] = 0};
+    ak_scale_speeds known = {.speeds = speeds, .costs = costs, .count = ALL, .winner = ALL};
+    const size_t first[] = {OLD, SLOW}, second[] = {NEW, OTHER, OLD};
+    const ak_speed at_first[] = {{1, 1, 1, AK_SPEED_NONE, AK_DOUBT_NONE},
+                                 {0.5, 0.4, 0.6, AK_SPEED_SLOWER, AK_DOUBT_NONE}};
+    const ak_speed at_second[] = {{1, 1, 1, AK_SPEED_NONE, AK_DOUBT_NONE},
+                                  {0.3, 0.2, 0.4, AK_SPEED_SLOWER, AK_DOUBT_NONE},
+                                  {.ratio = 0}};
+    ak_scale_take_speeds(&known, first, at_first, 2, 0);
+    assert_true(known.winner == OLD && speeds[SLOW].ratio == 0.5);
+    ak_scale_take_speeds(&known, second, at_second, 3, 0);
+    assert_true(known.winner == NEW && speeds[NEW].ratio == 1 && speeds[OTHER].ratio == 0.3);
+    assert_true(speeds[OLD].ratio == 0.5 && speeds[OLD].verdict == AK_SPEED_UNDECIDED);
+    assert_true(speeds[SLOW].ratio == 0.25 && speeds[SLOW].verdict == AK_SPEED_UNDECIDED);
+    assert_true(speeds[SLOW].low == 0 && speeds[SLOW].high == 0 && speeds[LATER].ratio == 0);
+    assert_true(speeds[OTHER].verdict == AK_SPEED_SLOWER);
+}
+
+/* An old winner that works takes the known speeds along. */
+static void a_winner_that_is_beaten_takes_the_others_along(void **state)
+{
+    (void)state;
+    const double costs[] = {2, 4, 1};
+    ak_speed speeds[] = {{1, 1, 1, AK_SPEED_NONE, AK_DOUBT_NONE},
+                         {0.5, 0.4, 0.6, AK_SPEED_SLOWER, AK_DOUBT_NONE},
+                         {.ratio = 0}};
+    ak_scale_speeds known = {.speeds = speeds, .costs = costs, .count = 3, .winner = 0};
+    const size_t list[] = {2, 0};
+    const ak_speed measured[] = {{1, 1, 1, AK_SPEED_NONE, AK_DOUBT_NONE},
+                                 {0.5, 0.4, 0.625, AK_SPEED_SLOWER, AK_DOUBT_NONE}};
+    ak_scale_take_speeds(&known, list, measured, 2, 0);
+    assert_true(known.winner == 2 && speeds[0].ratio == 0.5 && speeds[0].low == 0.4);
+    assert_true(speeds[1].ratio == 0.25 && speeds[1].verdict == AK_SPEED_SLOWER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +187,8 @@ int main(void)
         cmocka_unit_test(a_winner_is_taken_as_it_was_measured),
         cmocka_unit_test(what_is_not_decided_is_in_no_loss),
         cmocka_unit_test(a_new_winner_keeps_what_was_decided),
+        cmocka_unit_test(a_winner_that_fails_later_is_no_reference),
+        cmocka_unit_test(a_winner_that_is_beaten_takes_the_others_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,6 @@
 #include "backend/compile_cache.h"
 #include "backend/cuda/cuda.h"
 #include "backend/triton/triton.h"
-#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/clock.h"
@@ -248,10 +247,22 @@ static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
 
 static bool is_worker; /* a compile worker has a single thread and NVRTC loaded */
 
+/* Adds the place of NVRTC, which loads further libraries there; returns false if there is none. */
+static bool add_nvrtc(ak_compile_folders *out)
+{
+    const ak_cuda_nvrtc *nvrtc;
+    char library[AK_PATH_MAX];
+    const bool found =
+        ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, library) != NULL;
+    if (found) {
+        ak_reads_add_beside(&out->reads, library);
+    }
+    return found;
+}
+
 ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err)
 {
-    const ak_cuda_nvrtc *nvrtc;
     bool triton = false, cuda = false; /* a comparison may need both */
     for (size_t i = 0; i < count; i++) {
         triton = triton || strcmp(compilers[i], AK_TRITON) == 0;
@@ -263,11 +274,7 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
             return AK_OK;
         }
     }
-    char library[AK_PATH_MAX];
-    if (ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, library) != NULL) {
-        ak_reads_add_beside(&out->reads, library);
-        is_worker = true;
-    }
+    is_worker = add_nvrtc(out);
     ak_compile_cache_open(out->writable, "cuda");
     return AK_OK;
 }
@@ -298,16 +305,13 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,
                          .memory_max = AK_INSTRUMENTED ? 0 : job->memory_max};
-    /* The child may read what this process may read, and write only to the job's folder. */
-    static const char *const all[] = {"/", NULL};
-    const char *const writable[] = {job->folder, "/dev/null", NULL};
-    ak_sandbox_plan plan;
-    ak_sandbox_plan_open(&plan, all, writable);
-    spec.confine = ak_sandbox_plan_apply;
-    spec.confine_context = &plan;
-    ak_compile_limit(&spec, job);
-    ak_status status = ak_proc_run(run, &spec, err);
-    ak_sandbox_plan_close(&plan);
+    AK_FREED ak_compile_folders *folders = ak_alloc(1, sizeof *folders);
+    ak_status status = ak_made(folders, err);
+    if (status == AK_OK) {
+        ak_reads_open(&folders->reads);
+        add_nvrtc(folders);
+        status = ak_compile_run_self(run, spec, folders, job, err);
+    }
     ak_free(argv);
     return status;
 }

@@ -12,6 +12,9 @@
  * one starts, and waits until one of them opens the driver. The process therefore starts no other,
  * opens the driver itself, and leaves its environment as the tool has made it. What it must know of
  * the device is in task.json.
+ *
+ * Neither process is confined, because they talk through sockets and the tool traces the other one
+ * (docs/trust.md). The compiler is.
  */
 #include <string.h>
 #include <unistd.h>
@@ -243,8 +246,11 @@ static ak_status compile(ak_sanitized *out, const char *folder, const ak_task *t
     AK_DO(ak_backend_source(&text, task->implementation->source, "kernel.cu", err));
     AK_DO(ak_fs_write(source, text.data, text.length, err));
     AK_DO(ak_task_options(&options, task, config, err));
-    AK_DO(ak_options_add(&options, "-lineinfo", err));
+    /* Triton's code always has the lines of its source. */
+    const bool triton = ak_implementation_is_triton(task->implementation);
+    AK_DO(triton ? AK_OK : ak_options_add(&options, "-lineinfo", err));
     const ak_compile_job job = {.source_path = source,
+                                .compiler = options.compiler,
                                 .argv = (const char *const *)options.argv,
                                 .argc = options.count,
                                 .folder = folder,
@@ -254,8 +260,8 @@ static ak_status compile(ak_sanitized *out, const char *folder, const ak_task *t
     AK_DO(ak_cuda_compile(&result, &job, err));
     out->ran = result.status == AK_TRIAL_OK;
     if (!out->ran) {
-        (void)snprintf(out->found, sizeof out->found,
-                       "it cannot be compiled with -lineinfo: %.200s", result.reason);
+        (void)snprintf(out->found, sizeof out->found, "it cannot be compiled%s: %.200s",
+                       triton ? "" : " with -lineinfo", result.reason);
     }
     return AK_OK;
 }

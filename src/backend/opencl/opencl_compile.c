@@ -278,6 +278,11 @@ static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_er
     char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
     const char *device, *identity;
     AK_AT_END(ak_buf_free) ak_buf options = AK_BUF(OPTIONS_MAX - 1);
+    AK_FREED ak_compile_folders *folders = ak_alloc(1, sizeof *folders);
+    AK_DO(ak_made(folders, err));
+    ak_reads_open(&folders->reads);
+    AK_DO(ak_opencl_folders(folders, NULL, 0, err));
+    ak_reads_add(&folders->reads, folders->writable);
     AK_DO(ak_program_find(program, err));
     AK_DO(join(&options, &device, &identity, job, err));
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
@@ -291,8 +296,7 @@ static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,
                          .memory_max = AK_INSTRUMENTED ? 0 : job->memory_max};
-    ak_compile_limit(&spec, job);
-    return ak_proc_run(run, &spec, err);
+    return ak_compile_run_self(run, spec, folders, job, err);
 }
 
 ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
