@@ -173,8 +173,10 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
    while, because the file cannot be written, as on a full disk, or because the archive is damaged.
    Between `defer` and `settle`, runs, trials and calls that cannot be written for such a reason
    wait in memory, in order; other failures are returned at once. What waits is tried again whenever
-   something is added and by `retry`, after pauses that grow from 1 to 30 s. A trial that waits has
-   a negative id; ak_archive_trial_id returns its real id once it is written and 0 before. `settle`
+   something is added and by `retry`, after pauses that grow from 1 to 30 s. If the archive then
+   refuses an item for a reason that does not pass, the items behind it are still written, and
+   `settle` writes the refused one to the file without trying again. A trial that waits has a
+   negative id; ak_archive_trial_id returns its real id once it is written and 0 before. `settle`
    tries for at most a minute, unless it is cancelled, and then writes what remains, except calls,
    to a file that `autokernel import` reads: beside the archive or, if that fails, in the folder for
    temporary files or the current one. Pairs of `defer` and `settle` may be nested: the outermost
@@ -195,7 +197,8 @@ void ak_archive_undefer(ak_archive *archive);
 
 /* Adds trials as ak_archive_add_trial does, in one transaction if possible, so that they share one
    flush to the disk. When it returns AK_OK all are durable, except trials that wait
-   (ak_archive_defer). After a failure, the trials before the one that failed have been added. */
+   (ak_archive_defer). If the archive refuses a trial, the others have been added all the same; if
+   it cannot be written, those before the failure. The error is that of the first that failed. */
 ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count,
                                 ak_error *err);
 

@@ -1,7 +1,9 @@
 /*
  * waiting.c: keeps what cannot be written to the archive yet; see archive.h. While nothing waits, a
  * write that meets a lock waits up to a second, because two runs that share an archive lock it for
- * milliseconds only. Later tries wait only RETRY_BUSY_MS, so that the run goes on.
+ * milliseconds only. Later tries wait only RETRY_BUSY_MS, so that the run goes on. An item that the
+ * archive refuses, for a reason that does not pass, is set aside for the file of give_up, so that
+ * the items behind it are written.
  */
 #include <string.h>
 
@@ -38,7 +40,10 @@ typedef struct ak_waiting {
     ak_archive_patience patience;
     item *items;
     size_t count, capacity, first; /* items before `first` are written */
-    int64_t *ids;                  /* ids by ticket, from 1 on; 0: not written yet */
+    item *refused;                 /* items that the archive refused, in order */
+    size_t refused_count, refused_capacity;
+    ak_error refusal; /* why the first of them was refused */
+    int64_t *ids;     /* ids by ticket, from 1 on; 0: not written yet */
     size_t tickets, ids_capacity;
     int64_t next_ns, pause_ns; /* time of the next try, and the pause before it */
     char run[40];              /* latest run, for the name of the file */
@@ -115,7 +120,46 @@ static ak_status write_item(ak_archive *archive, item *one, ak_error *err)
     return AK_INTERNAL;
 }
 
-/* Writes as many items as it can, in order. */
+/* Returns whether a failed write may succeed later. */
+static bool is_passing(ak_status status)
+{
+    return status == AK_TIMED_OUT || status == AK_IO || status == AK_CORRUPT;
+}
+
+/* Returns whether the archive refused the item itself, so that others may be written. */
+static bool is_refused(ak_status status)
+{
+    return status != AK_OK && status != AK_NO_MEMORY && !is_passing(status);
+}
+
+/* Moves an item to those that were refused. */
+static ak_status set_aside(waiting *w, item *one, const ak_error *why, ak_error *err)
+{
+    AK_DO(AK_GROW(w->refused, &w->refused_capacity, w->refused_count + 1, err));
+    w->refusal = w->refused_count == 0 ? *why : w->refusal;
+    w->refused[w->refused_count++] = *one;
+    *one = (item){.kind = ITEM_BEGIN};
+    return AK_OK;
+}
+
+/* Writes the first item that waits, or sets it aside. Returns an error if it still waits. */
+static ak_status write_first(ak_archive *archive, ak_error *err)
+{
+    waiting *w = archive->waiting;
+    item *one = &w->items[w->first];
+    ak_error why = AK_ERROR_INIT;
+    const ak_status status = write_item(archive, one, &why);
+    if (is_refused(status)) {
+        AK_DO(set_aside(w, one, &why, err));
+    } else if (status != AK_OK) {
+        return ak_fail(err, status, "%s", why.text);
+    }
+    item_clear(one);
+    w->first++;
+    return AK_OK;
+}
+
+/* Writes as many items as it can, in order. Returns AK_OK if none waits any more. */
 static ak_status flush(ak_archive *archive, int busy_ms, ak_error *err)
 {
     waiting *w = archive->waiting;
@@ -124,16 +168,21 @@ static ak_status flush(ak_archive *archive, int busy_ms, ak_error *err)
     char line[LINE_BYTES];
     ak_store_busy(archive, busy_ms);
     while (status == AK_OK && w->first < w->count) {
-        status = write_item(archive, &w->items[w->first], err);
-        if (status == AK_OK) {
-            item_clear(&w->items[w->first++]);
-        }
+        status = write_first(archive, err);
     }
     ak_store_busy(archive, USUAL_BUSY_MS);
     if (status == AK_OK && before > 0) {
         w->first = w->count = 0;
-        (void)snprintf(line, sizeof line, "%.400s can be written again: nothing is lost",
-                       archive->path);
+        const size_t refused = w->refused_count;
+        if (refused == 0) {
+            (void)snprintf(line, sizeof line, "%.400s can be written again: nothing is lost",
+                           archive->path);
+        } else {
+            (void)snprintf(line, sizeof line,
+                           "%.400s can be written again, but refuses %zu result%s, which will be "
+                           "in a file",
+                           archive->path, refused, ak_plural(refused));
+        }
         tell(w, line);
     }
     return status;
@@ -149,12 +198,6 @@ void ak_archive_retry(ak_archive *archive)
         w->pause_ns = 2 * w->pause_ns < RETRY_LONGEST ? 2 * w->pause_ns : RETRY_LONGEST;
         w->next_ns = ak_clock_ns() + w->pause_ns;
     }
-}
-
-/* Returns whether a failed write may succeed later. */
-static bool is_passing(ak_status status)
-{
-    return status == AK_TIMED_OUT || status == AK_IO || status == AK_CORRUPT;
 }
 
 static bool defers(const ak_archive *archive)
@@ -230,8 +273,11 @@ ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t c
        names its trial, and a trial waits in memory if the archive is locked. */
     bool single = status != AK_OK;
     status = AK_OK;
-    for (size_t i = 0; i < count && single && status == AK_OK; i++) {
-        status = ak_archive_add_trial(archive, trials[i], err);
+    for (size_t i = 0; i < count && single; i++) {
+        const bool first = status == AK_OK;
+        const ak_status one = ak_archive_add_trial(archive, trials[i], first ? err : NULL);
+        status = first ? one : status;
+        single = one == AK_OK || is_refused(one);
     }
     return status;
 }
@@ -307,6 +353,17 @@ ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
+/* Returns the number of items that are not written: those that were refused and those that wait. */
+static size_t kept_count(const waiting *w)
+{
+    return w->refused_count + w->count - w->first;
+}
+
+static const item *kept_item(const waiting *w, size_t i)
+{
+    return i < w->refused_count ? &w->refused[i] : &w->items[w->first + i - w->refused_count];
+}
+
 /* Gives an item as a new JSON object; NULL for a call, which such a file cannot hold. */
 static ak_status item_json(json_t **out, const item *one, ak_error *err)
 {
@@ -326,17 +383,17 @@ static ak_status item_json(json_t **out, const item *one, ak_error *err)
     return ak_made(*out, err);
 }
 
-/* Prints what waits as `export --format json` prints trials, with the beginnings and ends of runs
-   between them. Ids count within the file; a parent that is in the archive already is left out.
-   *count is the number of all entries. */
+/* Prints what is not written as `export --format json` prints trials, with the beginnings and ends
+   of runs between them. Ids count within the file; a parent that is in the archive already is left
+   out. *count is the number of all entries. */
 static ak_status print_items(ak_buf *out, size_t *count, const waiting *w, ak_error *err)
 {
     ak_status status = AK_OK;
     *count = 0;
     ak_buf_putc(out, '[');
-    for (size_t i = w->first; i < w->count; i++) {
+    for (size_t i = 0; i < kept_count(w); i++) {
         json_t *object;
-        AK_TRY(item_json(&object, &w->items[i], err));
+        AK_TRY(item_json(&object, kept_item(w, i), err));
         if (object != NULL) {
             ak_buf_puts(out, (*count)++ == 0 ? "\n" : ",\n");
             ak_json_print(out, object, false);
@@ -374,17 +431,20 @@ static void forget(waiting *w)
     while (w->first < w->count) {
         item_clear(&w->items[w->first++]);
     }
-    w->first = w->count = 0;
+    for (size_t i = 0; i < w->refused_count; i++) {
+        item_clear(&w->refused[i]);
+    }
+    w->first = w->count = w->refused_count = 0;
 }
 
-/* Writes what waits as the subject and verb of a sentence: "2 trials of the run are". */
+/* Writes what is not written as the subject and verb of a sentence: "2 trials of the run are". */
 static void name_items(char out[WHAT_BYTES], const waiting *w)
 {
     size_t trials = 0;
     bool ended = false;
-    for (size_t i = w->first; i < w->count; i++) {
-        trials += w->items[i].kind == ITEM_TRIAL;
-        ended = ended || w->items[i].kind == ITEM_END;
+    for (size_t i = 0; i < kept_count(w); i++) {
+        trials += kept_item(w, i)->kind == ITEM_TRIAL;
+        ended = ended || kept_item(w, i)->kind == ITEM_END;
     }
     if (trials == 0) {
         (void)snprintf(out, WHAT_BYTES, "the result of the run is");
@@ -450,7 +510,9 @@ ak_status ak_archive_settle(ak_archive *archive, ak_error *err)
         ak_clock_sleep_ns(SETTLE_STEP_NS);
         status = flush(archive, RETRY_BUSY_MS, &why);
     }
-    status = status == AK_OK ? AK_OK : give_up(archive, &why, err);
+    if (kept_count(w) > 0) {
+        status = give_up(archive, status == AK_OK ? &w->refusal : &why, err);
+    }
     w->patience = (ak_archive_patience){0};
     return status;
 }
@@ -463,8 +525,8 @@ void ak_archive_undefer(ak_archive *archive)
     }
 }
 
-/* Frees the waiting items. If the archive is closed without `settle`, the items are written now, to
-   the archive or else to a file (write_beside). */
+/* Frees the items. If the archive is closed without `settle`, those that wait are written now, to
+   the archive or else to a file (write_beside), and those that were refused to the file. */
 void ak_waiting_free(ak_archive *archive)
 {
     waiting *w = archive->waiting;
@@ -472,10 +534,12 @@ void ak_waiting_free(ak_archive *archive)
     if (w == NULL) {
         return;
     }
-    if (ak_archive_waiting(archive) > 0 && flush(archive, FIRST_BUSY_MS, &why) != AK_OK) {
-        (void)give_up(archive, &why, NULL);
+    const ak_status status =
+        ak_archive_waiting(archive) == 0 ? AK_OK : flush(archive, FIRST_BUSY_MS, &why);
+    if (kept_count(w) > 0) {
+        (void)give_up(archive, status == AK_OK ? &w->refusal : &why, NULL);
     }
     forget(w);
-    AK_FREE_ALL(w->items, w->ids, w);
+    AK_FREE_ALL(w->items, w->refused, w->ids, w);
     archive->waiting = NULL;
 }

@@ -83,12 +83,33 @@ static ak_status find_file(ak_kernel_files *files, json_t *kernel, const char *p
                    path, file);
 }
 
-/* Notes the members of the file that are not used: they name things or say how other tools
-   search. */
+/* Returns whether an argument has a "RandomSeed", which does not choose the contents here. */
+static bool has_seed(const json_t *argument)
+{
+    return json_is_integer(json_object_get(argument, "RandomSeed"));
+}
+
+/* Returns whether an "Output" of 0 asks that an argument which the kernel writes be not compared.
+   Here all that is written is compared. */
+static bool is_unwanted(const json_t *argument)
+{
+    const json_t *output = json_object_get(argument, "Output");
+    const bool none =
+        json_is_false(output) || (json_is_integer(output) && json_integer_value(output) == 0);
+    return none && !ak_json_text_is(argument, "MemoryType", "Scalar") &&
+           !ak_json_text_is(argument, "AccessType", "ReadOnly");
+}
+
+/* Notes the members of the file that are not used: they name things, say how other tools search, or
+   ask for what is done in another way here. */
 static ak_status note_unread(ak_problem *problem, const json_t *document, ak_error *err)
 {
     static const char *const read[] = {"ConfigurationSpace", "KernelSpecification"};
     static const char *const in_kernel[] = {"Device", "SimulationInput", "BenchmarkName"};
+    static const struct {
+        const char *key;
+        bool (*unread)(const json_t *argument);
+    } in_arguments[] = {{"RandomSeed", has_seed}, {"Output", is_unwanted}};
     const json_t *kernel = json_object_get(document, read[1]);
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(4096);
     AK_EACH_MEMBER(key, value, document) {
@@ -99,6 +120,15 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
     for (size_t i = 0; i < AK_COUNT(in_kernel); i++) {
         if (json_object_get(kernel, in_kernel[i]) != NULL) {
             ak_buf_print(&text, "%s%s", text.length == 0 ? "" : ", ", in_kernel[i]);
+        }
+    }
+    for (size_t i = 0; i < AK_COUNT(in_arguments); i++) {
+        bool found = false;
+        AK_EACH(argument, json_object_get(kernel, "Arguments")) {
+            found = found || in_arguments[i].unread(argument);
+        }
+        if (found) {
+            ak_buf_print(&text, "%s%s", text.length == 0 ? "" : ", ", in_arguments[i].key);
         }
     }
     AK_DO(ak_buf_status(&text, err));

@@ -3,8 +3,8 @@
  * would hold: ProblemSize becomes the sizes, vectors become the arguments, and GlobalSize,
  * LocalSize and the grid divisors become the launch. T1 files are read as Kernel Tuner 1.5
  * (tune_kernel_T1) and BAT read them. A member of the kernel or of an argument that is not known is
- * refused by name. Some known ones have no effect: `autokernel list` names those that say how other
- * tuners search, and "Output", "RandomSeed" and "TypeSize" of an argument are ignored.
+ * refused by name. Some known ones have no effect, and `autokernel list` names them: those that say
+ * how other tuners search, "RandomSeed", and an "Output" of 0.
  */
 #include "problem/kernel_files.h"
 
@@ -209,6 +209,37 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     return ak_buf_status(&c->bytes, c->err);
 }
 
+/* Checks "TypeSize", "Output" and "RandomSeed". TypeSize is the number of bytes of an element, as
+   in KTT, and an Output of 1 marks an argument whose results are compared, as in BAT. Both follow
+   from other members here, which they must not contradict. */
+static ak_status check_marks(const json_t *argument, const struct t1_type *type, bool scalar,
+                             converter *c)
+{
+    const int64_t bytes = type->width * (int64_t)ak_dtype_bytes(type->dtype);
+    const json_t *mark = json_object_get(argument, "Output");
+    const bool wanted =
+        json_is_true(mark) || (json_is_integer(mark) && json_integer_value(mark) == 1);
+    const bool unwanted = mark == NULL || json_is_null(mark) || json_is_false(mark) ||
+                          (json_is_integer(mark) && json_integer_value(mark) == 0);
+    int64_t given, seed;
+    AK_DO(ak_json_int_or(&given, argument, "TypeSize", bytes, c->where, c->err));
+    AK_FAIL_IF(given != bytes, c->err, AK_INVALID,
+               "%s: \"TypeSize\" is %lld, but an element of the \"Type\" %s has %lld byte%s: "
+               "correct one of the two",
+               c->where, (long long)given, type->name, (long long)bytes, ak_plural((size_t)bytes));
+    AK_DO(ak_json_int_or(&seed, argument, "RandomSeed", 0, c->where, c->err));
+    AK_FAIL_IF(!wanted && !unwanted, c->err, AK_INVALID, "%s: \"Output\" must be 0 or 1", c->where);
+    AK_FAIL_IF(wanted && scalar, c->err, AK_INVALID,
+               "%s: \"Output\" is 1, but the kernel cannot write a scalar: leave it out, or pass "
+               "a Vector",
+               c->where);
+    AK_FAIL_IF(wanted && ak_json_text_is(argument, "AccessType", "ReadOnly"), c->err, AK_INVALID,
+               "%s: \"Output\" is 1, but \"AccessType\" is ReadOnly, so no result would be "
+               "compared: make it WriteOnly or ReadWrite, or leave \"Output\" out",
+               c->where);
+    return AK_OK;
+}
+
 static ak_status add_argument(const json_t *argument, converter *c)
 {
     static const char *const known[] = {
@@ -230,6 +261,7 @@ static ak_status add_argument(const json_t *argument, converter *c)
                    (scalar && (found->width > 1 || ak_dtype_scalar(found->dtype) == NULL)),
                c->err, AK_INVALID, "%s: a %s of \"Type\" %.40s is not supported", c->where,
                scalar ? "scalar" : "vector", type);
+    AK_DO(check_marks(argument, found, scalar, c));
     if (!scalar) {
         return add_vector(argument, name, found, c);
     }

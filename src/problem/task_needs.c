@@ -156,14 +156,22 @@ static ak_status evaluate(int64_t *out, const quantity *q, const ak_scope *scope
     return AK_OK;
 }
 
+/* Gives the quantities "Workspace" and "Threads" of an implementation. */
+static void list_quantities(quantity *workspace, quantity *threads,
+                            const ak_implementation_spec *implementation)
+{
+    const double memory = ak_task_memory();
+    const int64_t most = memory < (double)TASK_SIZE_MAX ? (int64_t)memory : TASK_SIZE_MAX;
+    *workspace = (quantity){"Workspace", implementation->workspace, 0, most};
+    *threads = (quantity){"Threads", implementation->threads, 1, TASK_THREADS_MAX};
+}
+
 static ak_status evaluate_both(int64_t *need, int64_t *count,
                                const ak_implementation_spec *implementation, const ak_scope *scope,
                                const char *where, ak_error *err)
 {
-    const double memory = ak_task_memory();
-    const int64_t most = memory < (double)TASK_SIZE_MAX ? (int64_t)memory : TASK_SIZE_MAX;
-    const quantity workspace = {"Workspace", implementation->workspace, 0, most};
-    const quantity threads = {"Threads", implementation->threads, 1, TASK_THREADS_MAX};
+    quantity workspace, threads;
+    list_quantities(&workspace, &threads, implementation);
     AK_DO(evaluate(need, &workspace, scope, where, err));
     return evaluate(count, &threads, scope, where, err);
 }
@@ -188,44 +196,47 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
     return AK_OK;
 }
 
-/* Parses an expression. Sets *constant to false if it reads a parameter, so that its value
-   depends on the configuration. */
-static ak_status check_expression(bool *constant, const char *key, const char *text,
-                                  const ak_task *task, ak_error *err)
+/* Gives whether an expression reads a parameter, so that its value depends on the configuration. */
+static ak_status reads_parameter(bool *out, const quantity *q, const ak_task *task, ak_error *err)
 {
     char place[WHERE_MAX];
     AK_AT_END(ak_expr_free_at) ak_expr *expr = NULL;
     const char *const *names;
-    size_t parameter, count;
-    (void)snprintf(place, sizeof place, "%.200s: %s", task->implementation->where, key);
-    AK_DO(ak_expr_parse(&expr, text, place, err));
-    count = ak_expr_names(&names, expr);
+    size_t parameter;
+    (void)snprintf(place, sizeof place, "%.200s: %s", task->implementation->where, q->key);
+    *out = false;
+    AK_DO(ak_expr_parse(&expr, q->text, place, err));
+    const size_t count = ak_expr_names(&names, expr);
     for (size_t i = 0; i < count; i++) {
-        *constant = *constant && !ak_space_parameter_find(&parameter, task->space, names[i]);
+        *out = *out || ak_space_parameter_find(&parameter, task->space, names[i]);
     }
     return AK_OK;
 }
 
+/* Fails if the quantity has no allowed value in `scope`, which is that of the default
+   configuration, and if every other configuration has the same fault. */
+static ak_status try_quantity(const quantity *q, const ak_task *task, const ak_scope *scope,
+                              ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    bool varies;
+    int64_t value;
+    AK_DO(reads_parameter(&varies, q, task, err));
+    const ak_status status = evaluate(&value, q, scope, task->implementation->where, &why);
+    varies = varies && status != AK_NO_MEMORY && ak_task_knows(task, q->text);
+    return status == AK_OK || varies ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err)
 {
-    const ak_implementation_spec *implementation = task->implementation;
-    ak_scope *scope = NULL;
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
     ak_config config;
-    ak_error why = AK_ERROR_INIT;
-    int64_t need, count;
-    bool constant = true;
-    AK_DO(check_expression(&constant, "Workspace", implementation->workspace, task, err));
-    AK_DO(check_expression(&constant, "Threads", implementation->threads, task, err));
+    quantity workspace, threads;
+    list_quantities(&workspace, &threads, task->implementation);
     ak_space_default(&config, task->space);
     AK_DO(ak_task_scope(&scope, task, &task->shape, &config, err));
-    ak_status status =
-        evaluate_both(&need, &count, implementation, scope, implementation->where, &why);
-    ak_scope_free(scope);
-    bool known = ak_task_knows(task, implementation->workspace) &&
-                 ak_task_knows(task, implementation->threads);
-    return status == AK_OK || (status != AK_NO_MEMORY && known && !constant)
-               ? AK_OK
-               : ak_fail(err, status, "%s", why.text);
+    AK_DO(try_quantity(&workspace, task, scope, err));
+    return try_quantity(&threads, task, scope, err);
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */

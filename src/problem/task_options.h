@@ -16,7 +16,8 @@
 #include "problem/task.h"
 
 /* Returns AK_INVALID if a value of a parameter adds an option that the backend does not allow in
-   a space file. Called after the task's space is built. */
+   a space file, or if two parameters, values or members of "Defines" become one macro that the
+   source reads. Called after the task's space is built. */
 ak_status ak_task_check_options(const ak_task *task, ak_error *err);
 
 /* Sets *out to the first macro of "Defines" that has another value (or none) at this shape than at

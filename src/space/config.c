@@ -201,26 +201,38 @@ void ak_options_clear(ak_options *options)
     *options = (ak_options){0};
 }
 
-static ak_status add_define(ak_options *out, const char *name, const ak_value *value,
-                            const char *text, ak_error *err)
+bool ak_space_macro(char out[AK_SPACE_MACRO_BYTES], const ak_space *space, size_t parameter,
+                    size_t value)
 {
-    char line[16 + AK_NAME_MAX + AK_VALUE_TEXT_MAX];
-    bool is_bool = value->type == AK_VALUE_BOOL;
-    (void)snprintf(line, sizeof line, "-D%s=%s", name,
-                   !is_bool            ? text
-                   : value->as.boolean ? "1"
-                                       : "0");
-    ak_status status = ak_options_add(out, line, err);
-    if (status != AK_OK || (!is_bool && value->type != AK_VALUE_STRING)) {
-        return status;
-    }
-    int length = snprintf(line, sizeof line, "-D%s_is_%s", name, text);
-    for (int i = 0; i < length; i++) { /* characters that no macro's name can have become '_' */
-        if (i > 0 && !ak_ascii_is_word(line[i])) {
-            line[i] = '_';
+    const ak_parameter *p = &space->parameters[parameter];
+    const ak_value_type type = p->values[value].type;
+    const bool named =
+        p->use == AK_USE_DEFINE && (type == AK_VALUE_BOOL || type == AK_VALUE_STRING);
+    if (named) {
+        (void)snprintf(out, AK_SPACE_MACRO_BYTES, "%s_is_%s", p->name,
+                       space->bodies[parameter].text[value]);
+        for (char *c = out; *c != 0; c++) {
+            *c = ak_ascii_is_word(*c) ? *c : '_';
         }
     }
-    (void)snprintf(line + length, sizeof line - (size_t)length, "=1");
+    return named;
+}
+
+static ak_status add_define(ak_options *out, const ak_space *space, size_t parameter, size_t value,
+                            ak_error *err)
+{
+    char line[16 + AK_SPACE_MACRO_BYTES], macro[AK_SPACE_MACRO_BYTES];
+    const ak_parameter *p = &space->parameters[parameter];
+    const ak_value *v = &p->values[value];
+    (void)snprintf(line, sizeof line, "-D%s=%s", p->name,
+                   v->type != AK_VALUE_BOOL ? space->bodies[parameter].text[value]
+                   : v->as.boolean          ? "1"
+                                            : "0");
+    AK_DO(ak_options_add(out, line, err));
+    if (!ak_space_macro(macro, space, parameter, value)) {
+        return AK_OK;
+    }
+    (void)snprintf(line, sizeof line, "-D%s=1", macro);
     return ak_options_add(out, line, err);
 }
 
@@ -239,7 +251,7 @@ ak_status ak_config_options(ak_options *out, const ak_space *space, const ak_con
         size_t v = config->at[p];
         switch (parameter->use) {
         case AK_USE_DEFINE:
-            AK_DO(add_define(out, parameter->name, &parameter->values[v], body->text[v], err));
+            AK_DO(add_define(out, space, p, v, err));
             break;
         case AK_USE_OPTION:
             for (const char *const *a = body->added[v]; *a != NULL; a++) {

@@ -145,6 +145,12 @@ ak_status ak_config_options(ak_options *out, const ak_space *space, const ak_con
 /* Returns the arguments that one value of an AK_USE_OPTION parameter adds, NULL-terminated; NULL
    for other parameters. */
 const char *const *ak_space_added(const ak_space *space, size_t parameter, size_t value);
+/* Writes the macro that stands for one value of a parameter in #if: NAME_is_VALUE, with '_' for
+   characters that no macro's name can have. Returns false if the value has none: it is a number, or
+   the parameter is no AK_USE_DEFINE parameter. */
+#define AK_SPACE_MACRO_BYTES 324 /* a name of 63 bytes, "_is_", a value of 255, and the final 0 */
+bool ak_space_macro(char out[AK_SPACE_MACRO_BYTES], const ak_space *space, size_t parameter,
+                    size_t value);
 /* Appends a copy of a text. */
 ak_status ak_options_add(ak_options *options, const char *text, ak_error *err);
 void ak_options_clear(ak_options *options);

@@ -55,6 +55,10 @@ tune
 echo "--- what no configuration can mend"
 write 0 0
 autokernel tune part --size 1000 --quiet
+write -4 'UNROLL + 1'
+autokernel tune part --size 1000 --quiet
+write 'UNROLL - 2' 0
+autokernel tune part --size 1000 --quiet
 write 0 'UNROL'
 autokernel tune part --size 1000 --quiet
 write '1 +' 1

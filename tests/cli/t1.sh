@@ -36,6 +36,11 @@ try 's/"KernelName"/"GlobalSize": "n", "KernelName"/'
 try 's/"KernelName"/"GlobalSizeType": "HIP", "KernelName"/'
 try 's/"KernelName"/"GridDivX": 5, "KernelName"/'
 try 's/"FillType": "Random"/"FillType": "Random", "DataSource": "a.bin"/'
+try 's/"FillType": "Random"/&, "TypeSize": 8/'
+try 's/"FillType": "Random"/&, "RandomSeed": "x"/'
+try 's/"FillType": "Random"/&, "Output": 1/'
+try 's/"FillType": "Constant"/&, "Output": 2/'
+try 's/"FillValue": 65536 }/"FillValue": 65536, "Output": 1 }/'
 try 's/"Language": "C"/"Language": "Rust"/'
 try 's/"CompilerOptions": \[/"CompilerOptions": ["-fplugin=x", /'
 try 's/"FillValue": 65536 }/"FillValue": 65536.5 }/'
@@ -57,6 +62,11 @@ autokernel export reduce --size 256 --format t1 --output ours.t1.json
 autokernel list ours.t1.json | grep '^implementation '
 autokernel tune ours.t1.json
 echo "exit $?"
+echo "-- members of arguments that agree with what is done, and those that are not used"
+sed 's/"FillType": "Constant"/&, "TypeSize": 4, "Output": 1/; s/"FillType": "Random"/&, "Output": 0/' vector_add_c.t1.json >marks.t1.json
+autokernel list marks.t1.json | grep -E '^(not used|cannot)'
+sed 's/"FillType": "Constant"/&, "Output": 0/; s/"FillType": "Random"/&, "RandomSeed": 7/' vector_add_c.t1.json >marks.t1.json
+autokernel list marks.t1.json | grep -E '^(not used|cannot)'
 echo "-- 'list' says why a file cannot be run"
 sed 's/"Name": "a"/"Name": "2a"/' vector_add_c.t1.json >digit.t1.json
 autokernel list digit.t1.json | grep -E '^(not used|cannot)'

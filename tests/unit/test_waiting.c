@@ -257,6 +257,82 @@ static void what_still_waits_goes_to_a_file(void **state)
     assert_int_equal(o.parent, o.latest - 1);
 }
 
+/* Adds a trial of a run that the archive does not have, which it refuses. */
+static int64_t add_stray(ak_archive *archive)
+{
+    ak_trial trial = {.run = "00000000000000ff",
+                      .kernel = "matmul",
+                      .config = "N=99",
+                      .environment = "e",
+                      .status = AK_TRIAL_INVALID,
+                      .reason = "no"};
+    assert_ok(ak_archive_add_trial(archive, &trial, err));
+    ak_free(trial.timestamp);
+    return trial.id;
+}
+
+/* What the archive refuses does not keep the items behind it from being written. It goes to the
+   file, and nothing is tried again for it. */
+static void what_is_refused_stops_nothing(void **state)
+{
+    fixture *f = fixture_of(state);
+    told t = {0};
+    const ak_archive_patience patience = {.tell = hear, .context = &t};
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
+    const int64_t first = add(f->archive, 1, 0), stray = add_stray(f->archive);
+    const int64_t second = add(f->archive, 2, first), third = add(f->archive, 3, stray);
+    assert_ok(ak_archive_end_run(f->archive, a_run.id, "2026-11-22T10:00:00.000Z", "{}", err));
+    unlock(db);
+    const int64_t began = ak_clock_ns();
+    assert_ok(ak_archive_settle(f->archive, err));
+    assert_true(ak_clock_ns() - began < 30 * AK_SECOND_NS); /* not the minute for a lock */
+    assert_int_equal(ak_archive_waiting(f->archive), 0);
+    assert_int_equal(ak_archive_trial_id(f->archive, stray), 0);
+    assert_true(ak_archive_trial_id(f->archive, second) > 0);
+    assert_true(ak_archive_trial_id(f->archive, third) > 0);
+    assert_non_null(strstr(t.last, "1 trial of the run is in a file"));
+    assert_non_null(strstr(t.last, "is not in the archive"));
+    order o = {.next = 1};
+    ak_archive_filter all = {0};
+    assert_ok(ak_archive_each(f->archive, &all, in_order, &o, err));
+    assert_int_equal(o.next, 4);
+    assert_int_equal(o.parent, 0); /* that of the third is not in the archive */
+    assert_non_null(ak_archive_left(f->archive));
+    assert_true(ak_fs_is_file(ak_archive_left(f->archive)));
+}
+
+/* Of trials that are added together, one that is refused does not take the others with it. */
+static void others_of_a_group_are_added(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial list[3], *trials[3];
+    static const char *const configs[] = {"N=1", "N=99", "N=2"};
+    const ak_archive_patience patience = {.tell = NULL};
+    for (int i = 0; i < 3; i++) {
+        list[i] = (ak_trial){.run = (char *)(uintptr_t)(i == 1 ? "00000000000000ff" : a_run.id),
+                             .kernel = "matmul",
+                             .config = (char *)(uintptr_t)configs[i],
+                             .environment = "e",
+                             .status = AK_TRIAL_INVALID,
+                             .reason = "no"};
+        trials[i] = &list[i];
+    }
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    assert_refused(ak_archive_add_trials(f->archive, trials, 3, err), AK_INVALID,
+                   "the trial's run 00000000000000ff or its parent 0 is not in the archive");
+    order o = {.next = 1};
+    ak_archive_filter all = {0};
+    assert_ok(ak_archive_each(f->archive, &all, in_order, &o, err));
+    assert_int_equal(o.next, 3);
+    assert_ok(ak_archive_settle(f->archive, err));
+    for (int i = 0; i < 3; i++) {
+        ak_free(list[i].timestamp);
+    }
+}
+
 /* If no file can be written either, the error says what is lost, even if it is only the end of a
    run. */
 static void what_is_lost_is_named(void **state)
@@ -328,6 +404,8 @@ int main(void)
         TEST(without_patience_a_lock_is_an_error),
         TEST(trials_share_a_commit),
         TEST(what_is_lost_is_named),
+        TEST(what_is_refused_stops_nothing),
+        TEST(others_of_a_group_are_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
