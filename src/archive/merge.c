@@ -56,9 +56,10 @@ static bool agree(const char *words, const char *others)
     return same && json_equal(one, other);
 }
 
-/* Copies the note that two hashes stand for the same environment (`same_as`), but only from a
-   former hash to one of today's form, and only if the words of both agree except for the source's
-   hash. */
+/* Copies the note that two hashes stand for the same environment (`same_as`) if it leads from a
+   hash of the former form (ak_hash_is_quick) to one of today's, if the words of both agree except
+   for the source's hash, and if this archive has no such note yet. Other notes are not believed:
+   they could pass results of other sources off as results of an environment of this archive. */
 static ak_status copy_same(merge *m, sqlite3_stmt *row, ak_error *err)
 {
     const char *const texts[] = {(const char *)sqlite3_column_text(row, 0),

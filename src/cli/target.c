@@ -27,9 +27,9 @@ static bool is_archive(const char *path)
     return strcmp(head, begin) == 0;
 }
 
-/* Returns whether writing to the path destroys nothing that a user could miss. This holds for
-   standard output, for what is no regular file, for a file that does not exist or is empty and,
-   with --force, for any file that is no archive. */
+/* Returns whether the path may be written to without a look at whose file is there: standard
+   output, what is no regular file, a file that does not exist or is empty and, with --force, any
+   file that is no archive. */
 static bool is_free(const char *path, const ak_args *args)
 {
     struct stat info;

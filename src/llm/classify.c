@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/ascii.h"
+#include "base/plain.h"
 #include "llm/provider.h"
 
 /* Lower-case parts of a code or a message and the fault they mean. The first match counts. */
@@ -267,6 +268,7 @@ void ak_classify(ak_complaint *out, int status, const ak_reply_headers *headers,
     ak_error_words(&code, &message, body);
     *out = (ak_complaint){.action = AK_COMPLAINT_FATAL, .wait_ms = wait_of(headers, now)};
     (void)snprintf(out->text, sizeof out->text, "%.239s", message[0] == 0 ? code : message);
+    ak_plain_line(out->text);
     out->fault = fault_of_status(status);
     ak_llm_fault words = ak_classify_words(code, message);
     /* Words about quota, overload and loading overrule every status. Those about key, model and

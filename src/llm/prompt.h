@@ -89,8 +89,7 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err);
 ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *history,
                           ak_error *err);
 
-/* Writes, in ascending order, the numbers of the successful trials that the state shows. Only these
-   can be the parent of a proposal. */
+/* Writes, in ascending order, the numbers of the successful trials that the state shows. */
 ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const ak_brief *brief,
                             const ak_history *history);
 

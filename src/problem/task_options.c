@@ -1,5 +1,7 @@
 #include "problem/task_options.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "base/map.h"
 #include "problem/backend_rules.h"
@@ -62,6 +64,7 @@ static ak_status add_macro(macros *m, const char *name, origin from, const ak_ta
     char one[ORIGIN_BYTES], other[ORIGIN_BYTES];
     size_t place;
     if (ak_map_get(&place, m->places, name)) {
+        assert(m->origins != NULL);
         if (!ak_source_has(ak_or_empty(task->implementation->source), name)) {
             return AK_OK;
         }

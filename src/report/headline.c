@@ -309,12 +309,14 @@ static void print_change(ak_buf *out, const ak_report_change *change)
         ak_buf_print(out, " (the same code in %zu pair%s)", change->pairs, plural);
         return;
     }
-    /* The rule for a tie (measure/verdict.h). */
-    const bool open = change->least <= AK_VERDICT_LEAST && AK_VERDICT_LEAST * change->greatest >= 1;
+    /* A tie, as in measure/verdict.h without a control: the bounds are close enough to decide
+       anything, and reach within AK_VERDICT_LEAST of 1. */
+    const bool tie = ak_verdict_decides(change->least, change->greatest) &&
+                     change->least <= AK_VERDICT_LEAST && AK_VERDICT_LEAST * change->greatest >= 1;
     ak_buf_puts(out, " (");
     if (ak_report_change_is_open(change)) {
         ak_buf_puts(out, "not decided");
-    } else if (open && change->greatest > change->least) {
+    } else if (tie && change->greatest > change->least) {
         ak_buf_puts(out, "no difference");
     } else {
         ak_buf_ratio(out, change->speed);

@@ -97,6 +97,9 @@ static ak_node *parse_items(ak_parser *p, ak_node *node, const char *close, bool
             if (item == NULL) {
                 return NULL;
             }
+            if (!ak_lex_is(p, close)) {
+                return ak_lex_fault(p, p->now.at, "a comprehension has no other item beside it");
+            }
         }
         *tail = item;
         tail = &item->next;

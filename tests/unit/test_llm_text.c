@@ -312,6 +312,12 @@ static void errors_are_classified(void **state)
         }
         json_decref(body);
     }
+    json_t *lines = json_loads("{\"error\": \"no\\nsuch\\u001b[31m model\"}", 0, NULL);
+    const ak_reply_headers headers = {.should_retry = NULL};
+    ak_complaint complaint;
+    ak_classify(&complaint, 404, &headers, lines, 0);
+    assert_null(strpbrk(complaint.text, "\n\033"));
+    json_decref(lines);
 }
 
 static void waits_are_read(void **state)

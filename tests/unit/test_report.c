@@ -768,6 +768,40 @@ static void test_no_difference_in_words(void **state)
     ak_text_free(text);
 }
 
+/* Bounds that are far apart do not say that there is no difference, even if one of them is 1, the
+   ratio of two trials with the same code. */
+static void test_wide_change_in_words(void **state)
+{
+    static const struct {
+        const char *config, *code;
+        double ms;
+        int same_code;
+    } made[] = {{"A=1,B=1", "c1", 4.0, 0},
+                {"A=2,B=1", "c1", 4.0, 1},
+                {"A=1,B=2", "c2", 6.0, 0},
+                {"A=2,B=2", "c3", 3.0, 0}};
+    fixture *f = fixture_of(state);
+    ak_run run = literal_run("r1");
+    run.result_json = (char *)"{\"best\": {\"config\": \"A=2,B=2\", \"ms\": 3.0}}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        ak_trial trial = literal_trial(made[i].config, made[i].ms);
+        trial.run = run.id;
+        trial.strategy = (char *)(uintptr_t)(i == 0 ? "default" : "random");
+        trial.code_hash = (char *)(uintptr_t)made[i].code;
+        trial.same_code = made[i].same_code;
+        (void)add_trial(f->archive, trial);
+    }
+    char *text;
+    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    unwrap(text);
+    const char *change = strstr(text, "A from 1 to 2 (");
+    assert_non_null(change);
+    assert_non_null(strstr(change, "in 2 pairs)"));
+    assert_true(strncmp(change + 15, "no difference", 13) != 0);
+    ak_text_free(text);
+}
+
 /* Returns the report of `run`, to which one trial is added. */
 static char *report_of_run(fixture *f, const ak_run *run)
 {
@@ -1345,6 +1379,7 @@ int main(void)
         WITH_ARCHIVE(test_failed_in_finish),
         WITH_ARCHIVE(test_changes),
         WITH_ARCHIVE(test_no_difference_in_words),
+        WITH_ARCHIVE(test_wide_change_in_words),
         WITH_ARCHIVE(test_control_in_words),
         WITH_ARCHIVE(test_decided_in_words),
         WITH_ARCHIVE(test_failed_later),

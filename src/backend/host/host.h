@@ -89,8 +89,8 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *
                              const char *source, const char *folder, ak_error *err);
 /* What a source lets the compiler use beyond the options of the job. */
 typedef struct ak_host_targets {
-    ak_options options; /* that its target attributes and pragmas stand for: -mavx2,
-                           -march=haswell */
+    ak_options options; /* that its target attributes and pragmas stand for, as far as they are
+                           understood: -mavx2, -march=haswell */
     bool unknown;       /* the source has something else, such as assembly, that may use any
                            instruction */
     bool tiles;         /* the source uses the tile registers of AMX */

@@ -294,8 +294,9 @@ static void meter(ak_runnable *runner)
     runner->meter_ns = 0;
 }
 
-/* Returns whether a candidate computes with more threads than its Threads says in most of its
-   batches. It can, because the limit of its pool lies in memory that it may write. */
+/* Returns whether most of the batches that `meter` has looked at were crowded: the candidate then
+   computes with more threads than "Threads" of its space file says. It can, because the limit of
+   its thread pool lies in memory that it may write. */
 static bool overcrowds(const ak_runnable *runner)
 {
     return runner->crowded >= CROWDED_MIN && 2 * runner->crowded > runner->metered;

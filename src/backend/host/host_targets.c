@@ -122,8 +122,9 @@ static ak_status add_option(ak_host_targets *out, const char *option, ak_error *
     if (AK_HAS_TEXT(out->options.argv, out->options.count, option)) {
         return AK_OK;
     }
-    out->unknown = out->unknown || out->options.count >= TARGETS_MAX;
-    return out->unknown ? AK_OK : ak_options_add(&out->options, option, err);
+    const bool full = out->options.count >= TARGETS_MAX;
+    out->unknown = out->unknown || full;
+    return full ? AK_OK : ak_options_add(&out->options, option, err);
 }
 
 /* Adds what one name of a target attribute stands for: "avx2", "arch=haswell", "no-fma". */
@@ -138,11 +139,13 @@ static ak_status add_name(ak_host_targets *out, const char *name, ak_error *err)
         return AK_OK;
     }
     out->tiles = out->tiles || strncmp(name, "amx", 3) == 0;
+    bool named = true;
     for (const char *p = rest; *p != 0; p++) {
-        out->unknown = out->unknown || (!ak_ascii_is_word(*p) && *p != '-' && *p != '.');
+        named = named && (ak_ascii_is_word(*p) || *p == '-' || *p == '.');
     }
+    out->unknown = out->unknown || !named;
     (void)snprintf(option, sizeof option, arch ? "-march=%s" : "-m%s", rest);
-    return out->unknown ? AK_OK : add_option(out, option, err);
+    return named ? add_option(out, option, err) : AK_OK;
 }
 
 static ak_status add_names(ak_host_targets *out, char *names, ak_error *err)
