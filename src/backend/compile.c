@@ -50,6 +50,9 @@ ak_status ak_compile_run_self(ak_proc_result *out, ak_proc_spec spec, ak_compile
     ak_reads_add(reads, spec.argv[0]);
     ak_reads_add_variable(reads, "LD_LIBRARY_PATH");
     ak_reads_add(reads, job->source_path);
+    if (AK_INSTRUMENTED) {
+        ak_reads_add(reads, "/proc"); /* where a sanitizer's runtime reads its options */
+    }
     ak_sandbox_plan_open(&plan, reads->path, writable);
     spec.confine = ak_sandbox_plan_apply;
     spec.confine_context = &plan;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 
 const char *ak_fs_advice(int why)
@@ -144,7 +146,9 @@ static ak_status write_as(const char *path, const void *data, size_t length, mod
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return write_through(path, data, length, err);
     }
-    int written = snprintf(temp, sizeof temp, "%s.%ld.tmp", path, (long)getpid());
+    static atomic_uint number; /* distinguishes threads, the clock hosts that share a folder */
+    int written = snprintf(temp, sizeof temp, "%s.%ld-%x-%llx.tmp", path, (long)getpid(),
+                           atomic_fetch_add(&number, 1), (unsigned long long)ak_clock_ns());
     if (written < 0 || (size_t)written >= sizeof temp) {
         return too_long(path, err);
     }

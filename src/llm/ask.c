@@ -404,6 +404,9 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
     } else {
         call->threaded = true;
         if (!start_thread(call)) {
+            ak_llm_lock(llm);
+            llm->begun -= call->counted;
+            ak_llm_unlock(llm);
             json_decref(call->question);
             ak_free(call);
             return ak_fail(err, AK_UNAVAILABLE, "no thread could be started");

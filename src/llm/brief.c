@@ -321,10 +321,10 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
                                                   : 0;
     if (!good) {
         (void)snprintf(out, bytes, "?");
-    } else if (strcmp(derived->unit, "bytes") == 0) {
-        show_bytes(out, bytes, number);
     } else if (value.type == AK_VALUE_STRING) {
         (void)ak_value_format(out, bytes, &value);
+    } else if (strcmp(derived->unit, "bytes") == 0) {
+        show_bytes(out, bytes, number);
     } else {
         (void)ak_number_print(out, bytes, "%.6g%s%.40s", number, derived->unit[0] == 0 ? "" : " ",
                               derived->unit);

@@ -82,7 +82,7 @@ static bool same(const json_t *wish, const ak_value *value)
     }
     if (json_is_string(wish)) {
         (void)ak_value_format(text, sizeof text, value);
-        return strcmp(text, json_string_value(wish)) == 0;
+        return ak_space_value_is(value, text, json_string_value(wish));
     }
     return false;
 }

@@ -40,7 +40,9 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
         (void)snprintf(origin, sizeof origin, "%s:%zu", tape->path, ++line);
         if (strspn(p, " \t\r") < bytes) {
             AK_DO(ak_json_parse(&entry, p, bytes, origin, err));
-            AK_FAIL_IF(json_object_get(entry, "text") == NULL || line > LINES_MAX, err, AK_INVALID,
+            AK_FAIL_IF(line > LINES_MAX, err, AK_LIMIT, "%s: a script has at most %d lines", origin,
+                       LINES_MAX);
+            AK_FAIL_IF(json_object_get(entry, "text") == NULL, err, AK_INVALID,
                        "%s: a line of a script is an object with \"text\"", origin);
             AK_DO(ak_stored(json_array_append(tape->script, entry) == 0, err));
             json_decref(entry);
@@ -181,8 +183,8 @@ static ak_status read_situations(ak_tape *tape, ak_error *err)
 {
     AK_AT_END(ak_fs_names_free) ak_fs_names names = {0};
     char path[AK_PATH_MAX];
-    tape->situations = json_object();
-    AK_DO(ak_made(tape->situations, err));
+    json_auto_t *situations = json_object();
+    AK_DO(ak_made(situations, err));
     AK_DO(ak_fs_list(&names, tape->path, err));
     for (size_t i = 0; i < names.count; i++) {
         json_auto_t *document = NULL;
@@ -192,13 +194,13 @@ static ak_status read_situations(ak_tape *tape, ak_error *err)
         AK_DO(ak_fs_join(path, tape->path, names.list[i], err));
         AK_DO(ak_json_read(&document, path, err));
         const char *about = ak_json_text_at(json_object_get(document, "question"), "situation");
-        json_t *list = json_object_get(tape->situations, about);
-        bool good =
-            about[0] == 0 || list != NULL || ak_json_set(tape->situations, about, json_array());
-        good = good && (about[0] == 0 || ak_json_append(json_object_get(tape->situations, about),
+        json_t *list = json_object_get(situations, about);
+        bool good = about[0] == 0 || list != NULL || ak_json_set(situations, about, json_array());
+        good = good && (about[0] == 0 || ak_json_append(json_object_get(situations, about),
                                                         json_string(names.list[i])));
         AK_DO(ak_stored(good, err));
     }
+    tape->situations = json_incref(situations);
     return AK_OK;
 }
 

@@ -145,6 +145,9 @@ ak_status ak_config_options(ak_options *out, const ak_space *space, const ak_con
 /* Returns the arguments that one value of an AK_USE_OPTION parameter adds, NULL-terminated; NULL
    for other parameters. */
 const char *const *ak_space_added(const ak_space *space, size_t parameter, size_t value);
+/* Returns true if a text that a person or a model wrote ("6", "0.5", "true", "gcc") means this
+   value. `canonical` is the value's own text (ak_value_format). */
+bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text);
 /* Writes the macro that stands for one value of a parameter in #if: NAME_is_VALUE, with '_' for
    characters that no macro's name can have. Returns false if the value has none: it is a number, or
    the parameter is no AK_USE_DEFINE parameter. */

@@ -46,9 +46,6 @@ struct ak_space {
     bool outline; /* there is no graph */
 };
 
-/* Returns true if a text that a person wrote ("6", "0.5", "true", "gcc") means this value.
-   `canonical` is the value's own text. */
-bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text);
 /* Reads the parameters and conditions of spec->definition into the space (space_read.c). */
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err);
 /* Reads "Starts" after the graph is built and the default is known. One of the starts may become

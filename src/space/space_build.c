@@ -42,14 +42,14 @@ static void make(ak_binding *binding, trials *t, size_t s)
 static void append_fault(ak_buf *out, const ak_space *space, size_t condition, size_t count)
 {
     ak_error first = AK_ERROR_INIT;
-    size_t faults = 0, prefix = 0;
+    size_t faults = 0, prefix = 0, tried = 0;
     uint64_t work = 0;
     trials t;
     begin(&t, space);
-    for (size_t s = 0; s < count && work < EXPLAIN_WORK_MAX; s++) {
+    for (; tried < count && work < EXPLAIN_WORK_MAX; tried++) {
         ak_binding binding;
         bool fault = false;
-        make(&binding, &t, s);
+        make(&binding, &t, tried);
         for (size_t i = 0; i < space->atoms.count && !fault; i++) {
             const ak_atom *atom = &space->atoms.items[i];
             ak_error why = AK_ERROR_INIT;
@@ -66,7 +66,7 @@ static void append_fault(ak_buf *out, const ak_space *space, size_t condition, s
     }
     if (faults > 0) {
         ak_buf_print(out, "; for %.3g %% it cannot be evaluated: %s",
-                     100.0 * (double)faults / (double)count, first.text + prefix);
+                     100.0 * (double)faults / (double)tried, first.text + prefix);
     }
 }
 

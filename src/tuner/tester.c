@@ -114,14 +114,19 @@ ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_err
     return AK_OK;
 }
 
+/* Returns whether jobs run on this machine, so that its pressure says something about them. */
+static bool is_here(const ak_tester *tester)
+{
+    return !ak_pool_recalls(tester->session.pool) && tester->session.task->launcher == NULL;
+}
+
 ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
 {
     if (!tester->ceilings_known) {
         AK_DO(ak_session_ceilings(&tester->session, err));
         tester->ceilings_known = true;
     }
-    /* This machine's pressure says nothing about a recording or about a launcher's machine. */
-    if (ak_pool_recalls(tester->session.pool) || tester->session.task->launcher != NULL) {
+    if (!is_here(tester)) {
         return run_job(out, tester, config, AK_JOB_TRIAL, err);
     }
     ak_noise *noise = &tester->noise;
@@ -152,7 +157,7 @@ ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *con
     ak_pressure_take(&from);
     AK_DO(run_job(out, tester, config, AK_JOB_CHECK, err));
     ak_pressure_take(&to);
-    if (out->status == AK_TRIAL_TIMED_OUT && tester->session.task->launcher == NULL) {
+    if (out->status == AK_TRIAL_TIMED_OUT && is_here(tester)) {
         tester->late = fmax(tester->late, ak_pressure_between(&from, &to));
     }
     return AK_OK;
