@@ -94,7 +94,8 @@ ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const 
                             const ak_history *history);
 
 /* Writes the numbers of the trials whose compiled code the state shows if it is known: the anchors,
-   and the latest trials whose results contradict their predictions. */
+   and the latest trials whose results contradict their predictions. An anchor that is also one of
+   these is written twice. */
 ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_brief *brief,
                           const ak_history *history);
 
