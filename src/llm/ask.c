@@ -124,8 +124,9 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
     }
     for (unsigned i = 0; i < AK_ABILITY_COUNT && !changed; i++) {
         unsigned bit = 1u << i;
-        /* An ability that was not sent cannot be what was refused; but one of the two names for the
-           token limit is always sent. */
+        /* An ability that was not sent cannot be what was refused; but Chat Completions always has
+           one of the two names for the token limit. With another API the toggle changes nothing,
+           and the request is sent once more as it was. */
         bool on = (sent->abilities.set & bit) != 0 || bit == AK_ABILITY_COMPLETION_TOKENS;
         bool fresh = (llm->corrected & bit) == 0;
         if ((attempt->ability & bit) != 0 && on && fresh) {

@@ -164,8 +164,7 @@ typedef struct ak_llm_answer {
     char *text;      /* valid UTF-8, "" if empty; NULL after a failure */
     char *reasoning; /* NULL if the provider does not show it */
     /* With a schema only. Some servers ignore the schema, so check every element. */
-    json_t *value; /* JSON value in the text or the reasoning (see `found`), incomplete if `cut`;
-                      NULL if there is none */
+    json_t *value;    /* JSON value, found where `found` says; incomplete if `cut`; NULL if none */
     json_t *elements; /* complete elements of chat.array; the array may be empty */
     bool cut;         /* the reply ended early, not by ENOUGH; an unfinished element is left out */
     bool repaired;    /* the text was not strict JSON: fences, trailing commas, True, None */

@@ -32,7 +32,7 @@
     X(ADAPTIVE, "adaptive,thinking,")      /* the model decides how long it thinks */              \
     X(THINKING, "budget_tokens,thinking,") /* the request sets the thinking budget */              \
     X(EFFORT, "reasoning_effort,effort,reasoning,think,thinking,")                                 \
-    X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* the limit has the longer name */  \
+    X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* sent in place of max_tokens */    \
     X(SEED, "seed,")                                                                               \
     X(STREAM_USAGE, "stream_options,include_usage,")                                               \
     X(STREAM, "stream,")                                                                           \
