@@ -36,8 +36,8 @@
 /* Longest reply in bytes. A longer stream is cut here, and what came before is used; a longer reply
    that is not streamed is an error. 50,000 proposals take about 8 MB. */
 #define AK_LLM_REPLY_BYTES_MAX (16u << 20)
-/* Output tokens if a chat does not set them: enough for 60 proposals with their hypotheses and some
-   reasoning. */
+/* Output tokens if a chat does not set them: enough for 20 proposals of 250 tokens, with their
+   hypotheses, and some reasoning. */
 #define AK_LLM_OUTPUT_TOKENS 8192
 #define AK_LLM_REST_NS       (10 * AK_SECOND_NS)
 #define AK_LLM_NAME_MAX      128 /* bytes for a model name or request id; replies are cut to fit */

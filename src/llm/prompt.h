@@ -123,8 +123,8 @@ void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *f
 #define AK_PROMPT_VALUE_BYTES 256
 void ak_prompt_value(ak_buf *out, const ak_space *space, size_t p, size_t value);
 
-/* Appends a line with the title and how the configuration fills a GPU; nothing if that is not
-   known. */
+/* Appends a line with the title and how the configuration fills a GPU; nothing if that is not known
+   or no block fits. */
 void ak_prompt_filling(ak_buf *out, const char *title, const ak_brief *brief,
                        const ak_config *config, int registers);
 
