@@ -91,7 +91,8 @@ void ak_brief_close(ak_brief *brief);
 bool ak_brief_is_part(const ak_brief *brief);
 
 /* Writes the value of a derived fact in a configuration: a number with its unit, such as "131072
-   bytes (128 KiB)", a text alone, or "?" if it cannot be evaluated. */
+   bytes (128 KiB)", a text alone unless the unit is "bytes", or "?" if it cannot be evaluated. A
+   boolean counts as 0 or 1, and a list, or a text in bytes, as 0. */
 void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_derived *derived,
                      const ak_config *config);
 
