@@ -20,11 +20,13 @@
 /* Interval at which a wait looks for a cancel. */
 #define SLICE_NS (50 * AK_MS_NS)
 /* A local server takes minutes to load a model of 100 GB. The client asks again every two seconds,
-   or after the wait that the server names, for at most 5 minutes in all. */
+   or after the wait that the server names, until the waits have taken 5 minutes in all or
+   LOADING_TRIES waits were made, which also ends the questions if the server names a wait of 0. */
 #define LOADING_WAIT_MS  2000
 #define LOADING_TOTAL_MS 300000
 #define LOADING_TRIES    (LOADING_TOTAL_MS / LOADING_WAIT_MS)
-/* Most corrections of the output limit within one call. */
+/* Most corrections of the output limit within one call, so that a server that names a lower limit
+   each time cannot go on forever. */
 #define LIMIT_CORRECTIONS 3
 
 bool ak_call_cancelled(const ak_llm_call *call)
@@ -107,7 +109,7 @@ static ak_status fail_cancelled(ak_llm_call *call, ak_error *err)
 
 /* Adapts the client's abilities or output limit to what the server refused. Returns true if the
    request differs now, also because another call made the correction, and false if there is nothing
-   left to change. */
+   left to change or LIMIT_CORRECTIONS does not allow it. */
 static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt *attempt,
                     int *limits)
 {
@@ -122,8 +124,9 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
     }
     for (unsigned i = 0; i < AK_ABILITY_COUNT && !changed; i++) {
         unsigned bit = 1u << i;
-        /* An ability that was not sent cannot be what was refused; but one of the two names for the
-           token limit is always sent. */
+        /* An ability that was not sent cannot be what was refused; but Chat Completions always has
+           one of the two names for the token limit. With another API the toggle changes nothing,
+           and the request is sent once more as it was. */
         bool on = (sent->abilities.set & bit) != 0 || bit == AK_ABILITY_COMPLETION_TOKENS;
         bool fresh = (llm->corrected & bit) == 0;
         if ((attempt->ability & bit) != 0 && on && fresh) {
@@ -142,8 +145,8 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* Makes the answer of an attempt, if it has one, the answer of the call. The call keeps its number
-   of attempts, its costs and the first request id that it received; it takes over a request id even
-   from an attempt without an answer. */
+   of attempts and its costs. Its request id is the latest one that a header named, even in a reply
+   without an answer; the id in the body of the answer counts only if no header named one. */
 static void adopt(ak_llm_call *call, const ak_request *request, ak_attempt *attempt)
 {
     ak_llm_answer *answer = &call->answer;
@@ -278,8 +281,9 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* Ends a call: updates the totals, records an answer that was not replayed on the tape, if there is
-   one, and clears the texts and values of a failed answer. */
+/* Ends a call: writes its answer to the tape, if there is a tape and the answer does not come from
+   it, updates the totals, and clears the texts and values if the call failed. An answer that cannot
+   be written to the tape makes the call fail. */
 static void finish(ak_llm_call *call)
 {
     ak_llm *llm = call->llm;

@@ -3,8 +3,9 @@
  *
  * A server may stream its reply although the request asked for a whole one, or the reverse. Its
  * content type decides which of the two it is. If the content type does not say, the reply is a
- * stream, unless it begins with '{' and the provider streams server-sent events. A stream that
- * breaks off keeps the complete elements it had, because they were paid for.
+ * stream, unless it begins with '{' and the provider streams server-sent events. A web page is read
+ * as a whole. A stream that breaks off keeps the complete elements it had, because they were paid
+ * for.
  */
 
 #include "base/alloc.h"
@@ -20,7 +21,8 @@
 #define ERROR_BYTES_MAX (64u << 10) /* bytes kept of an error page */
 #define WORDS_BYTES     160         /* bytes shown of an error page that no provider wrote */
 #define HEADERS_MAX     16
-/* The text is examined again when it has grown by this many bytes plus 1/8 of its length. */
+/* The text is examined again when it has grown by this many bytes plus 1/8 of its length at the
+   last look, so that the cost of all looks together grows in proportion to the text. */
 #define LOOK_BYTES 512
 
 typedef enum body_kind { UNDECIDED, STREAMED, WHOLE } body_kind;

@@ -296,7 +296,7 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
         AK_DO(ak_json_string(&expression, entry, "Expression", where, err));
         AK_DO(ak_json_string_or(&derived->unit, entry, "Unit", "", where, err));
         if (task->recorded && !ak_task_knows(task, expression)) {
-            continue; /* skips a fact that reads a name which a recording may lack */
+            continue; /* the fact reads a name that this recording lacks */
         }
         AK_DO(ak_expr_parse(&derived->expr, expression, where, err));
         brief->derived_count++;

@@ -70,9 +70,10 @@ typedef struct ak_brief {
     struct ak_arena *arena;
 } ak_brief;
 
-/* Opens the brief of a task. A ceiling of 0 is unknown; all are if `ceilings` is NULL. Fails if an
-   entry of "Facts" cannot be parsed or reads a name that is neither a parameter nor a constant; for
-   a recording, which may lack such names, skips such an entry instead. */
+/* Opens the brief of a task. A ceiling of 0 is unknown; all are if `ceilings` is NULL. Fails if
+   "Facts" has more than AK_FACTS_MAX entries or two of one name, or if the expression of an entry
+   cannot be parsed or reads a name that is neither a parameter nor a constant. A recording may lack
+   such names, so there an entry with such an expression is skipped instead. */
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
 /* Opens the brief of a space alone, as a recording has it, without source and ceilings: the
@@ -90,7 +91,8 @@ void ak_brief_close(ak_brief *brief);
 bool ak_brief_is_part(const ak_brief *brief);
 
 /* Writes the value of a derived fact in a configuration: a number with its unit, such as "131072
-   bytes (128 KiB)", a text alone, or "?" if it cannot be evaluated. */
+   bytes (128 KiB)", a text alone unless the unit is "bytes", or "?" if it cannot be evaluated. A
+   boolean counts as 0 or 1, and a list, or a text in bytes, as 0. */
 void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_derived *derived,
                      const ak_config *config);
 

@@ -8,7 +8,8 @@
 
 /* Reads the first line of `file` or, if `file` is NULL, the provider's environment variable. *out
    is NULL if that is not set, or if the provider has none. The caller frees the key with
-   ak_key_free. A file to which anyone but its owner has access is refused. */
+   ak_key_free. Refuses a file to which anyone but its owner has access, and a key that is shorter
+   than 8 characters or has blanks or characters outside printable ASCII. */
 ak_status ak_key_read(char **out, const ak_provider *provider, const char *file, ak_error *err);
 /* Wipes and frees a key. */
 void ak_key_free(char *key);

@@ -36,8 +36,8 @@
 /* Longest reply in bytes. A longer stream is cut here, and what came before is used; a longer reply
    that is not streamed is an error. 50,000 proposals take about 8 MB. */
 #define AK_LLM_REPLY_BYTES_MAX (16u << 20)
-/* Output tokens if a chat does not set them: enough for 60 proposals with their hypotheses and some
-   reasoning. */
+/* Output tokens if a chat does not set them: enough for 20 proposals of 250 tokens, with their
+   hypotheses, and some reasoning. */
 #define AK_LLM_OUTPUT_TOKENS 8192
 #define AK_LLM_REST_NS       (10 * AK_SECOND_NS)
 #define AK_LLM_NAME_MAX      128 /* bytes for a model name or request id; replies are cut to fit */
@@ -119,12 +119,12 @@ const char *ak_llm_finish_text(ak_llm_finish finish);
     X(KEY, "key", AK_UNAVAILABLE, true,                                                            \
       "the key is missing, wrong or expired: see 'autokernel doctor'")                             \
     X(MODEL, "model", AK_NOT_FOUND, true, "check the name of the model and the address")           \
-    X(REQUEST, "request", AK_INVALID, true, "") /* the provider refuses the question */            \
+    X(REQUEST, "request", AK_INVALID, true, "") /* the question or the address is refused */       \
     X(CONTEXT, "context", AK_LIMIT, true,                                                          \
       "choose a model with a larger context, or tell it less with --llm-share")                    \
     X(TLS, "tls", AK_UNAVAILABLE, true,                                                            \
       "name the file with the right CA certificates in CURL_CA_BUNDLE")                            \
-    X(BUDGET, "budget", AK_LIMIT, true, "")           /* the call might exceed the budget */       \
+    X(BUDGET, "budget", AK_LIMIT, true, "") /* over a limit of dollars, tokens or calls */         \
     X(RECORDING, "recording", AK_NOT_FOUND, true, "") /* the question is not on the tape */        \
     X(CANCELLED, "cancelled", AK_CANCELLED, true, "")                                              \
     X(LOCAL, "local", AK_INTERNAL, true, "") /* memory, a file or libcurl failed */
@@ -164,7 +164,7 @@ typedef struct ak_llm_answer {
     char *text;      /* valid UTF-8, "" if empty; NULL after a failure */
     char *reasoning; /* NULL if the provider does not show it */
     /* With a schema only. Some servers ignore the schema, so check every element. */
-    json_t *value;    /* JSON value of the text, incomplete if `cut`; NULL if there is none */
+    json_t *value;    /* JSON value, found where `found` says; incomplete if `cut`; NULL if none */
     json_t *elements; /* complete elements of chat.array; the array may be empty */
     bool cut;         /* the reply ended early, not by ENOUGH; an unfinished element is left out */
     bool repaired;    /* the text was not strict JSON: fences, trailing commas, True, None */
@@ -172,10 +172,11 @@ typedef struct ak_llm_answer {
     ak_llm_finish finish;
     int output_tokens_max; /* limit of the attempt that answered, for finish LENGTH */
     /* Usage of the attempt that answered; after a failure, what all attempts reported. Not known if
-       an attempt was lost: then the cost is a bound. */
+       an attempt may have been billed but reported no usage, because it was lost or ended with
+       ENOUGH, for instance: then the cost is a bound. */
     ak_llm_usage usage;
     bool priced;     /* false if the price of this model is unknown; then costs are 0 */
-    double cost_usd; /* cost of all attempts of this call; lost ones at their worst case */
+    double cost_usd; /* cost of all attempts; at the worst case for those without a report */
     bool reworded;   /* replayed; the recorded question had other words */
     bool replayed;   /* read from a tape: nothing was sent; costs and times are as recorded */
     char model[AK_LLM_NAME_MAX];      /* name that the provider reports: "gpt-5-2025-08-07" */
@@ -219,7 +220,7 @@ bool ak_llm_replays(const ak_llm *llm);
    should then wait for them rather than continue without them. */
 bool ak_llm_is_slow(const ak_llm *llm);
 
-/* Sums over all calls so far, without questions that a limit refused. */
+/* Sums over all calls so far, without those that a limit refused before their first attempt. */
 typedef struct ak_llm_totals {
     size_t calls, failed, attempts;
     ak_llm_usage usage;

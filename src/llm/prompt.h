@@ -94,7 +94,8 @@ ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const 
                             const ak_history *history);
 
 /* Writes the numbers of the trials whose compiled code the state shows if it is known: the anchors,
-   and the latest trials whose results contradict their predictions. */
+   and the latest trials whose results contradict their predictions. An anchor that is also one of
+   these is written twice. */
 ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_brief *brief,
                           const ak_history *history);
 
@@ -122,8 +123,8 @@ void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *f
 #define AK_PROMPT_VALUE_BYTES 256
 void ak_prompt_value(ak_buf *out, const ak_space *space, size_t p, size_t value);
 
-/* Appends a line with the title and how the configuration fills a GPU; nothing if that is not
-   known. */
+/* Appends a line with the title and how the configuration fills a GPU; nothing if that is not known
+   or no block fits. */
 void ak_prompt_filling(ak_buf *out, const char *title, const ak_brief *brief,
                        const ak_config *config, int registers);
 

@@ -250,8 +250,8 @@ static void put_known(ak_buf *out, const ak_prompt_view *v, const known *of)
     ak_buf_print(out, " (#%zu)", of->best);
 }
 
-/* Returns the median of the spreads of all kinds with at least SPREAD_LEAST successful trials; 0 if
-   there is no such kind. */
+/* Returns the median of the spreads of all kinds with at least SPREAD_LEAST successful trials (the
+   higher of the middle two, if their number is even); 0 if there is no such kind. */
 static double spread_of(const kinds *k, const ak_prompt_view *v)
 {
     double sorted[KINDS_MAX];

@@ -61,9 +61,9 @@ static bool number_of(double *out, const ak_value *value)
     return true;
 }
 
-/* Returns true if the JSON value stands for this legal value. Where only one meaning is possible,
-   1, 1.0, true and "1" are equal. Strings are compared with the form of values in
-   configurations. */
+/* Returns true if the JSON value stands for this legal value. Numbers and booleans are compared by
+   value, so 1, 1.0 and true are equal. A string must be the value as configurations show it: "1" is
+   1, but not true, which is "True". */
 static bool same(const json_t *wish, const ak_value *value)
 {
     char text[VALUE_BYTES];

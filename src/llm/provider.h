@@ -218,9 +218,11 @@ typedef struct ak_price {
     char date[12]; /* date of the list price; "" for the user's own and for local models */
 } ak_price;
 
-/* Finds the price of a model; out->known is false if there is none. `file` may be NULL; it holds
-   {"openai:gpt-5": {"input": 1.25, "cached_input": 0.125, "output": 10}, ...} in dollars per
-   million tokens. '*' in a name stands for any text, and the first match counts. */
+/* Finds the price of a model: that of the file, else 0 for a provider that is `free`, else the list
+   price. out->known is false if there is none. `file` may be NULL; it holds {"openai:gpt-5":
+   {"input": 1.25, "cached_input": 0.125, "output": 10}, ...} in dollars per million tokens. '*' in
+   a name stands for any text, and the first match counts. "cached_input" and "cache_write" may be
+   left out; then they are the price of the input. Fails if any entry of the file is wrong. */
 ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *model,
                         const char *file, ak_error *err);
 /* Returns the cost of this usage in dollars. */

@@ -42,7 +42,8 @@ enum {
 #define LOG_LIMIT         5.0  /* largest absolute value of log(weight / start) */
 /* least squared diagonal element; equal rows without noise need it */
 #define DIAGONAL_MIN 1e-9
-#define SCALE_MIN    1e-18
+/* least scale, so that predictions stay uncertain if the rows fit exactly */
+#define SCALE_MIN 1e-18
 
 typedef struct watched {
     bool used;

@@ -177,7 +177,7 @@ typedef struct ak_graph_node {
     uint64_t count; /* configurations that the node leads to */
     uint32_t first; /* index of the first edge; edges are in the order of values */
     uint32_t edges;
-    uint32_t layer; /* the parameter that it reads */
+    uint32_t layer; /* the parameter that it reads; for AK_GRAPH_END their number */
 } ak_graph_node;
 
 typedef struct ak_graph {

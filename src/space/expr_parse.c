@@ -382,8 +382,8 @@ typedef struct binding {
 
 typedef struct resolver {
     ak_expr *expr;
-    size_t first,
-        end;      /* the slots that comprehensions of the present text may use, and have used */
+    size_t first, /* first slot that comprehensions of the present text may use */
+        end;      /* end of the slots that were used so far */
     size_t depth; /* nesting of the deepest part that the present text reads */
     size_t part_depth[AK_EXPR_PARTS_MAX];
     bool read[AK_EXPR_PARTS_MAX]; /* says of each part whether it is read */

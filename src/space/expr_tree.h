@@ -86,7 +86,8 @@ struct ak_node {
 };
 
 /* The first slots belong to the parts. Comprehensions in different texts, or nested in each other,
-   have different slots; those side by side in one text share a slot. */
+   have different slots; those side by side in one text share a slot. An expression that needs more
+   slots than these is refused as nested too deep. */
 #define AK_EXPR_LOCALS_MAX (AK_EXPR_PARTS_MAX + AK_EXPR_DEPTH_MAX + 1)
 
 struct ak_expr {

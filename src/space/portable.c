@@ -7,7 +7,8 @@
 /* Some parts are written more than once (the y in x < y < z), and nesting multiplies the copies, so
    the length is limited. */
 #define TOKENS_MAX 512
-#define POWER_MAX  4
+/* Largest exponent: a power is written as a product of that many copies of its base. */
+#define POWER_MAX 4
 
 typedef struct writer {
     json_t *tokens;

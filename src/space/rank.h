@@ -13,8 +13,8 @@
 #include "space/space.h"
 
 /* Gives the rank in the member `key` of an object as a text, which the caller frees with ak_free;
-   NULL if there is none. Returns AK_INVALID if the member is neither a text nor an object that can
-   be parsed. */
+   NULL if there is none. Returns AK_INVALID if the member is neither a text nor an object, or if it
+   cannot be parsed. */
 ak_status ak_rank_text(char **out, const json_t *object, const char *key, const char *where,
                        ak_error *err);
 /* Sets *out to whether every name that the rank reads is a parameter of the space or a constant,

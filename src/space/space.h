@@ -105,8 +105,9 @@ typedef struct ak_space_wish {
 ak_status ak_space_wish_of(ak_space_wish *out, const ak_space *space, const json_t *values,
                            ak_error *err);
 /* Gives the valid configuration nearest to one that may be invalid: with the fewest parameters
-   changed, then with the smallest sum of steps between sorted values; ties go to the lowest index.
-   It uses scratch memory of the space, so two threads must not call it on one space. */
+   changed, then with the smallest sum of steps between sorted values, where any change of a text is
+   one step; ties go to the lowest index. It uses scratch memory of the space, so two threads must
+   not call it on one space. */
 void ak_space_repair(ak_config *out, const ak_space *space, const ak_config *wish);
 /* Gives a valid configuration with the smallest sum of costs that is found; each parameter has a
    cost of 0 or more. A caller chooses the costs to get the configuration nearest to a point between

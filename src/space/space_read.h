@@ -19,8 +19,8 @@ typedef struct ak_space_reader {
 /* Reads "Type" and "Values" into parameter->values and body->text. */
 ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,
                                ak_space_reader *r);
-/* Reads "Default". Without it the default is the first value. A number that is not a value means
-   the nearest one. */
+/* Reads "Default": a value or an expression that gives one. If it is missing or null, the default
+   is the first value. A number that is not a value means the nearest one. */
 ak_status ak_space_read_default(ak_parameter *parameter, const json_t *json, ak_space_reader *r);
 /* Reads "Use", "Option", "Options" and "Numerics". Sets body->added if "Use" is "option". */
 ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,

@@ -202,9 +202,10 @@ static void keep(ak_space *space, const start *list, size_t count)
     }
 }
 
-/* Returns the start that becomes the default, or NULL: of the winners at near sizes the nearest
-   that is not unlikely, or that won at these very sizes; else the start for every size that is
-   expected to be the fastest, if it is expected to be faster than the default. */
+/* Returns the start that becomes the default, or NULL. It is the nearest winner at near sizes that
+   won at these very sizes or is not unlikely (UNLIKELY); without a start for every size, no winner
+   is unlikely. If there is no such winner, it is the start for every size that is expected to be
+   the fastest, provided that it is expected to be faster than the default. */
 static const start *default_of(const ak_space *space, const start *list, size_t count,
                                ak_rank *rank)
 {

@@ -134,6 +134,8 @@ bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
 /* Hands out the next proposal while READY, and skips those that another strategy has proposed
    meanwhile. After the last one the state is IDLE. Returns false if none is left. */
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
+/* Learns a result. That of a recheck replaces the result of its trial unless the recheck failed. A
+   trial for which the machine was too busy (ak_trial_not_judged) is ignored. */
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 
 /* Returns true if another question may follow and one of several elites has not been doubted yet
@@ -143,8 +145,8 @@ bool ak_advisor_in_doubt(const ak_advisor *advisor);
    longer doubts them. Returns their number. */
 size_t ak_advisor_doubts(ak_config *out, ak_advisor *advisor, size_t max);
 
-/* Passes the observations on to another strategy, with configuration and time (or cost) only.
-   Trials for which the machine was too busy (ak_trial_not_judged) are not among them. */
+/* Passes the observations on to another strategy, with configuration and time (or cost) only;
+   those that ak_advisor_observe ignored are not among them. */
 ak_status ak_advisor_retell(const ak_advisor *advisor, ak_strategy *strategy, ak_error *err);
 
 /* Tells the user, once, that `strategy` carries on without the model. */

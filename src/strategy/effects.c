@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Levels are logarithms of the time or cost relative to the best. Above KNEE, half again that of
+/* Levels are logarithms of the time or cost relative to the best. Above KNEE, which is 1.5 times
    the best, only SHARE of a difference counts. A failure has the level of a trial whose logarithm
    is CEILING. No level is higher than CEILING, because the order among bad configurations hardly
    matters. */

@@ -31,7 +31,7 @@ enum {
 /* TUNE_GROWTH and FOREST_GROWTH are the growth of the number of rows after which the weights are
    tuned again or a forest is grown anew. */
 #define TUNE_GROWTH      1.12
-#define TUNE_ALWAYS      12 /* up to this many trials, the weights are tuned after each */
+#define TUNE_ALWAYS      12 /* from 4 to this many trials, the weights are tuned after each */
 #define TUNE_TRIES       40 /* a step up and a step down of each of ten parameters' two weights */
 #define TUNE_CHEAP       60 /* up to this many trials, TUNE_TRIES_CHEAP tries are made */
 #define TUNE_TRIES_CHEAP 200

@@ -58,7 +58,8 @@ static size_t within(size_t value, size_t least, size_t most)
 /* Returns true if another candidate may be tried. For the first one the order must hold. Later the
    list must be trusted and its share of the budget not used up. Then there may be at most as many
    misses as hits, and at most as many candidates under way as hits, because each candidate under
-   way may become a miss. */
+   way may become a miss. If the budget is unknown, its share is one candidate, and one more for
+   each hit. */
 static bool trusted(const ak_transfer *t, size_t budget)
 {
     if (t->begun == 0) {
