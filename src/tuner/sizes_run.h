@@ -35,7 +35,8 @@ typedef struct ak_many {
 
     /* Filled by sizes_tune.c. */
     ak_tune_result *tuned; /* result of each size */
-    size_t used;           /* evaluations used so far, including resumed ones */
+    size_t used;           /* evaluations used so far, including resumed ones; each size counts
+                              at most its share, so that this stays 0 without a budget */
     const char **given;    /* what the next size tries first; borrowed from `tuned` */
     size_t given_count;
 
