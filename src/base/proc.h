@@ -88,8 +88,8 @@ void ak_proc_own_program(void);
    together with the child that it runs itself. */
 void ak_proc_end_with_parent(void);
 
-/* Unsets variables of this process; an entry that ends in '_' is a prefix of names. For children
-   that have one thread. */
+/* Unsets variables of this process; an entry that ends in '_' is a prefix of names. A variable with
+   a name of more than 127 bytes stays. For children that have one thread. */
 void ak_proc_unset(const char *const *names);
 
 /* The highest number of a descriptor that a child gets. */
