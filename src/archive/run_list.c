@@ -1,5 +1,4 @@
-/* run_list.c: lists the runs of an archive that a filter matches, as JSON, newest first. Of the
-   filter, only the task, the run and the limit count. */
+/* run_list.c: lists the runs of an archive that a filter matches, as JSON, newest first. */
 #include <string.h>
 
 #include "archive/config_text.h"

@@ -30,8 +30,9 @@ double ak_ceilings_growth(const ak_ceilings *before, const ak_ceilings *after);
 json_t *ak_ceilings_json(const ak_ceilings *ceilings);
 /* Merges `ceilings` with the figures that the file keeps under this key: both get the higher value
    of each figure. If there is no cache folder, nothing changes; a file that cannot be read counts
-   as empty. A failure to write the file is ignored, because the measurement is valid without
-   it. */
+   as empty. A failure to write the file is ignored, because the measurement is valid without it.
+   The file is not locked: of two processes that write at once, one may lose the figures of the
+   other, which later runs measure again. */
 void ak_ceilings_keep(ak_ceilings *ceilings, const char *key);
 
 #endif

@@ -24,6 +24,7 @@
 #include "tuner/run_advisor.h"
 #include "tuner/side_by_side.h"
 
+/* Most libraries that the first look and the finish measure; further ones are left out. */
 #define AK_LIBRARIES_MAX 16
 /* Most configurations in the finish, without the default. */
 #define AK_CANDIDATES_MAX 16
