@@ -24,7 +24,7 @@
 
 typedef struct ak_contender {
     double cost;           /* at most 0 if it was not measured; it then takes no part */
-    ak_speed over_default; /* decides nothing if its ratio or interval is 0; so does the next */
+    ak_speed over_default; /* this speed and the next decide nothing if `ratio` or `low` is 0 */
     ak_speed over_reference;
 } ak_contender;
 
