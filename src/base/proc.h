@@ -37,7 +37,8 @@ typedef struct ak_proc_spec {
     /* For ak_proc_run only: bytes of stdout and stderr that are kept; 0: 65536. The rest is
        dropped. */
     size_t output_max;
-    size_t memory_max;   /* RLIMIT_AS in bytes; 0: none */
+    size_t memory_max;   /* RLIMIT_AS in bytes; 0: none. Not set for a `call` in an instrumented
+                            build (instrumented.h) */
     int cpu_seconds_max; /* RLIMIT_CPU; 0: none */
     ak_proc_priority priority;
     /* If not NULL, called in the child right before the program or `call` starts. A child that
