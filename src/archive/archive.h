@@ -179,8 +179,9 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
    negative id; ak_archive_trial_id returns its real id once it is written and 0 before. `settle`
    tries for at most a minute, unless it is cancelled, and then writes what remains, except calls,
    to a file that `autokernel import` reads: beside the archive or, if that fails, in the folder for
-   temporary files or the current one. Pairs of `defer` and `settle` may be nested: the outermost
-   pair counts. The function `tell` gets lines for the user about all this; it may be NULL. */
+   temporary files or the current one. If no file can be written either, `settle` fails with a
+   message that says what is lost. Pairs of `defer` and `settle` may be nested: the outermost pair
+   counts. The function `tell` gets lines for the user about all this; it may be NULL. */
 typedef struct ak_archive_patience {
     void (*tell)(void *context, const char *line);
     void *context;

@@ -94,7 +94,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 
 /* Limit for the text in finishes.judged, in bytes. */
 #define JUDGED_MAX (16u << 20)
-/* Longest id of a run that is looked for, in bytes. Our own ids have 16. */
+/* Bytes of a run's id that are kept and compared; longer ids are cut. Our own ids have 16. */
 #define RUN_MAX 100
 
 #define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
@@ -198,7 +198,8 @@ typedef struct finish {
     winner won; /* borrows from the result */
 } finish;
 
-/* The finishes whose winners compete, the latest first. */
+/* The finishes whose winners compete, the latest first; earlier ones than AK_CONTEST_MAX of them
+   are left out. */
 typedef struct finishes {
     ak_archive *archive;
     const ak_archive_filter *filter; /* of the trials that may be the best */
@@ -316,9 +317,10 @@ static void judge(finishes *f, const char *beside)
     }
 }
 
-/* Adds the finish of a run unless a later finish has measured its winner, or the caller asked for
-   another configuration. If a check has refuted the winner, or the archive has no trial of it, the
-   finish is ignored: a candidate that lost to that winner may have won an earlier finish. */
+/* Adds the finish of a run unless a later finish has measured its winner, the caller asked for
+   another configuration, or the list is full. If a check has refuted the winner, or the archive has
+   no trial of it, the finish is ignored: a candidate that lost to that winner may have won an
+   earlier finish. */
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;

@@ -3,7 +3,7 @@
  * objects, the CSV columns, copies, checksums and the replies of workers are all made from this
  * table. To archive another field, add it to ak_trial in autokernel.h and at the end of this table,
  * because checksums depend on the order, and add a step to schema.c that gives older archives its
- * column.
+ * column. If its kind is not among those of later fields so far, extend has_value in trial.c.
  *
  * X(name, kind, member of ak_trial, who sets it). `name` is the name in the archive, in CSV and in
  * JSON; but JSON has one member, ci_ms, for both ends of the interval.
@@ -133,10 +133,10 @@ const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b);
 ak_status ak_fail_tasks(ak_error *err, const char *before, const char *name, const char *a,
                         const char *b);
 
-/* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones) and within their
-   limits, the kernel must have a name, reals other than max_error must be finite, samples,
-   measurements, durations and the id of the parent must not be negative, and a trial that is ok
-   must have a time or a cost. */
+/* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones), texts and samples
+   must be within the limits above, the kernel must have a name, the status must be known, reals
+   other than max_error must be finite, samples, measurements, durations and the id of the parent
+   must not be negative, and a trial that is ok must have a time or a cost. */
 ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err);
 /* Returns the checksum that the archive keeps beside a trial. It covers all fields except
    efficiency and bound, which are computed again when higher ceilings are measured, and except

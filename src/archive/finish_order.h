@@ -20,7 +20,7 @@ ak_speed ak_speed_read(const json_t *object);
 /* Returns whether the rounds that a recorded "noise" counts are taken for clean
    (measure/verdict.h). Which rounds were disturbed is not recorded; if half of them were not, at
    least half of the groups have an undisturbed round, as a comparison of four groups or more
-   requires. */
+   requires. A record that does not say how many rounds were disturbed counts as clean. */
 bool ak_noise_is_clean(const json_t *noise);
 /* Sets the verdict and the doubt of a speed from its interval, as a comparison does. A control with
    ratio 0 means that there was no control. */

@@ -41,7 +41,9 @@ void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
                                texts, 5, NULL));
     }
 out:
-    (void)status; /* a failure does not matter: the next report writes the row again */
+    /* A failure does not matter: the next report writes the row again, and a row that was not
+       removed is removed when it is old (LONG_AGO). */
+    (void)status;
     ak_store_busy(archive, busy_ms);
 }
 

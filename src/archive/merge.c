@@ -341,7 +341,8 @@ static ak_status copy_trials(merge *m, ak_error *err)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Translates the ids of runs and trials in a document: members "run" and "trial". */
+/* Translates the ids of runs and trials in a document: members "run" and "trial". Returns false
+   without memory, and if values are nested JSON_DEPTH deep. */
 static bool translate(json_t *value, const merge *m, int depth)
 {
     bool good = depth < JSON_DEPTH;

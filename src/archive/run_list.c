@@ -76,7 +76,8 @@ static ak_status add_refuted(json_t *run, ak_archive *archive, ak_error *err)
     return ak_stored(ak_json_set_text(run, "refuted", line), err);
 }
 
-/* Counts the trials of a run whose result names none: it has not ended, was killed or imported. */
+/* Counts the trials of a run whose result names none: the run has not ended, was killed or
+   imported, or evaluated nothing. */
 static ak_status count_trials(json_t *run, ak_archive *archive, ak_error *err)
 {
     const char *id = ak_json_text_at(run, "id");

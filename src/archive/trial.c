@@ -154,8 +154,9 @@ static uint64_t hash_field(uint64_t hash, const ak_trial *trial, const ak_field 
     return hash;
 }
 
-/* Returns whether a field is set: a text is not NULL, a measurement is positive, another number is
-   not 0. Later fields are hashed only if set, so that checksums of older trials stay valid. */
+/* Returns whether a field is set: a text is not NULL, a measurement is positive, an integer is not
+   0. Fields that came later than the checksum are hashed only if they are set, so that checksums of
+   older trials stay valid. Such fields have none of the other kinds, which are not handled here. */
 static bool has_value(const ak_trial *trial, const ak_field *field)
 {
     return ak_field_is_text(field->kind)      ? *ak_field_text(trial, field) != NULL

@@ -39,11 +39,11 @@ typedef struct ak_waiting {
     int depth; /* number of nested ak_archive_defer */
     ak_archive_patience patience;
     item *items;
-    size_t count, capacity, first; /* items before `first` are written */
+    size_t count, capacity, first; /* items before `first` are written or refused */
     item *refused;                 /* items that the archive refused, in order */
     size_t refused_count, refused_capacity;
     ak_error refusal; /* why the first of them was refused */
-    int64_t *ids;     /* ids by ticket, from 1 on; 0: not written yet */
+    int64_t *ids;     /* ids by ticket, from 1 on; 0: not written (yet, or because of a refusal) */
     size_t tickets, ids_capacity;
     int64_t next_ns, pause_ns; /* time of the next try, and the pause before it */
     char run[40];              /* latest run, for the name of the file */
@@ -237,8 +237,9 @@ static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_err
     return AK_OK;
 }
 
-/* Writes an item at once unless others wait before it, and queues it if it cannot be written. Takes
-   the contents of `one`, also on failure. */
+/* Writes an item at once unless others wait before it. Queues it in that case, and if it cannot be
+   written for a reason that may pass; fails for another reason. Takes the contents of `one`, also
+   on failure. */
 static ak_status add(ak_archive *archive, item *one, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;

@@ -34,7 +34,7 @@ void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const jso
         archive, "INSERT OR REPLACE INTO whereabouts (run, process, paths) VALUES (?1, ?2, ?3)",
         (const char *const[]){run, process, text}, 3, NULL));
 out:
-    (void)status; /* a failure is ignored, because nothing depends on this row */
+    (void)status; /* a failure is ignored, because no result depends on this row */
     ak_store_busy(archive, busy_ms);
     ak_free(text);
 }

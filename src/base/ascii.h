@@ -24,7 +24,8 @@ static inline bool ak_ascii_is_word(char c)
     return ak_ascii_is_letter(c) || ak_ascii_is_digit(c) || c == '_';
 }
 
-/* Returns true for a space, a tab, a line break, a vertical tab or a form feed. */
+/* Returns true for a space, a tab, a line feed, a vertical tab, a form feed or a carriage
+   return. */
 static inline bool ak_ascii_is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

@@ -19,8 +19,9 @@ const char *ak_fs_advice(int why);
 /* Writes all bytes to a descriptor. Returns false with errno set if that fails. */
 bool ak_fs_write_all(int fd, const void *data, size_t length);
 /* Writes a temporary file beside the target, flushes it to disk and renames it, so that the target
-   is either the whole new content or unchanged. A link to a file is replaced by the file. A target
-   that is not a regular file (a device, a pipe) is written to directly. */
+   is either the whole new content or unchanged. The temporary file is named after the process, so
+   two threads must not write the same target at once. A link to a file is replaced by the file. A
+   target that is not a regular file (a device, a pipe) is written to directly. */
 ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err);
 /* Writes a file as ak_fs_write does, but one that only the user may read or write, whatever the
    umask. The mode of a target that is not a regular file stays as it is. */

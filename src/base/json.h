@@ -2,9 +2,10 @@
  * json.h: reads and writes JSON with Jansson, within limits.
  *
  * Reading refuses a text that is larger than AK_JSON_BYTES_MAX, is nested deeper than
- * AK_JSON_DEPTH_MAX, has duplicate keys, NaN or infinities, or has bytes after the value. Messages
- * name the origin and, except for the two limits, line and column. The getters report a mistyped
- * member as `WHERE: "key" must be a string`, and a missing one as `WHERE: "key" is missing`.
+ * AK_JSON_DEPTH_MAX, is UTF-16, has duplicate keys, NaN or infinities, or has bytes after the
+ * value. A byte order mark of UTF-8 is skipped. Messages name the origin and, except for the two
+ * limits and UTF-16, line and column. The getters report a mistyped member as
+ * `WHERE: "key" must be a string`, and a missing one as `WHERE: "key" is missing`.
  */
 #ifndef AK_BASE_JSON_H
 #define AK_BASE_JSON_H

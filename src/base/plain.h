@@ -10,7 +10,8 @@
    of the character in bytes. These are the control characters U+007F to U+009F, the line ends
    U+2028 and U+2029, and those that reverse the order of a line (Unicode's Bidi_Control: U+061C,
    U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), with which a name can look like another one.
-   Returns 0 for all others, including controls below U+0020, some of which are wanted. */
+   Returns 0 for all others, including controls below U+0020, some of which are wanted; *code then
+   means nothing. */
 size_t ak_plain_obeyed(unsigned *code, const char *text);
 /* Replaces in place each character that ak_plain_obeyed finds by U+FFFD or, if it is shorter than
    that, by blanks. Blanks also replace bytes 0x80 to 0x9F outside characters, which some terminals

@@ -37,7 +37,8 @@ typedef struct ak_proc_spec {
     /* For ak_proc_run only: bytes of stdout and stderr that are kept; 0: 65536. The rest is
        dropped. */
     size_t output_max;
-    size_t memory_max;   /* RLIMIT_AS in bytes; 0: none */
+    size_t memory_max;   /* RLIMIT_AS in bytes; 0: none. Not set for a `call` in an instrumented
+                            build (instrumented.h) */
     int cpu_seconds_max; /* RLIMIT_CPU; 0: none */
     ak_proc_priority priority;
     /* If not NULL, called in the child right before the program or `call` starts. A child that
@@ -88,8 +89,8 @@ void ak_proc_own_program(void);
    together with the child that it runs itself. */
 void ak_proc_end_with_parent(void);
 
-/* Unsets variables of this process; an entry that ends in '_' is a prefix of names. For children
-   that have one thread. */
+/* Unsets variables of this process; an entry that ends in '_' is a prefix of names. A variable with
+   a name of more than 127 bytes stays. For children that have one thread. */
 void ak_proc_unset(const char *const *names);
 
 /* The highest number of a descriptor that a child gets. */

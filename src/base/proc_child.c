@@ -91,7 +91,8 @@ void ak_proc_own_program(void)
     ours = true;
 }
 
-/* Handles PARENT_SIGNAL. If the parent process has ended, kills this process's group and the child
+/* Handles PARENT_SIGNAL. If the parent process has ended (this process has another parent, or
+   nobody holds the other end of the pipe for requests), kills this process's group and the child
    that it runs. If only a thread of the parent has ended, does nothing. */
 static void parent_ended(int number)
 {

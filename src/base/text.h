@@ -4,9 +4,10 @@
 
 #include "base/status.h"
 
-/* Returns the word from a NULL-terminated list with the smallest edit distance to `word`, or NULL
-   if the distance is larger than 3, larger than 1 plus a third of the length of `word`, or as large
-   as the length of the word that was found. A word that differs only in case counts as equal. */
+/* Returns the word from a NULL-terminated list with the smallest edit distance to `word`; NULL if
+   there is none. Words do not count whose distance is larger than 3, larger than 1 plus a third of
+   the length of `word`, or at least as large as their own length. A word that differs only in case
+   counts as equal. */
 const char *ak_text_nearest(const char *word, const char *const *words);
 /* Returns the word of the list that has the meaning of `word` in other programs (synonyms.c), or
    NULL: "--cores" means "--threads", "cpu" means "host". A leading "--" does not count. */

@@ -48,8 +48,8 @@ json_t *ak_ceilings_json(const ak_ceilings *c)
     return ak_json_whole(object, good);
 }
 
-/* Reads the file's object. Returns an empty object if the file is missing or damaged, or NULL if
-   there is no memory. */
+/* Reads the file's object. Returns an empty object if the file cannot be read or holds no object,
+   or NULL if there is no memory. */
 static json_t *read_file(const char *path)
 {
     AK_FREED char *text = NULL;

@@ -20,7 +20,8 @@
     X(l1_gbs)                                                                                      \
     X(cache_gbs)
 
-/* Raises each figure of `to` to that of `more` if that is higher. Returns true if any rose. */
+/* Raises each figure of `to` to that of `more` if that is higher; `to` counts as measured if one of
+   the two was. Returns true if any figure rose. */
 bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more);
 /* Returns the factor by which the peak or the bandwidth rose, whichever is larger. The factor is 1
    for a figure that was unknown before. */
@@ -28,8 +29,10 @@ double ak_ceilings_growth(const ak_ceilings *before, const ak_ceilings *after);
 /* Makes an object with a member for each figure; NULL: no memory. */
 json_t *ak_ceilings_json(const ak_ceilings *ceilings);
 /* Merges `ceilings` with the figures that the file keeps under this key: both get the higher value
-   of each figure. If there is no cache folder, or the file is damaged, the file counts as empty. A
-   failure to write the file is ignored, because the measurement is valid without it. */
+   of each figure. If there is no cache folder, nothing changes; a file that cannot be read counts
+   as empty. A failure to write the file is ignored, because the measurement is valid without it.
+   The file is not locked: of two processes that write at once, one may lose the figures of the
+   other, which later runs measure again. */
 void ak_ceilings_keep(ak_ceilings *ceilings, const char *key);
 
 #endif

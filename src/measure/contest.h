@@ -24,7 +24,7 @@
 
 typedef struct ak_contender {
     double cost;           /* at most 0 if it was not measured; it then takes no part */
-    ak_speed over_default; /* ratio 0: not known, here and below */
+    ak_speed over_default; /* this speed and the next decide nothing if `ratio` or `low` is 0 */
     ak_speed over_reference;
 } ak_contender;
 

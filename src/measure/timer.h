@@ -40,7 +40,8 @@ typedef struct ak_timer_plan {
     int64_t batch_ns;                /* shortest batch; 0: AK_TIMER_BATCH_NS */
     int64_t budget_ns;               /* for the whole session; 0: 300 ms */
     double precision;                /* half the width of the interval over the median; 0: 0.01 */
-    size_t samples_min, samples_max; /* 0: 7, 64; more than AK_TIMER_SAMPLES_MAX: that many */
+    size_t samples_min, samples_max; /* 0: 7, 64; at most AK_TIMER_SAMPLES_MAX; a minimum above the
+                                        maximum counts as the maximum */
     double give_up_ms;               /* 0: never */
 } ak_timer_plan;
 

@@ -39,10 +39,11 @@
 
 /* Computes the ratio of two candidates' times or, under another objective, of their costs;
    numerator[i] and denominator[i] belong to the same round, which is left out if one of them is 0
-   (not measured). `group` rounds make a group; the last group may be shorter, and with fewer rounds
-   than three groups have, each round is a group. Rounds for which `disturbed` is true are left out
-   if all groups have undisturbed rounds, or at least four groups and half of all groups have some;
-   NULL: none was disturbed. Returns false if too few groups have undisturbed rounds, in which case
+   (not measured). `group` rounds make a group; the last group may be shorter. With fewer rounds
+   than three groups have, and if `group` is 0, each round is a group. Rounds for which `disturbed`
+   is true are left out if all groups have undisturbed rounds, or at least four groups and half of
+   all groups have some; NULL: none was disturbed. Returns false if too few groups have undisturbed
+   rounds (one in which nothing was measured counts as a group without any), in which case
    disturbed rounds count as well, or if there is no memory. out->count is the number of groups that
    were measured; if there are fewer than two, it is 0 and all other members are NaN. */
 bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *denominator,

@@ -33,7 +33,7 @@ typedef struct ak_importance {
     size_t learned;  /* trials that the forest learned from: all of them, or every nth if there are
                         more than 2000 */
     size_t left_out; /* trials without a configuration that can be read, or with other parameters
-                        than the first that has one */
+                        than the first that has one with at most AK_PARAMETERS_MAX parameters */
     size_t tasks;
     const char *why; /* why shares and regions are not given; NULL: they are */
     double r2;       /* NAN: not known */

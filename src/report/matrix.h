@@ -4,7 +4,8 @@
  * instead of parsing texts.
  *
  * A configuration that cannot be parsed (from the file of another program) has a row of
- * AK_MATRIX_NONE. A parameter that a configuration does not name has the cell AK_MATRIX_NONE.
+ * AK_MATRIX_NONE. A parameter that a configuration does not name has the cell AK_MATRIX_NONE, and
+ * so has a value that comes after the first AK_MATRIX_NONE values of its column.
  */
 #ifndef AK_REPORT_MATRIX_H
 #define AK_REPORT_MATRIX_H

@@ -35,7 +35,7 @@ ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of);
    both. */
 ak_outcome ak_outcome_speed_over(const json_t *result, const ak_trial *from, const ak_trial *to);
 /* Returns the gain of speed over its parent that was predicted for a trial: 0.1 means 1.10 times
-   the parent's speed; 0: no gain was predicted, or an impossible one. */
+   the parent's speed; negative: a loss; 0: nothing was predicted, or an impossible gain. */
 double ak_predicted_speed(const ak_trial *trial);
 /* Returns whether the interval of a speed does not contain 1, so that it is known which of the two
    is better. */

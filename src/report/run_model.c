@@ -46,7 +46,8 @@ typedef struct resuming {
 
 static bool is_earlier(const ak_report_model *model, const ak_trial *trial)
 {
-    /* The clock of a recording begins anew with each run, so there only the number counts. */
+    /* The clock of a recording begins anew with each run, so that its time stamps say nothing. Of
+       such trials the first resuming.most count as earlier. */
     return !ak_text_same(trial->run, model->run.id) &&
            (ak_device_is_recorded(model->run.device) ||
             strcmp(ak_or_empty(trial->timestamp), ak_or_empty(model->run.started)) < 0);

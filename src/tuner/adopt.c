@@ -33,8 +33,8 @@ static ak_status write_json(const char *folder, const char *name, const json_t *
     return write_text(folder, name, text.data, err);
 }
 
-/* Copies a file that a document names into the kernel's folder. The name is relative to the folder
-   of `from` or to the folder above it. */
+/* Copies a file that a document names into the kernel's folder, under the last part of its name.
+   The file is looked for in the folder of `from`, then in the folder above it. */
 static ak_status copy_file(const char *folder, const char *from, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX], above[AK_PATH_MAX + 4], target[AK_PATH_MAX];
@@ -146,8 +146,10 @@ static void includes_clear(includes *all)
     ak_buf_free(&all->notes);
 }
 
-/* Copies one included file if it lies beside the source. If it lies there but cannot be copied,
-   adds a hint that says so. *taken says whether its text is put in front of the source. */
+/* Copies one included file that lies beside the source, and before it those that it includes
+   itself. One whose name is not free, or that would be one more than INCLUDES_MAX, is not copied.
+   A hint says in both cases what the user must do. *taken says whether its text is put in front of
+   the source. */
 static ak_status take_include(bool *taken, includes *all, const char *name, ak_error *err)
 {
     AK_FREED char *text = NULL;
@@ -191,8 +193,8 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     return write_text(all->folder, name, text, err);
 }
 
-/* Copies the files beside the source that a text includes, and turns the lines that include them
-   into comments. */
+/* Copies the files beside the source that a text includes in quotes, and turns the lines that
+   include the copied ones into comments. */
 static ak_status take_includes(includes *all, char *text, ak_error *err)
 {
     AK_FREED char *plain = ak_source_plain(text);

@@ -6,10 +6,10 @@
 #include "tuner/run.h"
 #include "tuner/warning.h"
 
-/* A candidate that fails its check is replaced by the next best. If more failures than this are
-   possible, no further ones are checked, and those that have passed are measured. Where none has
-   passed, the next ones are checked however many have failed, until the time is up: without any
-   there is no best. */
+/* A candidate that fails its check is replaced by the next best. Once one has passed, no further
+   ones are checked if there could be more failures than this or if the time is up; those that have
+   passed are measured. As long as none has passed, the next ones are checked unless both hold,
+   because without a candidate there is no best. */
 #define WRONG_MAX 64
 
 /* Candidates whose check failed. */
@@ -90,8 +90,8 @@ static size_t sort_history(ak_tuning *r)
 }
 
 /* Collects the best few of each device, by their costs, without those that share code with a better
-   one or whose check failed, and the default, unless it failed. The default takes part so that no
-   configuration is exported that the finish finds worse than the default. */
+   one or whose check failed, and the default, unless it failed or was not tried. The default takes
+   part so that no configuration is exported that the finish finds worse than the default. */
 static void rank(ak_candidates *out, ak_tuning *r, const wrong *failed)
 {
     size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);

@@ -21,6 +21,8 @@
 #include "tuner/elsewhere.h"
 #include "tuner/session.h"
 
+/* Most implementations that take part, and most sizes of each that are known from the archive.
+   Further ones are ignored. */
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
 /* Two sizes are near each other if they are alike (ak_near_sizes) and the ratios of their extents

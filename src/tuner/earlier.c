@@ -4,8 +4,8 @@
 #include "archive/config_text.h"
 #include "tuner/session.h"
 
-/* Returns whether the run searched the same part of the space (--fix) and, if sanitizers are asked
-   for, ran them. */
+/* Returns whether the run searched the same part of the space (--fix) and, with `sanitize`, was
+   asked to run sanitizers. */
 static bool same_part(const json_t *options, const ak_task *task, bool sanitize)
 {
     const char *fix = ak_json_text_or_null(options, "fix");

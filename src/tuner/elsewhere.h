@@ -20,9 +20,10 @@ ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
 bool ak_elsewhere_record(json_t *object, const ak_tune_options *options);
 
 /* Returns the distance of two sizes such as "M=512,N=64": the sum of |log2(x / y)| over the extents
-   x and y with equal names; infinity if the names differ. Unless it is infinite, *alike (may be
-   NULL) says whether each extent is a multiple of 8 in both sizes or in neither: rows that are not
-   aligned to vectors may favour another implementation. */
+   x and y with equal names; infinity if the names or their order differ, or if an extent is less
+   than 1. Unless it is infinite, *alike (may be NULL) says whether each extent is a multiple of 8
+   in both sizes or in neither: rows that are not aligned to vectors may favour another
+   implementation. */
 double ak_near_sizes(bool *alike, const char *a, const char *b);
 
 #endif

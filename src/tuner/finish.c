@@ -1,7 +1,7 @@
 /* finish.c: ends a run with a comparison: it measures the candidates and the libraries in turns,
    while no compiler runs. The best candidate (measure/contest.h) is the result of the run. On a
-   recording, and if the run is cancelled before the comparison ends, the best of the search is the
-   result. */
+   recording, and if the checks or the comparison are cancelled or fail, the best of the search is
+   the result. */
 #include <assert.h>
 
 #include "archive/field.h"
@@ -51,13 +51,15 @@ static ak_status raise_ceilings(ak_tuning *r, ak_error *err)
     if (status == AK_OK && r->archive != NULL) {
         status = ak_session_place_archived(&r->session, r->archive, err);
     }
-    /* These failures do not end the run, which keeps the ceilings of the survey: a worker that
-       crashed or hung is started again, and a lock on a file is temporary. */
+    /* These failures do not end the run. A worker that crashed or hung is started again, and the
+       run keeps the ceilings of the survey. If the archive cannot be written, its results keep
+       their former places. */
     return status == AK_CRASHED || status == AK_TIMED_OUT || status == AK_IO ? AK_OK : status;
 }
 
-/* Sets the seconds of the comparison, and the extra ones for a busy machine, within what a time
-   budget leaves, but not below FINISH_SECONDS_MIN for each candidate or library. */
+/* Sets the seconds of the comparison, and the extra ones for a busy machine. A time budget that
+   leaves less reduces both: the seconds not below FINISH_SECONDS_MIN for each candidate or library,
+   the extra ones down to 0. */
 static void plan_seconds(ak_comparison_spec *spec, const ak_tuning *r)
 {
     spec->seconds = spec->extra = ak_tuning_finish_each(r->options) * (double)spec->count;
@@ -180,7 +182,8 @@ static void note_cancelled(ak_tuning *r)
 }
 
 /* Takes the best of the search as the result if the checks or the comparison failed or were
-   cancelled, except without memory. It was not measured again, and perhaps not checked. */
+   cancelled; fails if the reason was a lack of memory. That best was not measured in the finish,
+   and perhaps not checked there. */
 static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates, ak_status status,
                                    const ak_error *why, ak_error *err)
 {

@@ -42,7 +42,8 @@ static json_t *doubt_json(ak_speed_doubt doubt)
     return doubt == AK_DOUBT_NONE ? json_null() : json_string(ak_speed_doubt_text(doubt));
 }
 
-/* Returns the interval of a ratio, or JSON's null for recorded times, whose ratio has none. */
+/* Returns the interval of a ratio: JSON's null if the ratio has none, as that of recorded times,
+   and [0, 0] if the ratio itself is unknown (0). */
 static json_t *ratio_interval(double ratio, double low, double high)
 {
     return ratio > 0 && !(high > 0) ? json_null() : interval(low, high);
@@ -91,7 +92,8 @@ static json_t *verdict_of(const ak_compared *list, size_t count, size_t which)
     return which < count ? verdict_json(list[which].verdict) : json_null();
 }
 
-/* Adds the energy and, with an objective other than the time, the cost and the value. */
+/* Adds the energy, if it was measured, and the cost and the value, if there is a cost: without an
+   objective other than the time there is none. */
 static bool set_costs(json_t *object, double joules, double cost, double low, double high,
                       const ak_task *task)
 {

@@ -8,13 +8,14 @@
 typedef struct resume {
     ak_tuning *r;
     ak_set *known;   /* keys of the configurations found so far */
-    ak_set *refuted; /* keys of the configurations that a later check refuted */
+    ak_set *refuted; /* keys of the configurations that a check refuted */
     size_t count;
     bool counting; /* only count, because no strategy is open yet */
 } resume;
 
-/* Notes a configuration that a later check refuted. It may have worked in the search, which checks
-   fewer sizes than the finish. */
+/* Notes a configuration that a check refuted, before or after a successful trial of it: it may have
+   worked in the search, which checks fewer sizes than the finish. One that may be tried again is
+   not noted. */
 static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
 {
     resume *state = context;

@@ -24,6 +24,7 @@
 #include "tuner/run_advisor.h"
 #include "tuner/side_by_side.h"
 
+/* Most libraries that the first look and the finish measure; further ones are left out. */
 #define AK_LIBRARIES_MAX 16
 /* Most configurations in the finish, without the default. */
 #define AK_CANDIDATES_MAX 16
@@ -145,7 +146,7 @@ double ak_tuning_seconds_left(const ak_tuning *r);
 /* Estimates from the mean duration of a trial so far how many trials the budgets allow. Before the
    first trial, and without a time budget, returns r->evaluations. */
 size_t ak_tuning_expected_trials(const ak_tuning *r);
-/* Returns how many candidates each device contributes to the finish. */
+/* Returns how many candidates each device contributes to the finish at most. */
 size_t ak_tuning_candidates_of_each(const ak_tuning *r);
 /* Returns why the search must stop, in the words of ak_tune_result.stopped_by, or NULL if it
    continues. */
@@ -230,11 +231,11 @@ typedef struct ak_candidates {
    default. Reorders the history. */
 void ak_candidates_rank(ak_candidates *out, ak_tuning *r);
 /* Collects the best configurations of the search that pass their checks, and the default if it
-   does. One that fails is archived as a failure and replaced by the next best. No more are checked
-   once one has passed and very many have failed or the time is up, or none has passed, very many
-   have failed and the time is up; *out then holds only those that have passed. After AK_CANCELLED
-   the unchecked configurations count as correct. After another error *out holds those that are not
-   known to be wrong. */
+   does. One that fails is archived as a failure and replaced by the next best. If one has passed,
+   very many failures or the end of the time stop the checks; if none has, only both together do.
+   *out then holds only those that have passed, perhaps none. After AK_CANCELLED the unchecked
+   configurations count as correct. After another error *out holds those that are not known to be
+   wrong. */
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err);
 
 /* Checks the candidates, measures them next to the libraries, and makes the best candidate

@@ -5,8 +5,8 @@
 
 #define REASON_BYTES_MAX 4096
 
-/* Adds the finding to the trial's reason. A trial that had passed its check becomes rejected;
-   another one keeps its status. */
+/* Makes a trial that had passed its check rejected, with the finding as its reason. Another one
+   keeps its status, and the finding is added to its reason. */
 static ak_status take_finding(ak_trial *trial, const char *found, ak_error *err)
 {
     AK_FREED char *before = trial->reason;

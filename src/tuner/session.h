@@ -35,7 +35,7 @@ typedef struct ak_sanitizing {
 typedef struct ak_session {
     const ak_task *task;
     ak_pool *pool;
-    ak_ceilings ceilings; /* the highest measured so far; all 0 before, and on a recording */
+    ak_ceilings ceilings; /* see ak_session_ceilings; all 0 before, and on a recording */
     char *ceilings_key;   /* key of the ceilings (measure/ceilings.h); NULL before they are
                              measured */
     ak_baseline_info *baselines;
@@ -71,8 +71,9 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_op
                           ak_error *err);
 /* Measures the ceilings, in about half a second, and lists the baselines, which may take longer. */
 ak_status ak_session_survey(ak_session *session, ak_error *err);
-/* Measures the ceilings. If they were measured before, the session keeps the higher values, because
-   a busy machine makes them too low. */
+/* Measures the ceilings, except on a recording. The session gets the highest values that this
+   session and earlier runs on this machine (measure/ceilings.h) have measured, because a busy
+   machine makes them too low. */
 ak_status ak_session_ceilings(ak_session *session, ak_error *err);
 /* Returns the filter for the archived trials of the task in this environment. Its texts are
    borrowed. */

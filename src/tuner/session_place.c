@@ -58,8 +58,7 @@ bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *se
     return true;
 }
 
-/* Returns the share of the device's peak rate at the measured clock; 0 if the peak or the clock is
-   unknown, or if memory limits the task. Because the clock is divided out, the share depends on the
+/* Returns the utilisation (ak_session_reach). Because the clock is divided out, it depends on the
    kernel and not on how fast the device was clocked. */
 static double utilisation_of(const ak_task *task, const ak_roofline *roof, double ms, double mhz)
 {

@@ -60,8 +60,8 @@ void ak_comparison_result_clear(ak_comparison_result *comparison);
 
 /* Summarises a comparison (summary.c): writes a line such as "2.10 times the default (2.04 ..
    2.15); a tie with OpenBLAS 0.3.21" about candidate `which`. `objective` is NULL if the objective
-   is the time. *out is NULL if there is nothing to compare with, except that of the default it says
-   whether anything was better; the caller frees it with ak_free. */
+   is the time. If there is nothing to compare with, *out is NULL, or, if `which` is the default,
+   says whether anything better was found. The caller frees *out with ak_free. */
 ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t which,
                      const ak_objective *objective, ak_error *err);
 

@@ -50,7 +50,7 @@ static ak_status run_all(ak_many *m, ak_error *err)
     ak_status status = find_table(m, err);
     if (status == AK_CANCELLED || (status == AK_OK && ak_many_cancelled(m))) {
         result->stopped_by = "cancelled";
-        result->table_count = 0; /* the losses of the table were not measured */
+        result->table_count = 0; /* perhaps not all losses of the table were measured */
         status = AK_OK;
     } else {
         result->stopped_by = result->table_count > 0 ? "done" : "nothing";

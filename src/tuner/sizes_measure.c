@@ -243,9 +243,8 @@ static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_
     return AK_OK;
 }
 
-/* Archives a size's winner unless it is the configuration that the size's own run found best. Such
-   a winner may come from another size and have no trial at this one. If it fails when it is
-   measured alone, its time is that of the comparison. */
+/* A winner that the size's own run did not find may come from another size and have no trial at
+   this one. If it fails when it is measured alone, its time is that of the comparison. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err)
 {
     const ak_size_result *one = &m->result->sizes[size];

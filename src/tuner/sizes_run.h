@@ -35,7 +35,8 @@ typedef struct ak_many {
 
     /* Filled by sizes_tune.c. */
     ak_tune_result *tuned; /* result of each size */
-    size_t used;           /* evaluations used so far, including resumed ones */
+    size_t used;           /* evaluations used so far, including resumed ones; each size counts
+                              at most its share, so that this stays 0 without a budget */
     const char **given;    /* what the next size tries first; borrowed from `tuned` */
     size_t given_count;
 
@@ -94,11 +95,11 @@ void ak_many_announce_phase(const ak_many *m, const char *name, size_t size);
 
 /* Takes the result of the task's latest ended run in the present environment that had the same
    --fix, found a winner, and has at least `evaluations` evaluations or was exhausted or had
-   converged. With `sanitize` it must also have run sanitizers. Fills in `run`, `resumed` (its
-   evaluations), `stopped_by` ("resumed"), `found`, and the configurations of `best` and the
-   candidates, NULL for libraries and for what was refuted later; out->found is false if no run
-   qualifies, or if the winner of that run was refuted later. *out must be zero; the caller clears
-   it with ak_tune_result_clear. */
+   converged. With `sanitize` it must also have been asked to run sanitizers. Fills in `run`,
+   `resumed` (its evaluations), `stopped_by` ("resumed"), `found`, and the configurations of `best`
+   and the candidates, NULL for libraries and for what was refuted later; out->found is false if no
+   run qualifies, or if the winner of that run was refuted later. *out must be zero; the caller
+   clears it with ak_tune_result_clear. */
 ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                             size_t evaluations, bool sanitize, ak_error *err);
 

@@ -60,7 +60,8 @@ bool ak_tester_ready(const ak_tester *tester)
 }
 
 /* Waits for the result for up to an hour, and calls `waiting`, if it is set, every WAIT_NS, so that
-   the caller can show progress. */
+   the caller can show progress. A timeout that comes before WAIT_NS have passed is not that of this
+   wait and is returned as an error. */
 static ak_status await_result(ak_result *out, ak_tester *tester, ak_error *err)
 {
     int64_t begin = ak_clock_ns(), end = begin + 3600 * AK_SECOND_NS;

@@ -37,9 +37,9 @@ ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
 /* Warns if the machine was busy when a run began. The record of the run keeps this warning only if
    no finish follows, because a finish says itself how busy the machine was. */
 ak_status ak_warn_began(ak_warnings *out, double pressure, ak_error *err);
-/* Warns if the machine was busy beside trials that no comparison follows. During the trials the
-   pressure may be up to AK_VERDICT_BUSY_ALONE, or AK_VERDICT_BUSY if a trial was disturbed, that
-   is, waited for a processor while it was timed. */
+/* Warns if the machine was busy beside trials that no comparison follows. Before and after them the
+   pressure may be up to AK_VERDICT_BUSY. During them it may be up to AK_VERDICT_BUSY_ALONE, or to
+   AK_VERDICT_BUSY if a trial was disturbed, that is, waited for a processor while it was timed. */
 ak_status ak_warn_trials(ak_warnings *out, const ak_noise *noise, ak_error *err);
 /* Warns if the machine was busy beside a check that timed out, which may be why it did. */
 ak_status ak_warn_timed_out(ak_warnings *out, double pressure, ak_error *err);
