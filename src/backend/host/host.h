@@ -126,8 +126,9 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
    memory. */
 bool ak_host_elf_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and
-   constants: it could keep state between calls, run code when it is loaded, or call functions of
-   libraries that do more than compute. Does not refuse a file that is no ELF file: loading reports
+   constants: it could keep state between calls, run code when it is loaded, call functions of
+   libraries that do more than compute, need a library that compilers do not link by themselves, or
+   define functions of the sanitizers. Does not refuse a file that is no ELF file: loading reports
    that. */
 bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, size_t length);
 

@@ -6,8 +6,9 @@
  * it.
  *
  * Earlier compilations are taken from the cache (compile_cache.h) if the compiler, its options, the
- * source, this processor and what else the compiler reads are the same. Code with Fortran is not
- * cached, because a second compiler takes part.
+ * source, this processor, the version of the C library and the headers that it reads are the same.
+ * A new assembler or linker is not noticed. Code with Fortran is not cached, because a second
+ * compiler takes part, nor is code that may depend on files that no rule names (look_at_files).
  */
 #include <gnu/libc-version.h>
 #include <pthread.h>
