@@ -30,8 +30,8 @@
 /* ---- host_stain (host_stain.c) --------------------------------------------------------------- */
 
 /* What the runner puts into outputs before a call, so that a kernel that believes what it finds
-   there is wrong. Three kinds of changes leave no test by which a kernel could tell
-   changed elements from right ones:
+   there is wrong. Three kinds of changes leave no test by which a kernel could tell changed
+   elements from right ones:
 
      - a NaN deceives a kernel that computes only elements that hold a number;
      - an exact copy of another element deceives one that believes values that occur elsewhere, too,
