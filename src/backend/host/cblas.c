@@ -64,8 +64,8 @@ static void cblas_run(ak_baseline *baseline, const ak_host_call *call)
    choice and is read when the library is loaded, so each core type needs its own process. */
 static const char *const openblas_names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
 
-/* Writes number and core, from a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY
-   Cooperlake MAX_THREADS=64" and the library's name for the core. */
+/* Writes the library's number and its name for the core. The number is the second word of a text
+   such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Cooperlake MAX_THREADS=64". */
 static void describe_openblas(char *version, size_t bytes, void *library)
 {
     char *(*get_config)(void), *(*get_core)(void);

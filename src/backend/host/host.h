@@ -12,7 +12,8 @@ extern const ak_backend_rules ak_host_rules;
 /* host_libraries.c: `baselines` of backend.h */
 ak_status ak_host_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err);
-/* Loads each library of baselines.def, one after the other, and visits it, but not its variants. */
+/* Loads each library of baselines.def, one after the other, and visits it, also one that is not
+   installed, but not its variants. */
 ak_status ak_host_libraries(ak_baseline_visitor visit, void *context, ak_error *err);
 
 /* host_describe.c: what `doctor` shows of this machine */
@@ -54,8 +55,8 @@ ak_status ak_host_compile_own(ak_compile_job job, const ak_buf *text, const char
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);
-/* Gives the compiler for a space that names none: the first of cc, gcc and clang that is
-   installed. */
+/* Gives the compiler for a space that names none: the first of cc, gcc and clang that is installed.
+   Fails with AK_UNAVAILABLE if there is none. */
 ak_status ak_host_compiler(const char **out, ak_error *err);
 /* Gives the first line of `compiler --version`; "" if it is not installed, fails or does not
    answer. Returns false only if it did not answer: time ran out, a signal ended it, or it could not
@@ -93,7 +94,8 @@ typedef struct ak_host_targets {
                            understood: -mavx2, -march=haswell */
     bool unknown;       /* the source has something else, such as assembly, that may use any
                            instruction */
-    bool tiles;         /* the source uses the tile registers of AMX */
+    bool tiles;         /* the source seems to use the tile registers of AMX: it has a target whose
+                           name begins with amx or, if `unknown`, the name of an instruction */
 } ak_host_targets;
 /* Reads a source and its preprocessed text (ak_host_preprocess). The caller clears `out`, also on
    failure. */
@@ -114,7 +116,8 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
 typedef struct ak_host_energy {
     bool begun;                        /* the latest reading succeeded */
     double last[AK_HOST_PACKAGES_MAX]; /* microjoules when each package was last read */
-    double sum; /* joules since the first reading, without those around a reading that failed */
+    double sum; /* joules since the first reading; of those before a reading that failed some may be
+                   missing, and of those from it to the next all are */
 } ak_host_energy;
 ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err);
 
@@ -123,8 +126,9 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
    memory. */
 bool ak_host_elf_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and
-   constants: it could keep state between calls, run code when it is loaded, or call functions of
-   libraries that do more than compute. Does not refuse a file that is no ELF file: loading reports
+   constants: it could keep state between calls, run code when it is loaded, call functions of
+   libraries that do more than compute, need a library that compilers do not link by themselves, or
+   define functions of the sanitizers. Does not refuse a file that is no ELF file: loading reports
    that. */
 bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, size_t length);
 
@@ -134,8 +138,8 @@ bool ak_host_elf_may_call(const unsigned char *file, size_t length);
 /* Returns true, with the reason in `why`, if the compiler's assembly has system calls, or what
    could hide one: code given as bytes, macros, included files. */
 bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly);
-/* Returns whether the assembly has the assembler read a file, which no list of headers names.
-   `unknown` gets whether there are macros, which could do so. */
+/* Returns whether the assembly has the assembler read a file, which no list of headers names. If it
+   returns false, `unknown` gets whether there are macros, which could do so all the same. */
 bool ak_host_assembly_reads(bool *unknown, const char *assembly);
 
 /* host_ceilings.c */

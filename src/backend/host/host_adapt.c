@@ -5,7 +5,7 @@
  *
  *     void ak_kernel(const ak_host_call *call)
  *     {
- *         (void)vector_add((void *)call->arg[2], (void *)call->arg[0], (int32_t)(call->size[0]));
+ *         (void)scaled((float *)call->arg[1], (float *)call->arg[0], (int32_t)(call->size[0]));
  *     }
  */
 #include <math.h>
@@ -120,8 +120,9 @@ static ak_status set_option(ak_scope *scope, const ak_choice_spec *choice, int w
                                    isfinite(values[which]) ? values[which] : choice->fallback, err);
 }
 
-/* Refuses an argument whose value at the default sizes, and at the ends of the options, does not
-   fit its whole-number type. An expression that cannot be evaluated is left to print_value. */
+/* Refuses an argument whose value at the default sizes, with the options at their defaults or at
+   either end, is no whole number or does not fit its type. An expression that print_value has
+   accepted but that cannot be evaluated is left to the compiler. */
 static ak_status check_whole(ak_dtype dtype, const char *text, const ak_host_entry *entry,
                              ak_error *err)
 {
@@ -192,8 +193,9 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
     return status;
 }
 
-/* Declares a function that is written in another language. The types of its parameters are those
-   that print_argument converts the arguments to. */
+/* Declares a function that no C source here defines: one in Fortran, or a library's. The types of
+   its parameters are those that print_argument converts the arguments to, and void * where it
+   converts nothing. */
 static ak_status declare(ak_buf *out, const json_t *list, const ak_host_entry *entry, ak_error *err)
 {
     ak_status status = AK_OK;

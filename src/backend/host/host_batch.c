@@ -35,13 +35,13 @@
 #define SHOW_BYTES_PER_NS 5
 #define SHOW_NS           50000
 #define CALIBRATIONS      15
-/* Stopping a child may take STOP_TIMES as long as in most empty batches, but at most STOP_NS,
-   before it counts as time of the batch. */
+/* Stopping a child may take STOP_TIMES times the median of the empty batches, but at most STOP_NS;
+   only what goes beyond counts as time of the batch. */
 #define STOP_TIMES 2
 #define STOP_NS    60000
 /* For this long after a single call, or calls with a stride, began, the worker polls for their end
-   without sleeping. A virtual machine may need 40 us to wake a sleeping processor, which would look
-   like work of the call. */
+   without sleeping, and then for this long again until the child has stopped. A virtual machine may
+   need 40 us to wake a sleeping processor, which would look like work of the call. */
 #define ALERT_NS INT64_C(100000)
 /* `meter` looks at batches of METERED_NS or more. Threads may spin for METER_NS after a parallel
    region. CROWDED_MIN crowded batches reject a candidate, if they are more than half. */
@@ -120,9 +120,10 @@ static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i
 }
 
 /* Replaces some elements of each input that is only read, until the clock starts. With `unseen`
-   does so for all arguments that are read, and clears them until the child is ready. Code that a
-   candidate has smuggled in to run before the clock starts then computes wrong results; an honest
-   candidate does not run before. Returns false if there is no memory. */
+   does so for all arguments that are read, and clears them until the child is ready. Whatever a
+   candidate computes before the clock starts, in code that it has smuggled in or in a warm-up call,
+   is then wrong, and only the timed calls can give the right results. Returns false if there is no
+   memory. */
 static bool withhold(ak_runnable *runner, const ak_launch *launch)
 {
     const size_t arguments = launch->task->problem->argument_count;
@@ -281,7 +282,8 @@ static int64_t processor_time(const ak_runnable *runner)
 }
 
 /* Before a batch, reads how much processor time the previous batch took. That batch was crowded if
-   it took more than its threads can have had since its command. */
+   it took more than its threads can have had since its command, and METER_NS and a quarter of its
+   time on top. */
 static void meter(ak_runnable *runner)
 {
     const int64_t has = processor_time(runner), cpu_ns = has - runner->meter_cpu_ns;
@@ -320,7 +322,9 @@ static int64_t own_memory(const ak_runnable *runner)
     return all <= 0 ? -1 : (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 
-/* Returns whether a candidate's memory grows from call to call. */
+/* Returns whether a candidate's memory grows from call to call, as GROWN_BYTES says. Baselines are
+   not looked at, nor is anything in an instrumented build, where memory says nothing about a
+   candidate (instrumented.h). */
 static bool leaks(ak_runnable *runner, const ak_runner_page *asked)
 {
     int64_t now = runner->is_candidate && !AK_INSTRUMENTED ? own_memory(runner) : -1;
@@ -472,7 +476,7 @@ void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch
         return;
     }
     run_batch(out, runner, alone, launch->timeout_ns);
-    give_back(runner, 0); /* it has been done already, unless the child was never ready */
+    give_back(runner, 0); /* does nothing unless the child failed before the clock started */
 }
 
 static int by_time(const void *a, const void *b)
@@ -487,9 +491,9 @@ static void sort(int64_t ns[CALIBRATIONS])
 }
 
 /* Measures the least time of an empty batch, in a child that has nothing loaded and so no reason to
-   cheat. Other programs make most empty batches longer, by milliseconds, and what is subtracted
-   beyond the cost of a batch hides work of a call. The median time of stopping the child and
-   STOP_NS set how long a stop may take. `single`: as for a single call. */
+   cheat. The least counts because other programs can make most empty batches longer, by
+   milliseconds, and because work of a call would be hidden if more than the cost of a batch were
+   subtracted. *stop_ns is how long a stop may take (STOP_TIMES). `single`: as for a single call. */
 static ak_status empty_batches(int64_t *out, int64_t *stop_ns, ak_runnable *runner, bool single,
                                ak_error *err)
 {

@@ -45,9 +45,10 @@
 /* Limits for each of three arrays, which are twice as large as the last-level cache. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
-/* The environment variable that gives the length of these arrays instead, in MiB. Tests of other
-   things set it, because such arrays take a second of processor time per run if the last-level
-   cache is large. Runs of the peak and of the caches are then shorter, too, by this factor. */
+/* The environment variable that gives the length of these arrays instead, in MiB; a value that is
+   no whole number from 1 to ARRAY_BYTES_MAX is ignored. Tests of other things set it, because such
+   arrays take a second of processor time per run if the last-level cache is large. Runs of the peak
+   and of the caches are then shorter, too, by the factor SHORTER. */
 #define ARRAY_VARIABLE "AUTOKERNEL_CEILING_MIB"
 #define SHORTER        5
 /* Bytes that a thread copies in one run of a cache ceiling. */
@@ -290,7 +291,8 @@ static long peak_rounds(const bench *m)
     return PEAK_ROUNDS / m->shorter;
 }
 
-/* Copies the first `count` floats of this thread's part many times. */
+/* Copies `count` floats many times, from the beginning of this thread's part on. They reach into
+   the next part if the thread's own is smaller. */
 static void copy_again(bench *m, size_t begin, size_t count)
 {
     for (size_t i = 0; i < cache_rounds(m, count); i++) {
@@ -390,7 +392,7 @@ static size_t half_of(int64_t cache_bytes, int64_t otherwise)
     return (size_t)bytes / 4 / sizeof(float) / 32 * 32;
 }
 
-/* Returns the operations per second of all threads. */
+/* Returns the operations per second of all threads; 0 if there is nothing to run. */
 static double measure_peak(bench *m, peak which, ak_host_pool *pool)
 {
     m->peak = which;

@@ -18,8 +18,9 @@
 /* A child that has closed its pipe must have ended after this time, in which the system takes its
    memory back. */
 #define DEATH_NS (2 * AK_SECOND_NS)
-/* A child that waited for a processor gets extra time: at most GRANT_MAX times its limit in all,
-   and none if it waited for less than 1/GRANT_PART of the limit. */
+/* A child that is out of time gets as much more as its threads, added up, have waited for a
+   processor since it last got some: at most GRANT_MAX times its limit over all batches, and none if
+   it would be less than 1/GRANT_PART of the limit. */
 #define GRANT_MAX  3
 #define GRANT_PART 10
 
@@ -205,8 +206,8 @@ int64_t ak_host_child_waits(const ak_runnable *runner)
     return sum;
 }
 
-/* Returns the extra time for a child that is out of time but had to wait for a processor; 0: none.
-   Over all batches it gets at most GRANT_MAX times its limit. */
+/* Returns the extra time for a child that is out of time; 0: none (GRANT_MAX), also if its waits
+   are not known. */
 static int64_t more_time(ak_runnable *runner, int64_t limit_ns)
 {
     int64_t waits = ak_host_child_waits(runner), most = GRANT_MAX * limit_ns - runner->granted_ns;

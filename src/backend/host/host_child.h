@@ -125,8 +125,8 @@ int64_t ak_host_child_waits(const ak_runnable *runner);
    stride, some elements of the inputs are withheld until the clock starts, from candidates and
    wherever inputs are to be unseen. */
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch);
-/* Measures what every batch takes besides its calls: device->roundtrip_ns, stop_ns and
-   forget_ns. */
+/* Measures the harness' own cost: of each batch (device->roundtrip_ns, stop_ns) and of each call
+   (forget_ns). */
 ak_status ak_host_batch_calibrate(ak_device *device, ak_error *err);
 
 #endif

@@ -6,8 +6,9 @@
  * it.
  *
  * Earlier compilations are taken from the cache (compile_cache.h) if the compiler, its options, the
- * source, this processor and what else the compiler reads are the same. Code with Fortran is not
- * cached, because a second compiler takes part.
+ * source, this processor, the version of the C library and the headers that it reads are the same.
+ * A new assembler or linker is not noticed. Code with Fortran is not cached, because a second
+ * compiler takes part, nor is code that may depend on files that no rule names (look_at_files).
  */
 #include <gnu/libc-version.h>
 #include <pthread.h>
@@ -38,8 +39,8 @@
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
 /* Returns whether a compiler can be used. One that fails to report its version would fail for each
-   configuration, too. One that gave no answer counts as there: ak_host_environment refuses to go on
-   without the answer. */
+   configuration, too. One that gave no answer counts as there; if it is gcc or clang,
+   ak_host_environment refuses to go on without the answer. */
 bool ak_host_available(void *context, const char *compiler)
 {
     char version[16];
@@ -346,7 +347,7 @@ out:
     return status;
 }
 
-/* Looks for system calls in the assembly. */
+/* Rejects a candidate whose assembly has system calls, or what could hide one. */
 static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
                                   const ak_compile_job *job, ak_error *err)
 {
@@ -439,7 +440,8 @@ static void hash_header_folders(ak_hasher *hasher, const ak_compile_job *job)
     }
 }
 
-/* Finds the place of a compilation in the cache. */
+/* Finds the place of a compilation in the cache. out->usable is false if there is none: for code
+   with Fortran, and if the compiler, its version or the processor is not known. */
 static ak_status cache_find(ak_compile_cache *out, const char *const *argv, const parts *p,
                             const ak_compile_job *job, ak_error *err)
 {

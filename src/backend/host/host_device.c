@@ -19,7 +19,7 @@
 
 #define CPUINFO_MAX  (1u << 20)
 #define SYS_TEXT_MAX 256
-/* Used if /sys says nothing: the smallest caches of the last fifteen years. */
+/* Used if /sys says nothing, because most processors have caches of at least these sizes. */
 #define L1D_FALLBACK (32 << 10)
 #define L2_FALLBACK  (256 << 10)
 #define L3_FALLBACK  (4 << 20)

@@ -5,8 +5,8 @@
  *
  * Functions are missing if they keep something from one call to the next (rand, strtok, the locale,
  * the environment), do input and output, or concern the process, except abort and exit. Before each
- * call the harness clears what functions of <fenv.h> leave in the processor (host_forget.c), and
- * the sign that lgamma leaves in signgam (host_runner.c).
+ * call the harness clears errno and what functions of <fenv.h> leave in the processor
+ * (host_forget.c), and the sign that lgamma leaves in signgam (host_runner.c).
  */
 #include <string.h>
 
@@ -105,8 +105,8 @@ static bool is_narrowing(const char *name, size_t length)
 }
 
 /* Returns whether a function is mathematical: its name is the name of the function for double,
-   followed by the suffix of its type. With -ffinite-math older versions of glibc have
-   __NAME_finite; the versions of lgamma that do not write signgam end in _r. */
+   followed by the suffix of its type. With -ffinite-math-only older versions of glibc
+   have __NAME_finite; the versions of lgamma that do not write signgam end in _r. */
 static bool is_mathematics(const char *name, size_t length)
 {
     const size_t shorter = without(name, length, "_finite");

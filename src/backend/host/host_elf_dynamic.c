@@ -149,7 +149,7 @@ static bool is_plain_relocation(const ak_elf *f, uint64_t type)
         return type == R_AARCH64_NONE || type == R_AARCH64_ABS64 || type == R_AARCH64_GLOB_DAT ||
                type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_RELATIVE;
     default:
-        return true; /* such a processor's numbers are not known here */
+        return true; /* the numbers of other processors are not known here, so none is refused */
     }
 }
 
@@ -221,8 +221,8 @@ static bool has_odd_relr(const ak_elf *f, uint64_t address, uint64_t size)
     return false;
 }
 
-/* Returns whether a path of libraries has only absolute folders; $ORIGIN and the like would depend
-   on where the artifact lies. */
+/* Returns whether a path of libraries has only absolute folders, apart from an empty one at its
+   end; $ORIGIN and the like would depend on where the artifact lies. */
 static bool is_library_path(const char *text)
 {
     for (const char *at = text; *at != 0;) {

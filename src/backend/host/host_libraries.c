@@ -20,7 +20,8 @@ typedef struct visited {
 } visited;
 
 /* Loads one variant and visits it, unless its version has been visited. A named variant that cannot
-   be loaded is left out. */
+   be loaded is left out; the library itself ("") is then visited as not installed, with the
+   reason. */
 static ak_status visit_baseline(visited *v, const char *variant, ak_error *err)
 {
     ak_device *device = v->device;

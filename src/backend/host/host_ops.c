@@ -260,10 +260,10 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
                                                         : launch->threads;
     page->threads_max = device->threads;
     page->iterations = launch->iterations;
-    /* A warm-up run brings caches and threads into the state of the middle of a batch. It is left
-       out if arguments are changed in place, and for a single run or runs on separate arguments,
-       unless it is asked for; but a library whose inputs are unseen gets one, because only that
-       wakes its threads. */
+    /* A warm-up run brings caches and threads into the state of the middle of a batch. There is
+       none if arguments are changed in place, whatever is asked for. A single run, or runs on
+       separate arguments, have one only if the launch asks for it, or if a baseline's inputs are
+       unseen, because only a run wakes the threads of a library. */
     const bool once = launch->iterations == 1 || launch->stride > 0;
     page->warm =
         !in_place && (!once || launch->warmed || (launch->unseen && !runner->is_candidate));

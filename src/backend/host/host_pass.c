@@ -2,7 +2,8 @@
  * host_pass.c: the pass over C, the result of a matrix product, that follows the product. A program
  * that calls a library for the product needs this pass to add a bias, an activation or a residual.
  * A fair comparison needs a fast pass, so this one uses vectors of the machine's full width and, if
- * C is large enough, all threads, and reads and writes C once.
+ * C is large enough, all threads, and reads and writes C once. Before the product another pass
+ * copies C_in to C if it is to be added.
  *
  * The body is compiled once per instruction set from GNU vectors and chosen at run time.
  */
@@ -47,8 +48,9 @@ INLINE vec splat(float x)
 #define LARGER(a, b)          CHOOSE((a) > (b), a, b)
 #define SMALLER(a, b)         CHOOSE((a) < (b), a, b)
 
-/* Computes 2^n * exp(r), where n is the nearest integer to x / ln 2, to within 2 units in the last
-   place. Denormal results become 0; from 88.37 on the result stays at 2.4e38. */
+/* Replaces x by exp(x) = 2^n * exp(r), where n is the nearest integer to x / ln 2 and r is
+   x - n ln 2, to within 2 units in the last place. Denormal results become 0; from 88.37 on the
+   result stays at 2.4e38. */
 INLINE void exponential(vec *value)
 {
     const vec x = *value, lowest = splat(-87.33654f), highest = splat(88.376f);
@@ -69,8 +71,8 @@ INLINE void exponential(vec *value)
     *value = (vec)((ivec)(p * power) & ~(x < lowest));
 }
 
-/* Computes x Phi(x) by the tail of the normal distribution: exp(-y^2/2) t Q(t), where y = |x|,
-   t = 1/(1 + 0.35 y) and Q is a polynomial. */
+/* Replaces x by x Phi(x), by the tail of the normal distribution: exp(-y^2/2) t Q(t), where
+   y = |x|, t = 1/(1 + 0.35 y) and Q is a polynomial. An infinite x gives NaN. */
 INLINE void gelu_erf(vec *value)
 {
     const vec x = *value, minus = -x, zero = splat(0.0f);

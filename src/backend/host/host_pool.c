@@ -22,14 +22,14 @@
 #include "base/clock.h"
 
 #define CACHE_LINE 64
-/* Number of pauses, about a microsecond, before a waiter reads the clock or yields the core. */
+/* Number of pauses, less than a microsecond, before a waiter reads the clock or yields the core. */
 #define SPIN_STEP 16
 /* Number of steps, 10 to 30 us, before a waiter begins to yield. On a busy machine two threads may
    share a core, and the one that spins would keep the other from running. */
 #define YIELD_AFTER 50
 
-/* Members that different threads write are a cache line apart, whatever the alignment of the
-   struct. */
+/* `go` and `done`, which the starter and the worker write in each region, are a cache line apart,
+   whatever the alignment of the struct. */
 typedef struct slot {
     _Atomic uint32_t go; /* written by the starter */
     _Atomic uint32_t asleep;

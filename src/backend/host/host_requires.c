@@ -175,7 +175,8 @@ static ak_status add_named(json_t *list, const machine *here, const char *option
     return add(list, here, name, err);
 }
 
-/* Adds what the source lets the compiler use beyond the job's options. */
+/* Adds what the source lets the compiler use beyond the job's options: all that is known here if
+   the source has something that is not understood, or a target that the compiler refuses. */
 static ak_status add_targets(json_t *list, const machine *here, ak_host_targets *targets,
                              const ak_options *options, ak_error *err)
 {

@@ -88,7 +88,8 @@ typedef struct runner {
     unsigned char *workspace;
     uint64_t workspace_bytes, red_bytes;
     uint64_t shift;      /* bytes from a page to the workspace, which belong to the red zone */
-    ak_guard_stream red; /* content behind the workspace, up to a page that cannot be accessed */
+    ak_guard_stream red; /* content of the red zone: `shift` bytes in front of the workspace, and
+                            all behind it up to a page that cannot be accessed */
     unsigned rounds;
     ak_host_pool *pool;
     void (*kernel)(const ak_host_call *call);
@@ -113,8 +114,8 @@ static void say(char what)
 }
 
 /* This mode rounds to nearest, keeps denormals and traps no exception. It is set before each batch,
-   because an artifact linked with -ffast-math flushes denormals as soon as it is loaded, and would
-   be measured with another arithmetic than other candidates. */
+   because a library that was linked with -ffast-math flushes denormals as soon as it is loaded, and
+   would be measured with another arithmetic than the candidates. */
 #define MXCSR_USUAL 0x1f80u
 #define MXCSR_FLAGS 0x3fu
 /* The flags of the processor that a call must not change: the direction of string operations (DF),
@@ -430,7 +431,8 @@ static bool make_workspace(runner *r, uint64_t bytes, uint64_t shift)
     return true;
 }
 
-/* Paints the workspace's red zone again in each round, as the red zones of arguments are. */
+/* Paints the workspace's red zone anew before each batch, with the next kind of content, as the red
+   zones of arguments are. */
 static void paint_red_zone(runner *r)
 {
     ak_guard_pattern pattern = {.key = r->page->salt, .content = ak_guard_content_of(r->rounds++)};
@@ -542,8 +544,8 @@ static void next_place(const ak_runner_page *page, void **arg)
 }
 
 /* What touch_part reads to bring the arguments into the caches, as in the middle of a batch: before
-   a single call that is compared with calls in a batch, or before calls that each have their own
-   arguments. Where nothing is loaded, reading the arguments is the work of a call. */
+   the calls of a batch that had no warm-up call, and when unseen inputs have appeared. Where
+   nothing is loaded, reading the arguments is the work of a call. */
 typedef struct touch {
     const unsigned char *memory;
     const ak_runner_page *asked;
@@ -578,9 +580,9 @@ static void touch_part(void *context, int thread, int n)
     }
 }
 
-/* Runs the calls of a batch. Returns how many stained elements a candidate's calls have left
-   unwritten; the first call, which finds no results, does not count, nor do calls that each have
-   their own arguments. */
+/* Runs the calls of a batch, or its warm-up calls. Returns how many stained elements a candidate's
+   calls have left unwritten. The first call is not stained and does not count, nor do calls that
+   each have their own arguments. */
 static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, uint32_t iterations,
                        uint64_t *state)
 {
@@ -764,7 +766,8 @@ static void run(runner *r)
 
 enum { BLOCK_FD = 3, PAGE_FD = 4 }; /* arguments of autokernel worker --runner BLOCK_FD PAGE_FD */
 
-/* Reads the number of an inherited descriptor; returns false for a standard or a closed one. */
+/* Reads the number of an inherited descriptor; returns false if the text is no number below 4096,
+   and for a standard or a closed descriptor. */
 static bool read_descriptor(int *out, const char *text)
 {
     int64_t fd;

@@ -29,9 +29,9 @@
 
 /* ---- host_stain (host_stain.c) --------------------------------------------------------------- */
 
-/* What the runner puts into outputs before a call, so that a kernel that believes
-   what it finds there is wrong. Three kinds of changes leave no test by which a kernel could tell
-   changed elements from right ones:
+/* What the runner puts into outputs before a call, so that a kernel that believes what it finds
+   there is wrong. Three kinds of changes leave no test by which a kernel could tell changed
+   elements from right ones:
 
      - a NaN deceives a kernel that computes only elements that hold a number;
      - an exact copy of another element deceives one that believes values that occur elsewhere, too,
@@ -39,7 +39,7 @@
      - a result of this or another element, with other bits in its fraction, deceives one that
        believes numbers that occur only once.
 
-   All of this runs in the confined child, whose system calls have been taken away. */
+   None of this makes a system call, because a candidate's child can make few. */
 
 /* The outputs that may be stained. */
 typedef struct ak_host_stainable {
@@ -76,8 +76,8 @@ void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_staine
    previous call, so a call that does its work writes that result again over the stain. */
 uint64_t ak_host_stained_look(const ak_host_stainable *of, ak_host_stained *s);
 /* Changes elements all over the outputs, which hold the results of a call, to plausible numbers
-   that are not right: all of small outputs, some of large ones. NaN and infinities stay as they
-   are. */
+   that are not right: of the elements that may be stained all in small outputs, and some in large
+   ones. NaN and infinities stay as they are. */
 void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t *state);
 
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };

@@ -1,14 +1,14 @@
 /*
  * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer, and a
  * small program that calls it at the edge-case shapes and the task's own, of those that are small
- * enough (sanitize_driver.h), and runs that program, as confined as a candidate. Two things count:
- * the sanitizers' report, and that the program says at its end a word that a candidate does not
- * know. The preprocessor runs first, with a trial's options and without those of the sanitizers, so
- * that no macro tells the source that there are sanitizers. In the preprocessed text, attributes
- * that turn sanitizers off are renamed. Every argument is an allocation of its own, so that
- * accesses outside it are found, reads included, unless they hit another allocation. Memory that a
- * call allocates and does not free is found by comparing what the sanitizer's allocator reports
- * before and after the call.
+ * enough (sanitize_driver.h), and runs that program, confined (run_program). Two things count: the
+ * sanitizers' report, and that the program says at its end a word that a candidate does not know.
+ * The preprocessor runs first, with a trial's options and without those of the sanitizers, so that
+ * no macro tells the source that there are sanitizers. In the preprocessed text, attributes that
+ * turn sanitizers off are renamed. Every argument is an allocation of its own, so that accesses
+ * outside it are found, reads included, unless they hit another allocation. Memory that a call
+ * allocates and does not free is found by comparing what the sanitizer's allocator reports before
+ * and after the call.
  *
  * Results are not judged here: the check of candidates does that with the real code.
  */
@@ -235,7 +235,9 @@ static ak_status run_tool(ak_proc_result *out, const build *b, const char *const
     return ak_compile_run(out, spec_of(b, argv, COMPILE_NS), b->folder, b->folder, err);
 }
 
-/* Runs what was compiled, as confined as a candidate. */
+/* Runs what was compiled. It may read what is installed and its folder, writes nothing, reaches no
+   network and starts no process. Unlike a candidate's child it may start threads. Before it calls
+   the candidate it takes more system calls from itself (print_filter). */
 static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
 {
     char temporary[AK_PATH_MAX + 8];

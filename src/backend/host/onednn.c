@@ -114,7 +114,8 @@ static const struct {
     float alpha;
 } activations[] = {{0, 0}, {0x1f, 0}, {0x1f, 0.01f}, {0xcf, 0}, {0x30, 0}, {0xdf, 1}};
 
-/* A problem that is one primitive, and where its arguments are in the call. */
+/* A problem that is one primitive, and where its arguments are in the call. Their rows must
+   adjoin. */
 typedef struct operation {
     const char *problem;
     int target;   /* index of the output; the source has index 0 */
