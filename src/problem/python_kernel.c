@@ -55,7 +55,8 @@ static bool has_decorator(const char *path)
 }
 
 /* Returns AK_INVALID unless the file `name`, which the Python file `path` needs, is in the same
-   folder, in the folder above it or in a folder there, also after links are followed. */
+   folder, in the folder above it or in a folder there, also after links are followed. So no other
+   file of the user becomes part of the kernel; check_links in kernel_files.c says what for. */
 static ak_status stays_beside(const char *path, const char *name, ak_error *err)
 {
     char place[AK_PATH_MAX];
@@ -99,7 +100,7 @@ static ak_status add_file(ak_hasher *hasher, const char *path, ak_error *err)
 }
 
 /* Finds the Python file beside the kernel that the settings name as the reference. `out` is "" if
-   that is the kernel's own file or no Python file. */
+   they name none, or if that is the kernel's own file or no Python file. */
 static ak_status find_reference(char out[AK_PATH_MAX], const char *path, const json_t *settings,
                                 ak_error *err)
 {

@@ -202,12 +202,14 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
                         const ak_config *config, ak_error *err);
 
 /* Sets *out to whether the implementation and, unless it is NULL, the configuration may run at this
-   shape: whether `Needs` and the conditions with `EverySize` hold there. */
+   shape: whether `Needs` and the conditions with `EverySize` hold there. A condition that cannot be
+   evaluated does not hold. */
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
 /* Sets *out to the first condition of the space that a configuration breaks at a shape, or to NULL.
-   A valid configuration breaks none at the task's own sizes. The text lives as long as the task. */
+   A condition that cannot be evaluated is broken. A valid configuration breaks none at the task's
+   own sizes. The text lives as long as the task. */
 ak_status ak_task_broken_condition(const char **out, const ak_task *task, const ak_shape *shape,
                                    const ak_config *config, ak_error *err);
 
@@ -227,7 +229,8 @@ ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
 ak_dtype ak_task_operands(const ak_task *task);
 
 /* Appends to the message in `err` the shape, if it is not the task's own, and the configuration
-   (NULL: none). Returns err's status, or AK_INVALID if `err` is NULL. */
+   (NULL: none), as far as there is room; leaves the message of AK_NO_MEMORY as it is. Returns err's
+   status, or AK_INVALID if `err` is NULL. */
 ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,
                         ak_error *err);
 
