@@ -2,8 +2,9 @@
  * python_kernel.c: a Triton kernel in a user's own Python file, "kernel.py" or
  * "kernel.py:function". Its settings are in "kernel.function.json" or "kernel.json" beside it, else
  * in the Python file itself. The Triton backend makes a kernel folder from the file and its
- * settings. The folder is kept in the cache under the hash of its inputs, so that Python runs once
- * and not for every command and worker.
+ * settings. The folder is kept in the cache, so that Python runs once and not for every command and
+ * worker, under a hash of these files, of the reference's file and of the version of autokernel.
+ * Modules that the files import are not hashed, so a change of these makes no new folder.
  */
 
 #include <string.h>

@@ -66,7 +66,8 @@ double ak_objective_value(const ak_objective *objective, double cost);
 /* Appends the value of a cost with four digits: "8.25 ms", "2.5 J", or the number alone if it has
    no unit. */
 void ak_objective_print(ak_buf *out, const ak_objective *objective, double cost);
-/* Refuses names that are neither measured nor known to `knows`. */
+/* Refuses names that are neither measured nor known to `knows`. The objective may be NULL here and
+   in the next function, but not one of a recording, which has no expression. */
 ak_status ak_objective_check(const ak_objective *objective,
                              bool (*knows)(const void *context, const char *name),
                              const void *context, ak_error *err);

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-/* Of the batches that are long enough, the first one and one in this many, at random, are compared
-   with runs on unseen contents. */
+/* Of the batches that are long enough, after the first ops->cold ones, the first one and one in
+   this many, at random, are compared with runs on unseen contents. */
 #define UNSEEN_EVERY 4
 /* The sets of a batch have at most this many different other contents. With many sets, making
    different ones for each would take a millisecond. */
