@@ -146,8 +146,9 @@ typedef struct ak_outcome {
     /* Time for all iterations, minus the harness' own cost. It comes from a clock that the
        candidate cannot change: the worker's, or events of the device. */
     int64_t ns;
-    /* How long the candidate's threads and the worker's timing thread, added up, were ready to run
-       but waited for a processor, and the part of `ns` that the calls need not have taken. */
+    /* The sum of two times: how long the candidate's threads and the worker's timing thread were
+       ready to run but waited for a processor, and the part of `ns` that the calls may not have
+       taken, because `ns` can be an upper bound. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
     /* The block holds what a single run on the block's earlier contents has written, even if there
@@ -371,7 +372,8 @@ extern const ak_backend_ops *const ak_backends[];
 ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error *err);
 /* Finds a device and its backend. "auto" or NULL is the first device of the last backend in
    backends.def that has one; "host" is the CPU; "cuda:0" names backend and number, and "cuda" alone
-   is the first device of that backend. */
+   is the first device of that backend. A backend with `find` decides about the names that its
+   `probe` does not list. */
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
 
@@ -391,8 +393,8 @@ typedef struct ak_device_list {
 } ak_device_list;
 /* Finds the devices of a run: one device as for ak_backend_device; all of a backend, "cuda:all"; or
    several, "cuda:0,cuda:1" or "cuda:0,1" for short. Several must be of one backend and have equal
-   environments. A backend with `find` gets the whole text as one name. A name from a backend's
-   `sheets` also stands for one device. */
+   environments; they are at most AK_DEVICES_MAX, and none may be named twice. A backend with `find`
+   gets the whole text as one name. A name from a backend's `sheets` also stands for one device. */
 ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
                              ak_error *err);
 

@@ -339,7 +339,8 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
 }
 
 /* Copies the artifact out of the folder that its compiler could write to. Rejects an artifact that
-   has changed since it was hashed. */
+   has changed since it was hashed, or is a link, which could lead to any file that this process may
+   read. */
 static ak_status take_out(ak_compile_result *result, const char *from, const char *to,
                           ak_error *err)
 {

@@ -42,11 +42,10 @@ void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job);
 
 /* Sets status, reason and log by how the child ended. Unless the call fails, the log, if there is
    one, is taken from `run`; control characters, which a terminal might obey, and what is not ASCII
-   are replaced in it. `who` names the
-   compiler in reasons: "the compiler", "NVRTC". A fault of the machine is not a property of a
-   configuration and makes the call fail: AK_TIMED_OUT if a compiler at idle priority got no
-   processor; AK_IO if files cannot be written or no process can be started, with a line that says
-   what to do. */
+   are replaced in it. `who` names the compiler in reasons: "the compiler", "NVRTC". A fault of the
+   machine is not a property of a configuration and makes the call fail: AK_TIMED_OUT if a compiler
+   at idle priority got no processor; AK_IO if files cannot be written or no process can be started,
+   with a line that says what to do. */
 ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
                            const char *who, ak_error *err);
 

@@ -227,7 +227,8 @@ bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job, const
         list[i].word = words[i];
     }
     if (rule != NULL) {
-        (void)ak_fs_read(&text, NULL, rule, RULE_MAX, NULL); /* without a rule, nothing is kept */
+        /* If the rule cannot be read, ak_compile_cache_keep keeps nothing. */
+        (void)ak_fs_read(&text, NULL, rule, RULE_MAX, NULL);
     }
     bool may = !note_job(list, text == NULL ? "" : text, job);
     for (size_t i = 0; !may && list[i].word != NULL; i++) {

@@ -35,15 +35,16 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
 /* Copies an artifact to its place. The log may be NULL. `rule`: a file with the rule for make that
    the compiler wrote (-MD), which names the files that it has read; NULL if it has read nothing but
    what was hashed. `source` is the one of these files that was hashed. Keeps nothing if the file
-   has no rule, if a file that the rule names is gone, or if artifact or log are too large. */
+   has no rule, if a file that the rule names is gone or has a line break in its path, or if the
+   artifact has more than 64 MiB or the log more than 256 KiB. */
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source);
 /* Returns whether one of `words` occurs, perhaps within a longer word, in the job's source or
    options, or in a file outside of /usr that the rule names, or can be put together from words
    there, as the preprocessor does for ##. If `rule` is NULL or cannot be read, no such files are
-   looked at. Words in what is certainly a string do not count. Also
-   returns true if one of these files cannot be read or has more than 4 MiB. `words` ends with NULL
-   and has at most four words of at most 15 letters. */
+   looked at. Words in what is certainly a string do not count. Also returns true if the source or
+   one of these files cannot be read or has more than 4 MiB. `words` ends with NULL and has at most
+   four words of at most 15 letters. */
 bool ak_compile_may_have_word(const char *rule, const ak_compile_job *job,
                               const char *const *words);
 /* Returns whether `list`, the assembler's list of what it has read, names an existing file that

@@ -28,7 +28,8 @@ bool ak_elf_segment(Elf64_Phdr *out, const ak_elf *f, size_t i);
 /* Gives the header of section `i`; returns false if there is none, or if its header or contents lie
    beyond the file. */
 bool ak_elf_section(Elf64_Shdr *out, const ak_elf *f, size_t i);
-/* Returns the text at this offset of a string table, or "" if there is none. */
+/* Returns the text at this offset of a string table, or "" if there is none. `strings` must come
+   from ak_elf_section, which has checked that its contents lie within the file. */
 const char *ak_elf_text(const ak_elf *f, const Elf64_Shdr *strings, uint64_t offset);
 
 /* Calls `visit` for each symbol in the tables of symbols (.symtab, .dynsym) until it returns true.

@@ -26,7 +26,8 @@ typedef struct ak_inventory {
 
 /* Gives the inventory, which is borrowed: it stays until the process ends, because drivers and
    devices do not change while a program runs. Returns AK_UNAVAILABLE if the child crashes or hangs,
-   AK_CORRUPT if it writes no such line; the next call then asks again. */
+   AK_CORRUPT if it writes no such line, and AK_INVALID if the line is no JSON. After any failure
+   the next call asks again. */
 ak_status ak_inventory_get(const json_t **out, ak_inventory *inventory, ak_error *err);
 /* Writes the inventory to the standard output, in the child. Returns false if that fails. */
 bool ak_inventory_write(const json_t *inventory);

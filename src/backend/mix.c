@@ -171,7 +171,7 @@ static void take_register(char out[REGISTER_BYTES], const char *operands, size_t
 }
 
 /* Notes the register that an instruction writes: in `sum` if the instruction adds to it, else in
-   `sets`. Stores write none. */
+   `sets`. On a CPU each FMA and matrix product counts as one that adds. Stores write none. */
 static void read_registers(instruction *out, const char *operands, size_t length, bool gpu)
 {
     char name[REGISTER_BYTES] = "";
@@ -478,7 +478,8 @@ void ak_mix_print(ak_buf *out, const ak_mix *mix)
 
 /* ---- disassemblers --------------------------------------------------------------------------- */
 
-/* Reads which machine a compiled file is for, such as EM_CUDA; 0 if it is no ELF file. */
+/* Reads which machine a compiled file is for, such as EM_CUDA; 0 if it cannot be read or is no ELF
+   file. */
 static int machine_of(const char *path)
 {
     Elf64_Ehdr header;

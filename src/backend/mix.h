@@ -45,7 +45,7 @@ typedef struct ak_mix {
 
 /* Finds the hottest loop in the listing of a disassembler: objdump's of x86-64 or AArch64, or with
    `gpu` nvdisasm's or cuobjdump's. Returns false if there is no loop that computes, loads or
-   stores, or no memory. */
+   stores (gathers and spilled registers alone do not count), or no memory. */
 bool ak_mix_read(ak_mix *out, const char *listing, bool gpu);
 /* Appends "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". */
 void ak_mix_print(ak_buf *out, const ak_mix *mix);

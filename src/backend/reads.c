@@ -175,9 +175,9 @@ void ak_reads_add_installation(ak_reads *reads, const char *prefix)
 
 void ak_reads_add_tool(ak_reads *reads, const char *program)
 {
-    char found[AK_PATH_MAX], path[AK_PATH_MAX];
+    char found[AK_PATH_MAX], path[AK_PATH_MAX]; /* as large as realpath needs: PATH_MAX */
     if (!ak_fs_which(found, program) || realpath(found, path) == NULL) {
-        return; /* realpath needs PATH_MAX bytes, and AK_PATH_MAX is as large */
+        return;
     }
     ak_reads_add(reads, path);
     char *slash = strrchr(path, '/');

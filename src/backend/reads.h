@@ -2,7 +2,8 @@
  * reads.h: lists what a confined process may read: what is installed, and besides that only what a
  * tool needs. A tool may lie in the user's home, whose other files a compiler must not read: the
  * home folder, folders above it and hidden folders in it (.ssh, .config, .local) are private, and
- * only ak_reads_add lists them as a whole.
+ * only ak_reads_add lists them as a whole. A folder below a hidden one is not private, because
+ * packages of Python lie there (~/.local/lib).
  *
  *     ak_reads_open(&reads);
  *     ak_reads_add_tool(&reads, compiler);

@@ -353,7 +353,7 @@ static const int reaching[] = {
 #ifdef __NR_pidfd_getfd
     __NR_pidfd_getfd,
 #endif
-    /* memory and messages that outlive the process */
+    /* These make memory, semaphores and messages that outlive the process. */
     __NR_shmget,
     __NR_shmat,
     __NR_semget,

@@ -20,8 +20,9 @@
 
 #include "base/status.h"
 
-/* Limits the bytes of address space and the seconds of processor time (0: no limit), and makes each
-   write to a file fail. An instrumented build does not limit the address space. */
+/* Limits the bytes of address space and the seconds of processor time (0: no limit), makes each
+   write to a file fail, and allows no core dump. An instrumented build does not limit the address
+   space. */
 void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max);
 
 /* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
@@ -51,6 +52,7 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
  * starts and may end; a child that may start none is different (ak_sandbox_plan_open_alone). The
  * parent prepares the plan. ak_sandbox_plan_apply runs in the child: it completes the filter with
  * the process id, if that is compared, and else only makes system calls (`confine` in base/proc.h).
+ * A restriction that the kernel refuses is left out without an error.
  */
 #define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {

@@ -13,7 +13,7 @@
 #include "base/fs.h"
 
 #define COMMON           "src/backend/script.py"
-#define SCRIPT_BYTES_MAX (120u << 10) /* the kernel takes 128 KiB as one argument */
+#define SCRIPT_BYTES_MAX (120u << 10) /* Linux takes at most 128 KiB as one argument */
 #define FIND_NS          (20 * AK_SECOND_NS)
 /* A program that asks Python for the path of its own executable, its prefixes, the folders that it
    imports from, and libpython. */

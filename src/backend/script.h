@@ -62,7 +62,8 @@ ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *
                           ak_error *err);
 /* Sends a message, whose reference it takes over, and gives the reply if that reports success; the
    caller owns the reply. Returns AK_INVALID, with the script's own text, for a reply that reports
-   an error; after any other failure the process has been ended. */
+   an error. After any other failure the process has been ended, also where a reply is no JSON or
+   its "ok" no truth value, which is AK_INVALID, too. */
 ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_t timeout_ns,
                         ak_error *err);
 /* Ends the process; does nothing if it has ended. */

@@ -61,7 +61,7 @@ static json_t *copy_object(canon *c, const json_t *object, const char *place, in
         (void)snprintf(below, sizeof below, "%s%s%s", place, *place == 0 ? "" : ".", keys[i]);
         if (depth > PROSE_DEPTH_MAX || !ak_text_is_one_of(below, c->prose)) {
             json_t *item = copy(c, json_object_get(object, keys[i]), below, depth + 1);
-            /* json_object_set_new takes ownership of the item, also on failure. */
+            /* ak_json_set takes ownership of the item, also on failure. */
             c->lost = !ak_json_set(out, keys[i], item) || c->lost;
         }
     }

@@ -90,7 +90,8 @@ ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *
 }
 
 /* Returns AK_INVALID if a link leads out of the kernel's folder or, for a name with a part "..",
-   out of the folder above it. A file that does not exist is reported when it is read. */
+   out of the folder above it: the text of another file of the user would get into the archive and
+   into prompts. A file that does not exist is reported when it is read. */
 static ak_status check_links(const char *path, const char *folder, const char *name, ak_error *err)
 {
     char allowed[AK_PATH_MAX];

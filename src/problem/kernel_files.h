@@ -87,8 +87,8 @@ ak_status ak_problem_text(const char **out, ak_problem *problem, const char *tex
 ak_status ak_t1_backend(const char **out, const json_t *document, const char *where, ak_error *err);
 
 /* Makes the documents that problem.json and the space file of a backend would hold; the caller
-   releases them. The problem has the reference that the file's own member "Reference" names, else
-   "default". Returns AK_INVALID, with the member at fault, if the file needs what is not
+   releases them. The problem has the reference that "Reference" in "KernelSpecification" names,
+   else "default". Returns AK_INVALID, with the member at fault, if the file needs what is not
    supported. */
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
                         const char *where, ak_error *err);
@@ -114,8 +114,10 @@ ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *
 
    No Python runs to find them. A module counts if its name stands as a word anywhere in the file
    that imports or in a module that counts, even if it is only mentioned there. The name of each
-   nested folder around it must stand there too; for an __init__.py that is enough. Modules whose
-   names a program puts together are refused when the reference runs (judge/reference_worker.py). */
+   nested folder around it must stand there too; for an __init__.py that is enough. Modules below
+   more than 8 nested folders are not found; more than 256 modules are refused (AK_LIMIT). Modules
+   whose names a program puts together are refused when the reference runs
+   (judge/reference_worker.py). */
 
 /* Reads the modules as files of the kernel, whose `module` is then true. The reference must have
    been read. Reads none for a built-in kernel. */
@@ -152,8 +154,9 @@ typedef struct ak_scan_input {
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
 /* Checks that the source of an implementation has the kernel that "KernelName" names, and that this
    kernel takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not.
-   Not judged are what macros hide, the types of a kernel that is not defined exactly once, values
-   for a host kernel, and arrays that may be read in groups, by another type. */
+   Not judged are what macros hide, the types of a kernel that is not defined exactly once, types
+   that the scan does not understand or that depend on the task, values for a host kernel, and
+   arrays that may be read in groups, by another type. */
 ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
                                const ak_problem *problem, ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);

@@ -158,8 +158,8 @@ static ak_status check_factor(const char *text, const char *key, ak_problem_read
     return AK_OK;
 }
 
-/* Refuses a float output whose dtype has no tolerance: the tolerance of the task's whole numbers,
-   0, would apply to it. */
+/* Refuses a float output whose dtype has no tolerance, even if the output has one of its own: the
+   tolerance of the task's whole numbers, 0, would apply to an output without one. */
 static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
 {
     for (size_t i = 0; i < r->problem->argument_count; i++) {

@@ -2,8 +2,9 @@
  * python_kernel.c: a Triton kernel in a user's own Python file, "kernel.py" or
  * "kernel.py:function". Its settings are in "kernel.function.json" or "kernel.json" beside it, else
  * in the Python file itself. The Triton backend makes a kernel folder from the file and its
- * settings. The folder is kept in the cache under the hash of its inputs, so that Python runs once
- * and not for every command and worker.
+ * settings. The folder is kept in the cache, so that Python runs once and not for every command and
+ * worker, under a hash of these files, of the reference's file and of the version of autokernel.
+ * Modules that the files import are not hashed, so a change of these makes no new folder.
  */
 
 #include <string.h>
@@ -55,7 +56,8 @@ static bool has_decorator(const char *path)
 }
 
 /* Returns AK_INVALID unless the file `name`, which the Python file `path` needs, is in the same
-   folder, in the folder above it or in a folder there, also after links are followed. */
+   folder, in the folder above it or in a folder there, also after links are followed. So no other
+   file of the user becomes part of the kernel; check_links in kernel_files.c says what for. */
 static ak_status stays_beside(const char *path, const char *name, ak_error *err)
 {
     char place[AK_PATH_MAX];
@@ -99,7 +101,7 @@ static ak_status add_file(ak_hasher *hasher, const char *path, ak_error *err)
 }
 
 /* Finds the Python file beside the kernel that the settings name as the reference. `out` is "" if
-   that is the kernel's own file or no Python file. */
+   they name none, or if that is the kernel's own file or no Python file. */
 static ak_status find_reference(char out[AK_PATH_MAX], const char *path, const json_t *settings,
                                 ak_error *err)
 {

@@ -90,7 +90,8 @@ static bool add_values(json_t *list, const char *name, int64_t value, bool truth
 }
 
 /* Finds the shape whose elements get a thread each: that of the array with the most sizes, of a
-   result if several have as many. */
+   result if several have as many. An array whose indices are not understood counts as one with the
+   most sizes. */
 static void launch_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
 {
     const ak_scan_argument *most = NULL;

@@ -1,7 +1,7 @@
 /* scan_parameters.c: finds the parameters of a kernel: names that the source lets the compiler
    define, options such as -DX=16, and arguments of its template. A parameter needs a whole number
    from 1 to VALUE_MAX; a template argument for which the source states no number gets 1, and one of
-   type bool 0 or 1. */
+   type bool gets its default, 0 or 1, or 1 if it has none. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -89,8 +89,8 @@ static bool has_seed(const json_t *argument)
     return json_is_integer(json_object_get(argument, "RandomSeed"));
 }
 
-/* Returns whether an "Output" of 0 asks that an argument which the kernel writes be not compared.
-   Here all that is written is compared. */
+/* Returns whether an argument that the kernel writes has an "Output" of 0, which asks other tools
+   not to compare it. Here all that is written is compared. */
 static bool is_unwanted(const json_t *argument)
 {
     const json_t *output = json_object_get(argument, "Output");

@@ -66,7 +66,8 @@ double ak_objective_value(const ak_objective *objective, double cost);
 /* Appends the value of a cost with four digits: "8.25 ms", "2.5 J", or the number alone if it has
    no unit. */
 void ak_objective_print(ak_buf *out, const ak_objective *objective, double cost);
-/* Refuses names that are neither measured nor known to `knows`. */
+/* Refuses names that are neither measured nor known to `knows`. The objective may be NULL here and
+   in the next function, but not one of a recording, which has no expression. */
 ak_status ak_objective_check(const ak_objective *objective,
                              bool (*knows)(const void *context, const char *name),
                              const void *context, ak_error *err);
@@ -202,12 +203,14 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
                         const ak_config *config, ak_error *err);
 
 /* Sets *out to whether the implementation and, unless it is NULL, the configuration may run at this
-   shape: whether `Needs` and the conditions with `EverySize` hold there. */
+   shape: whether `Needs` and the conditions with `EverySize` hold there. A condition that cannot be
+   evaluated does not hold. */
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
 /* Sets *out to the first condition of the space that a configuration breaks at a shape, or to NULL.
-   A valid configuration breaks none at the task's own sizes. The text lives as long as the task. */
+   A condition that cannot be evaluated is broken. A valid configuration breaks none at the task's
+   own sizes. The text lives as long as the task. */
 ak_status ak_task_broken_condition(const char **out, const ak_task *task, const ak_shape *shape,
                                    const ak_config *config, ak_error *err);
 
@@ -227,7 +230,8 @@ ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
 ak_dtype ak_task_operands(const ak_task *task);
 
 /* Appends to the message in `err` the shape, if it is not the task's own, and the configuration
-   (NULL: none). Returns err's status, or AK_INVALID if `err` is NULL. */
+   (NULL: none), as far as there is room; leaves the message of AK_NO_MEMORY as it is. Returns err's
+   status, or AK_INVALID if `err` is NULL. */
 ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,
                         ak_error *err);
 

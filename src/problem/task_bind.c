@@ -52,8 +52,8 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
 }
 
 /* Returns AK_OK if the implementation can do the task, as far as that does not depend on
-   parameters. If the user named no dtype, the task gets the first dtype of the problem that the
-   implementation computes in. */
+   parameters; "Needs" is not checked for a recording. If the user named no dtype, the task gets the
+   first dtype of the problem that the implementation computes in. Makes task->constants for it. */
 static ak_status fits(const ak_implementation_spec *implementation, ak_task *task, bool dtype_given,
                       const ak_scope *facts, ak_error *err)
 {
@@ -88,7 +88,9 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
 
 /* Chooses the implementation that the user named, else the first for the device that can do the
    task (for any device if the task is a recording or a space without a problem). Implementations
-   for one architecture are tried before the others, because they make the best use of it. */
+   for one architecture are tried before the others, because they make the best use of it. The
+   implementation that is the reference is passed over, unless it is the only one. If none can do
+   the task, fails with the reason of the one that was tried last. */
 static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, bool dtype_given,
                                        const ak_device_facts *device, ak_error *err)
 {

@@ -35,10 +35,10 @@ double ak_task_memory(void);
    evaluated does not hold. */
 const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
                                   const ak_scope *scope);
-/* Fails if Workspace or Threads of the space file has no value for the default configuration and
-   reads no parameter, or an unknown name: then the fault is that of every configuration, and the
-   run is refused before it compiles anything. Other faults are reported by the trials of the
-   configurations that have them. */
+/* Fails if Workspace or Threads of the space file has no allowed value for the default
+   configuration and reads no parameter, or an unknown name: then the fault is that of every
+   configuration, and the run is refused before it compiles anything. Other faults are reported by
+   the trials of the configurations that have them. */
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
 
 /* Sets task->unused to the warning that ak_task_unused returns. Called once, after the space is

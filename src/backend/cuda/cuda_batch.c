@@ -37,9 +37,9 @@ void ak_cuda_batch_forget(ak_runnable *runnable)
 }
 
 /* Finds out whether kernels of a recorded graph may begin before the previous one has ended: each
-   such kernel has an early-start edge. That is UNKNOWN for a single run, and if the driver does not
-   tell edges. As the runs are equal, the edges within them are a multiple of `runs`. If consecutive
-   runs are joined, too, there are `runs - 1` edges more. */
+   such kernel has an early-start edge. That is UNKNOWN for a single run, without memory, and if the
+   driver does not tell edges. As the runs are equal, the edges within them are a multiple of
+   `runs`. If consecutive runs are joined, too, there are `runs - 1` edges more. */
 static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t runs)
 {
     ak_overlap overlap = AK_OVERLAP_UNKNOWN;

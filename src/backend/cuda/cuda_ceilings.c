@@ -213,9 +213,9 @@ static double arithmetic_rate(ak_device *device, const rate_case *what, void *mo
     return best;
 }
 
-/* Measures the ceilings once and keeps them: they change only if something else uses the device. If
-   there is no loop for the dtype, or it does not compile, peak_tflops stays 0, which means unknown;
-   so do the others without memory. */
+/* Measures the ceilings once, for the dtype of the first call, and keeps them: they change only if
+   something else uses the device. If there is no loop for the dtype, or it does not compile,
+   peak_tflops stays 0, which means unknown; so do the others without memory. */
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
     ak_ceilings *known = &device->ceilings;

@@ -10,9 +10,9 @@
  * of NVRTC.
  *
  * If the implementation says so (`Spills`), this file rejects code that spills more than a few
- * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (notes C7508 to
- * C7517 in the log): such code runs several times slower than its template was meant to. For other
- * implementations the result only records the spilled bytes.
+ * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (every note C75xx
+ * in the log counts; C7508 to C7517 are known): such code runs several times slower than its
+ * template was meant to. For other implementations the result only records the spilled bytes.
  */
 #include <stdlib.h>
 #include <string.h>

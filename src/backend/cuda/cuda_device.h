@@ -185,7 +185,7 @@ ak_status ak_cuda_joules(double *out, ak_device *device, ak_error *err);
    lost. */
 int ak_cuda_wait(ak_device *device, int64_t timeout_ns);
 /* Makes an allocation at least this large. If it grows, its contents are lost and the device gets a
-   new generation. */
+   new generation. Returns the driver's code; after a failure to grow there is no allocation. */
 int ak_cuda_grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device *device);
 /* Time between two queries of a stream, so that waiting does not take a core. */
 #define AK_CUDA_POLL_NS (20 * 1000)
@@ -211,7 +211,8 @@ void ak_cuda_contents_open(ak_device *device);
 ak_status ak_cuda_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
                               size_t bytes, ak_error *err); /* as in backend.h */
 
-/* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. */
+/* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. Makes none for 0
+   bytes. */
 int ak_cuda_workspace(ak_device *device, size_t bytes);
 /* The first function paints the red zones around the first `bytes` of the workspace
    (check/guard.h); the second one checks whether they are unchanged. */
@@ -242,7 +243,7 @@ typedef struct ak_cuda_source_parts {
     size_t option_count;
 } ak_cuda_source_parts;
 #define AK_CUDA_HELPER_OPTIONS_MAX (AK_CHOICES_MAX + 16)
-/* Compiles the source for the device and loads the result. */
+/* Compiles the source for the device and loads the result. The caller unloads the module. */
 ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_parts *source,
                          ak_error *err);
 

@@ -1,6 +1,7 @@
 /*
  * cuda_helpers.cu: device code of the harness itself: the rate of the arithmetic units, and the
- * separate bias + activation pass behind a library's product. It is compiled with NVRTC like the
+ * separate pass behind a library's product, which adds bias and residual and computes the
+ * activation. It is compiled with NVRTC like the
  * kernels: behind cuda_wgmma.cu if WGMMA is 1, and behind cuda_activation.cu for the pass.
  */
 #ifndef EPILOGUE
@@ -13,14 +14,14 @@
 #define HAS_RESIDUAL 0
 #endif
 #ifndef FLAT
-#define FLAT 0 /* 0: rows consist of whole 16 bytes */
+#define FLAT 0 /* 0: rows consist of whole 16 bytes; 1: rows adjoin; 2: neither is needed */
 #endif
 
 #if RATE
 
 /* Runs tensor instructions back to back, all on the same zeros in shared memory (or in registers),
-   so that only the units themselves limit the rate. The result is not used, but the compiler cannot
-   know that. */
+   so that only the units themselves limit the rate; for f32 without wgmma, fused multiply-adds on
+   registers. The result is not used, but the compiler cannot know that. */
 #if WGMMA
 extern "C" __global__ void __launch_bounds__(256, 1) ak_rate(float *out, int turns)
 {

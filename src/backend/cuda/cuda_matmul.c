@@ -532,8 +532,9 @@ static void use(ak_runnable *runnable, way mode, const candidate *c)
     runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
-/* Selects an algorithm and times at least two runs of it, for about `wanted` ns if one run takes
-   `guess`. *ns is the time of one run. Returns false if the algorithm does not run. */
+/* Selects an algorithm and times from 2 to RUNS_MAX runs of it, within these limits for about
+   `wanted` ns if one run takes `guess`. *ns is the time of one run. Returns false if the algorithm
+   does not run. */
 static bool time_once(double *ns, ak_runnable *runnable, way mode, const candidate *c, double guess,
                       double wanted)
 {
@@ -591,7 +592,7 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
 }
 
 /* Times each of list[0..count) once, keeps the better time of a candidate, and sorts by it. Removes
-   those that do not run; returns how many remain. */
+   those that do not run and, once the device is lost, all that follow; returns how many remain. */
 static size_t look(candidate *list, size_t count, ak_runnable *runnable, way mode, double wanted)
 {
     const ak_shape *shape = &runnable->device->task->shape;

@@ -118,7 +118,7 @@ DEVICE double value(const void *array, i64 i)
 
 /* ---- what references are made of ------------------------------------------------------------- */
 
-/* Returns the sum of the values of all threads of a block to each of them. */
+/* Returns to each thread of a block the sum of the values of all of them. All threads must call it. */
 DEVICE double block_sum(double x)
 {
     double *all = (double *)dynamic_shared();
@@ -314,8 +314,8 @@ KERNEL ak_squares(const u64 *masked, i64 count, u64 key, double scale, finding *
     conclude(out, f);
 }
 
-/* Returns the error over the tolerance of one element; infinite if only one of the two is a number.
-   Must match check/compare.c. */
+/* Returns the error over the tolerance of one element: 0 if both are NaN or the same infinity,
+   infinite if only one of them is. Must match check/compare.c. */
 DEVICE double error_of(double got, double want, double relative, double absolute)
 {
     if (got != got || want != want) {

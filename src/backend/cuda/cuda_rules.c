@@ -29,8 +29,10 @@ static ak_status add_architecture(ak_options *out, const ak_task *task, const ak
     return ak_options_add(out, line, err);
 }
 
-/* Returns whether a space file may pass this option to NVRTC: no option may name a file, except a
-   folder of headers. */
+/* Returns whether a space file may pass this option to NVRTC. No option of NVRTC's own may name a
+   file, except a folder of headers by an absolute path without "..", because the file could be one
+   of the user's. What an option for ptxas names is not looked at: only the sandbox, in which the
+   compiler runs (cuda_compile.c), keeps it from files. */
 static bool allows_option(const char *option)
 {
     static const char *const listed[] = {"-D",

@@ -72,7 +72,8 @@ static void torch_close(ak_device *device)
 }
 
 /* Sends a message; *out is a reply that reports success. AK_INVALID means that the process answered
-   with an error; after any other failure the process is ended. */
+   with an error, or with no reply of the form that script.h describes; after any other failure the
+   process is ended and its state freed. */
 static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t timeout_ns,
                      ak_error *err)
 {

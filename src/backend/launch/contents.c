@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-/* Of the batches that are long enough, the first one and one in this many, at random, are compared
-   with runs on unseen contents. */
+/* Of the batches that are long enough, after the first ops->cold ones, the first one and one in
+   this many, at random, are compared with runs on unseen contents. */
 #define UNSEEN_EVERY 4
 /* The sets of a batch have at most this many different other contents. With many sets, making
    different ones for each would take a millisecond. */
@@ -135,10 +135,11 @@ static int set_aside(const batch *b)
     return b->out->aside ? b->contents->ops->set_aside(b->contents->runnable, b->aside) : 0;
 }
 
-/* Times one run on each of `count` sets with unseen contents, which all differ, or a run on the set
-   that is judged. Where sets share inputs, each is filled just before its run, because the first of
-   many runs would show the others what they share. A run by itself takes longer than one of many,
-   so there each is repeated on the same contents; *seen_ns is the time of all second runs. */
+/* Times one run on each of `count` sets with unseen contents, which all differ, or, if the batch
+   was a single run, one run on the set that is judged. Where sets share inputs, each is filled just
+   before its run, because the first of many runs would show the others what they share. A run by
+   itself takes longer than one of many, so there each is repeated on the same contents; *seen_ns is
+   the time of all second runs, 0 if there are none. */
 static int time_unseen(int64_t *ns, int64_t *seen_ns, const batch *b, size_t count)
 {
     const bool single = b->launch->iterations == 1;
@@ -231,9 +232,9 @@ static int run_alone(const batch *b)
                : code;
 }
 
-/* Makes a single run on the own contents. The first time, and then every second time at random, a
-   run on other contents at the same place precedes it. If inputs are still to be late once, the run
-   on other contents is timed, and one with late inputs is judged. */
+/* Makes a single run on the own contents. The first time, and later in half of the batches, which
+   are drawn, a run on other contents at the same place precedes it. If inputs are still to be late
+   once, the run on other contents is timed, and one with late inputs is judged. */
 static int single_run(int64_t *ns, const batch *b)
 {
     const bool late = is_late_owed(b->contents);

@@ -128,8 +128,8 @@ typedef int (*ak_zone_copy)(ak_device *device, ak_guard_side side, size_t worksp
 /* Paints and sends both zones. Returns 0 or the driver's code. */
 int ak_zones_paint(ak_zones *zones, ak_dtype dtype, ak_device *device, size_t workspace,
                    ak_zone_copy send);
-/* Gives whether the zones before and after the workspace are unchanged. Returns 0 or the driver's
-   code. */
+/* Gives whether the zones before and after the workspace are unchanged. Returns 0, or the driver's
+   code, after which `whole` says nothing. */
 int ak_zones_check(bool whole[2], ak_zones *zones, ak_device *device, size_t workspace,
                    ak_zone_copy fetch);
 

@@ -62,7 +62,8 @@ typedef struct ak_launch_kernel {
     const char *name; /* entry of the artifact; borrowed from the space file or the artifact */
     uint32_t grid[3], block[3], cluster[3];
     uint32_t shared_bytes; /* of dynamic shared memory */
-    bool early;            /* by programmatic dependent launch */
+    bool early;            /* it may begin before the kernel in front of it has ended (programmatic
+                              dependent launch) */
     ak_launch_map maps[AK_LAUNCH_MAPS_MAX];
     size_t map_count;
     ak_pass passes[AK_LAUNCH_ARGUMENTS_MAX];

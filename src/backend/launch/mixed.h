@@ -27,7 +27,7 @@ typedef unsigned long long ak_mixed_word;
 typedef struct ak_mixed {
     ak_mixed_word span; /* places up to the end of the last row; 0: the contents are the own ones */
     ak_mixed_word wrap; /* the same, with the gap after the last row */
-    ak_mixed_word turn[2]; /* the two rotations; equal: no element is drawn */
+    ak_mixed_word turn[2]; /* the two rotations; equal: each row moves as a whole */
     ak_mixed_word seed;
 } ak_mixed;
 

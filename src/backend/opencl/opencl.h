@@ -136,8 +136,9 @@ typedef struct ak_opencl_target {
     const ak_opencl *cl;
     void *context, *device;
 } ak_opencl_target;
-/* Creates and builds the program of an artifact. Returns the OpenCL error code; `why` gets the
-   first error of the build log, or what else failed. */
+/* Creates and builds the program of an artifact. Returns 0 or the OpenCL error code; `why` then
+   gets the first error of the build log, or the name of the error. *program may be set even after a
+   failure; the caller releases it unless it is NULL. */
 int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_target *target,
                        const char *artifact, size_t length);
 

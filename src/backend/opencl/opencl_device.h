@@ -88,11 +88,14 @@ bool ak_opencl_is_memory(int32_t code);
 ak_status ak_opencl_fail(const ak_device *device, int32_t code, const char *doing, ak_error *err);
 /* Writes the outcome of calls that returned `code`, unless it is AK_CL_REFUSED. */
 void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing);
-/* Makes a buffer, and the part of it that begins after the first red zone. */
+/* Makes a buffer of `bytes` bytes, red zones included, and the part of it that begins after the
+   first red zone. Returns 0 or the OpenCL error code; *memory may then be set, and is released with
+   the others. */
 int32_t ak_opencl_make_buffer(void **memory, void **part, ak_device *device, size_t bytes);
 void ak_opencl_release_sets(ak_device *device);
-/* The first function makes the workspace at least this large, sets it to zero and paints the red
-   zones around it. The second one checks whether these zones are unchanged. */
+/* The first function makes the workspace at least this large, sets its first `bytes` bytes to zero
+   and paints the red zones around these. The second one checks whether these zones are
+   unchanged. */
 int32_t ak_opencl_clear_workspace(ak_device *device, size_t bytes);
 int32_t ak_opencl_check_workspace(bool whole[2], ak_device *device, size_t bytes);
 
@@ -106,7 +109,9 @@ void ak_opencl_unload(ak_runnable *runnable);
 /* opencl_contents.c: the steps of a batch on several sets (launch/contents.h). The block gets what
    is judged. */
 extern const ak_contents_ops ak_opencl_contents_ops;
-int32_t ak_opencl_contents_open(ak_device *device); /* does nothing the second time */
+/* Compiles the kernels that mix contents. Returns 0 or the OpenCL error code. Does nothing and
+   returns 0 once there is a program, even if that could not be built. */
+int32_t ak_opencl_contents_open(ak_device *device);
 void ak_opencl_contents_close(ak_device *device);
 ak_status ak_opencl_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,
                                 size_t bytes, ak_error *err); /* as in backend.h */

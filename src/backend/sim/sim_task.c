@@ -75,8 +75,9 @@ static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_
                                                   document, recording->path, err);
 }
 
-/* Opens the named kernel or, if there is none of that name, the recording itself. Sets *alone if
-   only the space is known. */
+/* Opens the named kernel. The recording itself takes its place if `kernel` is the recording's path,
+   or the recorded name of a kernel that is not installed; *alone is then true, because only the
+   space is known. */
 static ak_status open_problem(ak_problem **out, bool *alone, const char *kernel,
                               const ak_recording *recording, ak_error *err)
 {
@@ -157,7 +158,7 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
         ak_buf_print(&text, "%s%s=%.*s", i == 0 ? "" : ",", names[i], digits, at);
         at += digits;
         if (digits == 0 || (*at != 0 && *at != 'x') || strcmp(at, "x") == 0) {
-            break; /* with the rest of *at left, which says that the size is none */
+            break; /* a text that is no size leaves a rest in `at` */
         }
         at += *at == 'x';
     }

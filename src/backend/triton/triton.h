@@ -25,7 +25,8 @@ ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_confi
                             const char *architecture, ak_error *err);
 
 /* Compiles a job whose compiler is AK_TRITON. The Python process is started by the first call and
-   serves later ones, until a job has another folder or the process fails. */
+   serves later ones, until a job has another folder, or the process ends or does not answer in
+   time. */
 ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 /* Returns the process id of ak_triton_compile's Python process, which the compile worker must not
    end with other children; 0: there is none. */

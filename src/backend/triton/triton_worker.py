@@ -5,7 +5,7 @@
   compile source, function, options, artifact, folder, cpu_seconds, wall_seconds, memory
                       compiles in a copy of this process, so that a crash, a hang or too much memory costs one
                       configuration and no second import. The reply has status, reason, registers, shared, spill
-  describe path, function, settings, settings_name, taken, seconds
+  describe path, function, settings, settings_name, taken, folder, seconds
                       imports a user's file in a copy of this process. The reply has the problem and the space file of
                       the Triton function in it (triton_adopt.c)
 
@@ -20,7 +20,8 @@ These are the options of a compilation:
   -DOWN_SIZE_ONLY=1                 the code runs at the task's own shape only
 
 Triton specialises code by its integer arguments (equal to 1, divisible by 16), so an artifact has a variant for the
-task's own and one for all others. It begins with a line of JSON, and the binaries follow."""
+task's own. It also has one for all others, unless the code runs at the task's own shape only or the first variant
+assumes nothing. It begins with a line of JSON, and the binaries follow."""
 import ast
 import re
 import resource
