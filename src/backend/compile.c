@@ -12,6 +12,7 @@
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/instrumented.h"
 #include "base/number.h"
 
 /* compile.h explains these at ak_compile_limit. */
