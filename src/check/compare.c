@@ -96,8 +96,8 @@ static bool check_block(double *worst, const double *got, const double *want, si
 }
 
 /* Returns the ratio of an element's error to its tolerance. It is 0 if both numbers are NaN or the
-   same infinity, and infinite if only one of them is NaN, if one is infinite and they differ, or if
-   the tolerance is 0 or NaN and they differ. */
+   same infinity, and infinite if only one of them is NaN, if one is infinite and they differ, if
+   the tolerance is 0 and they differ, or if the tolerance is NaN and they are finite. */
 static double check_one(double got, double want, double relative, double absolute)
 {
     if (isnan(want) || isnan(got)) {
@@ -111,8 +111,7 @@ static double check_one(double got, double want, double relative, double absolut
     if (error <= allowed) {
         return error > 0.0 ? error / allowed : 0.0;
     }
-    /* A tolerance of 0 accepts only equality; a tolerance of NaN accepts nothing. */
-    return allowed > 0.0 ? error / allowed : error == 0.0 && allowed == 0.0 ? 0.0 : INFINITY;
+    return allowed > 0.0 ? error / allowed : INFINITY;
 }
 
 /* Returns true for the NaN whose bits are all 1, which the host runner puts into single elements
@@ -158,8 +157,14 @@ static size_t count_missing(const ak_compare_result *r, const ak_compare_with *w
 
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with)
 {
+    ak_compare_part(out, output, with, 0);
+}
+
+void ak_compare_part(ak_compare_result *out, const void *output, const ak_compare_with *with,
+                     double level)
+{
     const size_t count = with->count, element = ak_dtype_bytes(with->dtype);
-    double absolute = with->rms * ak_compare_rms(with->reference, count);
+    double absolute = with->rms * fmax(level, ak_compare_rms(with->reference, count));
     const bool whole = !ak_dtype_is_float(with->dtype);
     *out = (ak_compare_result){.count = count, .first = count, .whole = whole};
     double got[BLOCK];

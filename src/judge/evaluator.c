@@ -24,8 +24,9 @@
 #define MANY_BYTES   ((size_t)1 << 20)
 #define MANY_LEAST   4
 #define PLACES_ALIGN 4096
-/* A task that exceeds one of these has a single set of inputs, because a second set costs a second
-   reference (a second or two of a processor) and a second block of memory. */
+/* A task that exceeds one of these has a single set of inputs. Another set would cost another run
+   of the reference, one or two seconds of a processor at this limit, and as many bytes of the block
+   again. */
 #define SECOND_SET_FLOPS 2.5e9
 #define SECOND_SET_BYTES ((size_t)256 << 20)
 

@@ -90,8 +90,9 @@ static ak_status fetch_chosen(unsigned char *to, unsigned char *whole, ak_loaded
     return AK_OK;
 }
 
-/* Compares the chosen rows of an output. The absolute part of the tolerance belongs to the root
-   mean square of all rows, which is about the same in the stage's own reference. */
+/* Compares the chosen rows of an output. The tolerance contains the root mean square of the whole
+   output, of which only these rows are known. stage->level, that of other inputs of the same kind
+   (in few.c of these rows), stands for it if it is larger than that of these rows. */
 static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i, ak_error *err)
 {
     const ak_stage *stage = rows->stage;
@@ -105,12 +106,10 @@ static ak_status judge_output(ak_loaded *r, const ak_stage_rows *rows, size_t i,
     for (size_t k = 0; status == AK_OK && k < rows->rows.count; k++) {
         status = fetch_chosen(got + k * width * bytes, whole, r, rows, i, rows->row[k], err);
     }
-    const double level = ak_compare_rms(rows->arrays[i], count);
-    const double more = level > 0 && stage->level[i] > level ? stage->level[i] / level : 1.0;
     const ak_compare_with with = {dtype, rows->arrays[i], count, stage->shape.own_relative[i],
-                                  more * stage->rms[i]};
+                                  stage->rms[i]};
     if (status == AK_OK) {
-        ak_compare_output(&result, got, &with);
+        ak_compare_part(&result, got, &with, stage->level[i]);
         r->max_error = result.max_error > r->max_error ? result.max_error : r->max_error;
         if (!result.ok) {
             char text[240], reason[sizeof r->outcome.reason];

@@ -63,9 +63,10 @@ typedef struct ak_experience {
     const char *hypothesis; /* foreign text; NULL if none */
 } ak_experience;
 
-/* A proposal that was not tried as it was made. */
+/* A proposal that was not tried as it was made, or an answer that could not be read. */
 typedef struct ak_refusal {
-    const char *text, *reason; /* the proposal, and why it was refused or what it became */
+    const char *text;   /* the proposal, or "the whole answer" */
+    const char *reason; /* why it was refused or could not be read, or what the proposal became */
 } ak_refusal;
 
 typedef struct ak_history {

@@ -209,7 +209,7 @@ static ak_status set_measured(ak_scope *scope, const ak_objective_facts *f, ak_e
                 {"spill_bytes", f->spill_bytes},
                 {"code_bytes", f->code_bytes}};
     for (size_t i = 0; i < AK_COUNT(reals); i++) {
-        if (reals[i].value > 0) { /* a rate or an energy of 0 was not measured */
+        if (reals[i].value > 0) { /* 0: not measured, or the problem states no work */
             AK_DO(ak_scope_set_real(scope, reals[i].name, reals[i].value, err));
         }
     }

@@ -86,7 +86,7 @@ json_t *ak_noise_json(const ak_noise *noise)
     return ak_json_whole(object, good);
 }
 
-/* Returns the verdict on a candidate, or JSON's null if the index is out of range. */
+/* Returns the verdict on a candidate; JSON's null if it has none or the index is out of range. */
 static json_t *verdict_of(const ak_compared *list, size_t count, size_t which)
 {
     return which < count ? verdict_json(list[which].verdict) : json_null();

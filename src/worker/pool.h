@@ -101,9 +101,10 @@ typedef struct ak_job {
     ak_config config;
     const ak_task *task; /* whose space has `config`: one of `others`; NULL: the pool's task */
     ak_timer_plan timer; /* for AK_JOB_TRIAL */
-    /* For trials and comparisons: if the implementation has an entry for the task's own sizes, only
-       that entry is compiled and no edge-case shape is checked. A search uses this because it times
-       that entry; a configuration whose result is to be reported must be checked without it. */
+    /* For trials and comparisons of an implementation that is in Triton or has an entry for the
+       task's own sizes (`specialised` in problem.h): only the code for these sizes is compiled, and
+       no edge-case shape is checked. A search uses this because it times that code; a configuration
+       whose result is to be reported must be checked without it. */
     bool specialised;
     /* The rest is for AK_JOB_COMPARISON. */
     const ak_comparison_candidate *candidates;

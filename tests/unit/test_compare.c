@@ -155,6 +155,23 @@ static void test_whole_numbers_that_are_poison(void **state)
     }
 }
 
+/* Rows of which the reference is 0 everywhere belong to an output that is not: the tolerance is
+   that of the output. */
+static void test_rows_of_zeros(void **state)
+{
+    (void)state;
+    ak_compare_result r;
+    const float residue[] = {1e-4f, -1e-4f};
+    const double zeros[] = {0, 0};
+    const ak_compare_with with = {AK_DTYPE_F32, zeros, 2, 0, 1e-3};
+    ak_compare_part(&r, residue, &with, 1);
+    assert_true(r.ok && r.max_error > 0);
+    ak_compare_part(&r, residue, &with, 0.01);
+    assert_false(r.ok);
+    ak_compare_output(&r, residue, &with);
+    assert_false(r.ok);
+}
+
 /* Whole numbers of 64 bits are compared exactly up to 2^53, and messages show all their digits. */
 static void test_wide_whole_numbers(void **state)
 {
@@ -566,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_unwritten),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_whole_numbers_that_are_poison),
+        cmocka_unit_test(test_rows_of_zeros),
         cmocka_unit_test(test_wide_whole_numbers),
         cmocka_unit_test(test_unwritten_where_nan_is_right),
         cmocka_unit_test(test_classes),
