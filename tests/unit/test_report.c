@@ -734,23 +734,21 @@ static void test_changes(void **state)
     ak_text_free(text);
 }
 
-/* A change whose interval leaves open that it is none is no speed, and neither is one that makes
-   the same code. The search cannot be said to have come nearer to its best than that is known. */
-static void test_no_difference_in_words(void **state)
+typedef struct made_trial {
+    const char *config, *code;
+    double ms;
+    int same_code;
+} made_trial;
+
+/* Returns the report, as one line, of a run with this result and these trials, of which the first
+   is the default. */
+static char *report_of_trials(fixture *f, const char *result, const made_trial *made, size_t count)
 {
-    static const struct {
-        const char *config, *code;
-        double ms;
-        int same_code;
-    } made[] = {{"A=1,B=1,C=1", "c1", 4.0, 0},
-                {"A=2,B=1,C=1", "c2", 3.98, 0},
-                {"A=2,B=2,C=1", "c3", 2.0, 0},
-                {"A=2,B=2,C=2", "c3", 2.0, 1}};
-    fixture *f = fixture_of(state);
+    char *text;
     ak_run run = literal_run("r1");
-    run.result_json = (char *)"{\"best\": {\"config\": \"A=2,B=2,C=2\", \"ms\": 2.0}}";
+    run.result_json = (char *)(uintptr_t)result;
     assert_ok(ak_archive_add_run(f->archive, &run, err));
-    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         ak_trial trial = literal_trial(made[i].config, made[i].ms);
         trial.run = run.id;
         trial.strategy = (char *)(uintptr_t)(i == 0 ? "default" : "random");
@@ -758,9 +756,21 @@ static void test_no_difference_in_words(void **state)
         trial.same_code = made[i].same_code;
         (void)add_trial(f->archive, trial);
     }
-    char *text;
     assert_ok(ak_report(&text, f->archive, "r1", "text", err));
     unwrap(text);
+    return text;
+}
+
+/* A change whose interval leaves open that it is none is no speed, and neither is one that makes
+   the same code. The search cannot be said to have come nearer to its best than that is known. */
+static void test_no_difference_in_words(void **state)
+{
+    static const made_trial made[] = {{"A=1,B=1,C=1", "c1", 4.0, 0},
+                                      {"A=2,B=1,C=1", "c2", 3.98, 0},
+                                      {"A=2,B=2,C=1", "c3", 2.0, 0},
+                                      {"A=2,B=2,C=2", "c3", 2.0, 1}};
+    static const char best[] = "{\"best\": {\"config\": \"A=2,B=2,C=2\", \"ms\": 2.0}}";
+    char *text = report_of_trials(fixture_of(state), best, made, AK_COUNT(made));
     assert_non_null(strstr(text, "A from 1 to 2 (no difference, 0.985 to 1.025 in 1 pair)"));
     assert_non_null(strstr(text, "B from 1 to 2 (1.990 times as fast"));
     assert_non_null(strstr(text, "C from 1 to 2 (the same code in 1 pair)"));
@@ -772,29 +782,12 @@ static void test_no_difference_in_words(void **state)
    ratio of two trials with the same code. */
 static void test_wide_change_in_words(void **state)
 {
-    static const struct {
-        const char *config, *code;
-        double ms;
-        int same_code;
-    } made[] = {{"A=1,B=1", "c1", 4.0, 0},
-                {"A=2,B=1", "c1", 4.0, 1},
-                {"A=1,B=2", "c2", 6.0, 0},
-                {"A=2,B=2", "c3", 3.0, 0}};
-    fixture *f = fixture_of(state);
-    ak_run run = literal_run("r1");
-    run.result_json = (char *)"{\"best\": {\"config\": \"A=2,B=2\", \"ms\": 3.0}}";
-    assert_ok(ak_archive_add_run(f->archive, &run, err));
-    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
-        ak_trial trial = literal_trial(made[i].config, made[i].ms);
-        trial.run = run.id;
-        trial.strategy = (char *)(uintptr_t)(i == 0 ? "default" : "random");
-        trial.code_hash = (char *)(uintptr_t)made[i].code;
-        trial.same_code = made[i].same_code;
-        (void)add_trial(f->archive, trial);
-    }
-    char *text;
-    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
-    unwrap(text);
+    static const made_trial made[] = {{"A=1,B=1", "c1", 4.0, 0},
+                                      {"A=2,B=1", "c1", 4.0, 1},
+                                      {"A=1,B=2", "c2", 6.0, 0},
+                                      {"A=2,B=2", "c3", 3.0, 0}};
+    static const char best[] = "{\"best\": {\"config\": \"A=2,B=2\", \"ms\": 3.0}}";
+    char *text = report_of_trials(fixture_of(state), best, made, AK_COUNT(made));
     const char *change = strstr(text, "A from 1 to 2 (");
     assert_non_null(change);
     assert_non_null(strstr(change, "in 2 pairs)"));
