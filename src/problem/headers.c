@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/fs.h"
+#include "base/map.h"
 #include "base/text.h"
 
 #define FOLDERS_MAX 256
@@ -21,9 +22,9 @@ typedef char path[AK_PATH_MAX];
 typedef struct search {
     path folders[FOLDERS_MAX];
     size_t folder_count;
-    char *found[HEADERS_MAX];   /* the first `read` of these have been read */
-    uint64_t hash[HEADERS_MAX]; /* of the paths in `found` */
+    char *found[HEADERS_MAX]; /* the first `read` of these have been read */
     size_t found_count, read;
+    ak_map *known;                   /* the paths in `found` */
     bool more_folders, more_headers; /* there are more than the limits allow */
     bool no_memory;
     ak_hasher *hasher;
@@ -33,6 +34,7 @@ static void end_search(search **at)
 {
     if (*at != NULL) {
         AK_END_EACH(ak_free, (*at)->found, (*at)->found_count);
+        ak_map_free((*at)->known);
         ak_free(*at);
     }
 }
@@ -101,23 +103,22 @@ static void add_variables(search *s)
 static void add_header(search *s, const char *folder, const char *name)
 {
     path place;
-    if (ak_fs_join(place, folder, name, NULL) != AK_OK || !ak_fs_is_file(place)) {
+    if (ak_fs_join(place, folder, name, NULL) != AK_OK || ak_map_get(NULL, s->known, place) ||
+        !ak_fs_is_file(place)) {
         return;
     }
-    const uint64_t hash = ak_hash64(place, strlen(place));
-    for (size_t i = 0; i < s->found_count; i++) {
-        if (s->hash[i] == hash && strcmp(s->found[i], place) == 0) {
-            return;
-        }
+    if (s->found_count == HEADERS_MAX) {
+        s->more_headers = true;
+        return;
     }
-    s->more_headers = s->more_headers || s->found_count == HEADERS_MAX;
-    char *copy = s->found_count < HEADERS_MAX ? ak_strdup(place) : NULL;
-    s->no_memory = s->no_memory || (copy == NULL && !s->more_headers);
-    if (copy != NULL) {
-        s->hash[s->found_count] = hash;
-        s->found[s->found_count++] = copy;
-        ak_hasher_add_text(s->hasher, name);
+    char *copy = ak_strdup(place);
+    if (copy == NULL || ak_map_put(s->known, place, s->found_count, NULL) != AK_OK) {
+        ak_free(copy);
+        s->no_memory = true;
+        return;
     }
+    s->found[s->found_count++] = copy;
+    ak_hasher_add_text(s->hasher, name);
 }
 
 /* Adds the header with this absolute path or, if the name is relative, the headers of this name
@@ -267,6 +268,8 @@ ak_status ak_headers_add(ak_hasher *hasher, const char *where, const char *sourc
         return AK_OK;
     }
     AK_DO(AK_NEW(s, 1, err));
+    s->known = ak_map_new();
+    AK_DO(ak_stored(s->known != NULL, err));
     AK_DO(ak_copy_text(&text, source, err));
     s->hasher = hasher;
     add_options(s, definition);
