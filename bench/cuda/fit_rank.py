@@ -18,12 +18,12 @@ import argparse, json, math, random, re
 import numpy as np
 import ranks
 
-FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es fl".split()
-DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0, fl=0)
+FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es fl go r".split()
+DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0, fl=0, go=0)
 MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M", n="BLOCK_SIZE_N", k="BLOCK_SIZE_K", cm="CLUSTER_M",
               cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
               eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
-              cr="CONSUMER_REGISTERS", bps="BLOCKS_PER_SM", ebb="EVICT_B", pdl="LAUNCH_EARLY", pf="PREFETCH_SLOTS")
+              cr="CONSUMER_REGISTERS", bps="BLOCKS_PER_SM", ebb="EVICT_B", pdl="LAUNCH_EARLY", pf="PREFETCH_SLOTS", go="GPC_ORDER", r="RASTER")
 SMS = 132 # SMs of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
@@ -35,10 +35,10 @@ START = dict(t0=1.218, sm=1.394, ba=0.4304, bb=0.5599, l2=41.54, f1=0.9304, f3=0
              w32=0.9719, e16=0.3665, e32=0.1967, wn=1.294, so=13.7, ps=303.4, w0=226.1, cx=58.19, po=69.68, lx=0.5965,
              kc=289.8, d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36, fa=1.18, fb=1.03, la=0.8281,
              bs=0.659, sl=0.01, t0a=1.369, l2a=53.3,
-             poa=76.45, qa=4.771, f1a=1.007)
+             poa=76.45, qa=4.771, f1a=1.007, ja=0.2009, jb=0.2629, gl=1394)
 
 BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), hc=(0.1, 20), ti=(40, 400), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
-              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
+              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3), ja=(0, 1), jb=(0, 1))
 
 # The parts of the Rank, and its value. A number in braces is made of the constants.
 PARTS = {
@@ -76,7 +76,14 @@ PARTS = {
     "a_lines": "{1 + ba} if a_row % 16 != 0 else {1 + ba*bs} if a_row % 64 != 0 else 1",
     "b_lines": "{1 + bb} if b_row % 16 != 0 else {1 + bb*bs} if b_row % 64 != 0 else 1",
     "asked": "a_box*a_lines/CLUSTER_N + b_box*b_lines/CLUSTER_M",
-    "level_2": "asked*128/({l2a} if whole_lines == 1 else {l2})*(held/sm_count/BLOCKS_PER_SM)**{lx}",
+    # with GPC_ORDER, a GPC of some 16 SMs has a rectangle of tiles, whose blocks ask for the same lines by one request, or nearly
+    "gpc_clusters": "max(1, 16//cluster)",
+    "gpc_rows": "min(GROUP_SIZE, cluster_rows, gpc_clusters) if RASTER == 0 else min(cluster_rows, max(1, gpc_clusters/min(GROUP_SIZE, cluster_columns)))",
+    "gpc_columns": "min(GROUP_SIZE, cluster_columns, gpc_clusters) if RASTER == 1 else min(cluster_columns, max(1, gpc_clusters/min(GROUP_SIZE, cluster_rows)))",
+    "a_joined": "gpc_columns**{ja} if GPC_ORDER == 1 else 1",
+    "b_joined": "gpc_rows**{jb} if GPC_ORDER == 1 else 1",
+    "asked_of_gpc": "a_box*a_lines/CLUSTER_N/a_joined + b_box*b_lines/CLUSTER_M/b_joined",
+    "level_2": "asked_of_gpc*128/({l2a} if whole_lines == 1 else {l2})*(held/sm_count/BLOCKS_PER_SM)**{lx}",
     "copies": "asked*128/{ti}", # cycles for what the copy engine of an SM asks for, rows by rows
     # rows of less than a line of 128 bytes: all blocks ask at once for the few lines that hold all of a slot
     "hot_lines": "{hc}*(max(0, 64/a_row - 1)*cluster_columns + max(0, 64/b_row - 1)*cluster_rows)",
@@ -113,7 +120,7 @@ PARTS = {
     "half_full": "{ps} if 2*held > places else 0",
     "late_start": "{pdl} if (LAUNCH_EARLY == 1 or LAUNCH_EARLY == 2) and M <= 128 and read_bytes > 40000000 else 0",
     "start_1": "{p1} if LAUNCH_EARLY == 1 else {p2} if BLOCKS_PER_SM == 2 and held > sm_count and M <= 128 and K <= 64 else 0",
-    "launch": "{pl + pd} if LAUNCH_EARLY == 0 else free_places + half_full + late_start + start_1",
+    "launch": "{gl} if GPC_ORDER == 1 else {pl + pd} if LAUNCH_EARLY == 0 else free_places + half_full + late_start + start_1",
     "early_slots": "{ee} if EARLY_SLOTS > 0 else 0",
     "multicast": "{cx} if CLUSTER_M*CLUSTER_N > 1 and EARLY_SLOTS == 0 else 0",
     "Value": "{start} + {cl}*(cluster - 1) + {bl}*log2(held) + both + split + along_k + launch + early_slots + multicast - num_stages", # more slots never harm
@@ -137,7 +144,7 @@ def read_files(paths):
                 names = line[2:].split()
             elif line.startswith("config "):
                 v = dict(zip(names, map(int, line.split()[1:])))
-                v.setdefault("fl", 1)
+                v = dict({"fl": 1, "go": 0, "r": 0}, **v)
                 v.setdefault("es", 2 if v["cm"] * v["cn"] > 1 else 0) # files without this field are of kernels with this fixed number
                 configs.append(tuple(v[f] for f in FIELDS))
             elif line.startswith("shape "):
@@ -148,7 +155,7 @@ def read_files(paths):
             else:
                 match = re.match(r"(quick|semi) (\d+)x(\d+)x(\d+) ([\d.]+) us [\d.]+ TF  ([^c].*)", line)
                 v = dict(DEFAULTS, **{k: int(x) for k, x in (w.split("=") for w in match[6].split())}) if match else None
-                if v is not None and v["g"] == 8 and v["r"] == 0 and v["l2"] != 1:
+                if v is not None and v["g"] == 8 and (v["r"] == 0 or v["go"] == 1) and v["l2"] != 1:
                     add(quick if match[1] == "quick" else hot, tuple(map(int, match.group(2, 3, 4))), tuple(v[f] for f in FIELDS),
                         float(match[5]))
         for shape, times in quick.items():
@@ -203,7 +210,7 @@ class Model:
         table = np.array(rows, float)
         self.shape_of, self.time = table[:, 0].astype(int), table[:, -1]
         self.names = {"M": table[:, 1], "N": table[:, 2], "K": table[:, 3], "sm_count": np.full(len(table), float(SMS)), "layout": "nn",
-                      "SPLIT_LAST": np.zeros(len(table)), "DIRECT_STORE": np.where(table[:, 2] % 8 != 0, 1, 0)}
+                      "SPLIT_LAST": np.zeros(len(table)), "GROUP_SIZE": np.full(len(table), 8.0), "DIRECT_STORE": np.where(table[:, 2] % 8 != 0, 1, 0)}
         self.names.update({MACROS[f]: table[:, 4 + i] for i, f in enumerate(FIELDS)})
         self.best = np.array([best[shape] for shape in found])
         self.groups = [np.nonzero(self.shape_of == s)[0] for s in range(len(found))]

@@ -115,6 +115,7 @@ enum {
     PF,
     DS,
     ES,
+    GO,
     FIELDS
 };
 static const struct {
@@ -148,7 +149,8 @@ static const struct {
                     {"pdl", "LAUNCH_EARLY", 0},
                     {"pf", "PREFETCH_SLOTS", 1},
                     {"ds", "DIRECT_STORE", 0},
-                    {"es", "EARLY_SLOTS", 0}};
+                    {"es", "EARLY_SLOTS", 0},
+                    {"go", "GPC_ORDER", 0}};
 
 typedef struct {
     int v[FIELDS];
@@ -1158,11 +1160,11 @@ int main(int argc, char **argv)
         }
     }
     char path[600];
-    static const char *const parts[] = {"kernels/matmul/cuda_wgmma.cu",
-                                        "kernels/matmul_act/cuda_activation.cu",
-                                        "kernels/matmul/cuda_gemm_sm90.cu"};
+    static const char *const parts[] = {
+        "kernels/matmul/cuda_wgmma.cu", "kernels/matmul/cuda_gpc.cu",
+        "kernels/matmul_act/cuda_activation.cu", "kernels/matmul/cuda_gemm_sm90.cu"};
     source = calloc(1, 1 << 20);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         snprintf(path, sizeof path, "%s/%s", root, parts[i]);
         char *text = read_file(path, 1 << 20);
         strcat(source, text);

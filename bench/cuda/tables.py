@@ -35,7 +35,8 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
 SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2050, "-sixth": 2060, "-seventh": 2070,
          "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110,
          "-twelfth": 2120, "-thirteenth": 2130, "-fourteenth": 2140,
-         "-fifteenth": 2150, "-sixteenth": 2160, "-seventeenth": 2180, "-eighteenth": 2190, "-nineteenth": 2200, "-twentieth": 2210}
+         "-fifteenth": 2150, "-sixteenth": 2160, "-seventeenth": 2180, "-eighteenth": 2190, "-nineteenth": 2200, "-twentieth": 2210,
+         "-twenty-first": 2220, "-twenty-second": 2230}
 
 def random_products(seed, count=40):
     """Returns M, N, K, log-uniform from 16 to 16384. They are multiples of 8; in every fourth shape all three are odd."""
@@ -164,9 +165,12 @@ SETS["losses-fourth"] = ([("matmul", s, "", None) for s in mnk([ # or nearly los
     (264, 11072, 4592), (168, 11600, 7088), (6072, 5400, 6664), (128, 16000, 40), (24, 8840, 944), (2824, 784, 2152),
     (4496, 536, 5248), (472, 1984, 3288), (24, 5384, 14472), (1112, 304, 13760), (424, 2664, 3296)])], "default")
 SETS["losses-fifth"] = ([("matmul", s, "", None) for s in mnk([(264, 11072, 4592), (1472, 1384, 10864)])], "default")
+SETS["losses-sixth"] = ([("matmul", s, "", None) for s in mnk([ # seed 2220, and a sweep of 2026-11-30
+    (4632, 320, 2048), (11288, 1248, 15408), (264, 11072, 4592), (424, 2664, 3296), (552, 8800, 1456), (1224, 6080, 11960),
+    (6944, 632, 4168)])], "default")
 SETS["models"] = ([("matmul", s, "", None) for s in random_models(2211)], "default")
 SETS["odd-short"] = ([("matmul", s, "", None) for s in random_odd_short(SEEDS["-twelfth"])], "default")
-for nth in ("", "-second"):
+for nth in ("", "-second", "-third"):
     SETS["random-few" + nth] = ([("matmul", s, "", None) for s in random_few_rows(SEEDS[nth])], "default")
 
 for nth, seed in (("", 4714), ("-second", 4715)): # large ones, then those whose launches cost as much as their work

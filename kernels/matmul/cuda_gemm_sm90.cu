@@ -39,6 +39,7 @@
  *                          and each adds and stores its share of the tile (the whole grid must be
  *                          resident at once)
  *   GROUP_SIZE, RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1)
+ *   GPC_ORDER              1: the first tiles are numbered by GPC (cuda_gpc.cu)
  *   SWAP_AB                see above
  *   MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
  *   PRODUCER_WARPS         4, or 1 where no registers are moved
@@ -1763,8 +1764,12 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     /* the same value in all lanes of a warp */
     const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
     const int group = warp / 4;
-    const int first_item = (int)(blockIdx.x / CLUSTER);
     const int stride = (int)(gridDim.x / CLUSTER);
+#if GPC_ORDER
+    const int first_item = by_gpc((int)(blockIdx.x / CLUSTER), stride);
+#else
+    const int first_item = (int)(blockIdx.x / CLUSTER);
+#endif
     s.whole = whole_tiles(s, stride);
     const int items = work_items(s);
 

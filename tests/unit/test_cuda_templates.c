@@ -72,6 +72,8 @@ static const char *const cases[] = {
     " CLUSTER_M=2 EPILOGUE_COLUMNS=32",
     "BLOCK_SIZE_M=160 PING_PONG=1 SWAP_AB=1 CLUSTER_N=2 MMA_IN_FLIGHT=1 EPILOGUE_BUFFERS=1"
     " bias_is_add=1 activation_is_silu=1",
+    "BLOCK_SIZE_M=184 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_M=2 num_stages=6 EPILOGUE_BUFFERS=0"
+    " GPC_ORDER=1 RASTER=1" ONE_CONSUMER,
     "BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_K=2 num_stages=8 "
     "LAUNCH_EARLY=2" ONE_CONSUMER,
     "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 CLUSTER_K=4 EPILOGUE_COLUMNS=16 num_stages=8" ONE_CONSUMER,
@@ -136,8 +138,8 @@ static char *source;
 
 static int load_source(void **state)
 {
-    static const char *const parts[] = {"matmul/cuda_wgmma.cu", "matmul/cuda_registers.cu",
-                                        "matmul_act/cuda_activation.cu",
+    static const char *const parts[] = {"matmul/cuda_wgmma.cu", "matmul/cuda_gpc.cu",
+                                        "matmul/cuda_registers.cu", "matmul_act/cuda_activation.cu",
                                         "matmul/cuda_gemm_sm90.cu"};
     ak_buf text = AK_BUF(SOURCE_MAX);
     (void)state;
