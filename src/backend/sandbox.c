@@ -1,12 +1,16 @@
 /*
  * sandbox.c: see sandbox.h. The structures and numbers of Landlock are written out here, because
  * the headers of a distribution may be older than the kernels that it runs on.
+ *
+ * It is long because all filters share their lists of system calls and the instructions that answer
+ * them.
  */
 #include "backend/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -49,6 +53,21 @@ void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max)
     }
     limit(RLIMIT_FSIZE, 0);
     (void)signal(SIGXFSZ, SIG_IGN); /* a write then fails */
+}
+
+void ak_sandbox_drop(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
+    if (syscall(__NR_capget, &head, has) != 0) {
+        return;
+    }
+    for (unsigned long one = 0; prctl(PR_CAPBSET_DROP, one, 0, 0, 0) == 0; one++) {
+    }
+    const uint32_t left = has[0].permitted & 1u << CAP_DAC_READ_SEARCH;
+    const struct __user_cap_data_struct few[_LINUX_CAPABILITY_U32S_3] = {
+        {.effective = left, .permitted = left}};
+    (void)syscall(__NR_capset, &head, few);
 }
 
 /* ---- Landlock (Documentation/userspace-api/landlock.rst of the kernel) --------------------- */
@@ -195,9 +214,6 @@ static const int computing[] = {
     __NR_uname,
     __NR_getcpu,
     __NR_membarrier,
-    /* ak_sandbox_seal_loaded needs this call; it is harmless, because a further filter can only
-       forbid more. */
-    __NR_seccomp,
     /* These two are called by threads that are just starting. */
     __NR_set_robust_list,
 #ifdef __NR_rseq
@@ -239,6 +255,36 @@ static unsigned short answer(struct sock_filter *code, unsigned short n, const i
     }
     return n;
 }
+
+static const uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
+#define ABORTING 13
+/* Appends ABORTING instructions that let abort() end the process as a crash does. It signals the
+   process itself (tgkill) or, in musl, the thread (tkill), which is allowed if the number is that
+   of the process; a process id fits the lower half of the argument, and the kernel ignores the
+   upper one. The numbers of other threads are not known here, so their tkill fails, and so does
+   setting the handler back: musl then goes on to an instruction that crashes. */
+static unsigned short let_abort(struct sock_filter *code, unsigned short n)
+{
+    const uint32_t self = (uint32_t)getpid();
+    const struct sock_filter block[] = {
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tkill, 0, 7),
+        LOAD(args[0]),
+        SKIP_UNLESS(self),
+        RETURN(SECCOMP_RET_ALLOW),
+        LOAD(args[1]),
+        SKIP_UNLESS(SIGABRT),
+        RETURN(refused),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigaction, 0, 3),
+        LOAD(args[0]),
+        SKIP_UNLESS(SIGABRT),
+        RETURN(refused),
+    };
+    _Static_assert(AK_COUNT(block) == ABORTING, "room for these");
+    memcpy(code + n, block, sizeof block);
+    return (unsigned short)(n + ABORTING);
+}
 #endif
 
 bool ak_sandbox_seal(void)
@@ -246,15 +292,12 @@ bool ak_sandbox_seal(void)
 #ifndef ARCHITECTURE
     return false;
 #else
-    struct sock_filter code[2 * AK_COUNT(computing) + 12];
+    static const int needed_for_next[] = {__NR_seccomp}; /* ak_sandbox_seal_loaded forbids it */
+    struct sock_filter code[2 * AK_COUNT(computing) + 10 + ABORTING];
     unsigned short n = begin_filter(code, SECCOMP_RET_KILL_PROCESS);
     n = answer(code, n, computing, AK_COUNT(computing), SECCOMP_RET_ALLOW);
-    /* abort() signals the process itself, which is allowed. The argument has 64 bits, but a process
-       id fits the lower half, and the kernel ignores the upper one. */
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 3);
-    code[n++] = LOAD(args[0]);
-    code[n++] = SKIP_UNLESS(getpid());
-    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    n = answer(code, n, needed_for_next, AK_COUNT(needed_for_next), SECCOMP_RET_ALLOW);
+    n = let_abort(code, n);
     code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
     struct sock_fprog program = {.len = n, .filter = code};
     if (AK_INSTRUMENTED || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -276,46 +319,76 @@ static const int loading[] = {
     __NR_readlinkat,
 };
 
-/* Appends instructions that skip the next `skipped` ones if the instruction pointer, which has 64
-   bits, is below `bound`; returns the number of those appended. They assume that the upper half of
-   the pointer lies behind the lower one, as on a little-endian machine. */
-static unsigned short skip_below(struct sock_filter *code, uint64_t bound, unsigned char skipped)
+/* System calls that would let a candidate escape the filters: its code would become data that it
+   can write, or a filter of its own would answer other calls of the runner. */
+static const int escaping[] = {__NR_mprotect, __NR_seccomp};
+
+/* Appends instructions that skip the next `skipped` ones if the 64-bit member of seccomp_data at
+   the offset `at` is below `bound`; returns the number of those appended. They assume that the
+   upper half lies behind the lower one, as on a little-endian machine. */
+static unsigned short skip_below(struct sock_filter *code, size_t at, uint64_t bound,
+                                 unsigned char skipped)
 {
     const uint32_t high = (uint32_t)(bound >> 32), low = (uint32_t)bound;
-    const uint32_t at = (uint32_t)offsetof(struct seccomp_data, instruction_pointer);
     const struct sock_filter block[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at + 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at + 4),
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 3, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, high, 0, (unsigned char)(skipped + 2)),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at),
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, skipped),
     };
     memcpy(code, block, sizeof block);
     return AK_COUNT(block);
 }
 
-bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end)
+/* Appends the last instructions of the second filter, which treat the calls that map memory. The C
+   library's realloc copies where mremap fails, and both C libraries ignore that madvise does. */
+static unsigned short keep_maps(struct sock_filter *code, unsigned short n, uint64_t kept)
+{
+    const struct sock_filter block[] = {
+        SKIP_UNLESS(__NR_mremap),
+        RETURN(SECCOMP_RET_ERRNO | ENOMEM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_madvise, 0, 4),
+        LOAD(args[2]),
+        SKIP_UNLESS(MADV_HUGEPAGE),
+        RETURN(SECCOMP_RET_ALLOW),
+        RETURN(SECCOMP_RET_ERRNO | ENOMEM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_munmap, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 1, 0),
+        RETURN(SECCOMP_RET_ALLOW),
+        LOAD(args[2]),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 8, 0),
+        LOAD(args[3]),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_FIXED, 0, 5),
+    };
+    memcpy(code + n, block, sizeof block);
+    n += AK_COUNT(block);
+    n += skip_below(code + n, offsetof(struct seccomp_data, args[0]), kept, 1);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
+    return n;
+}
+
+bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end, uint64_t kept)
 {
 #ifndef ARCHITECTURE
-    (void)begin, (void)end;
+    (void)begin, (void)end, (void)kept;
     return false;
 #else
     enum { ONE = 5 };
-    struct sock_filter code[2 * AK_COUNT(loading) + 2 * ONE + 10];
+    const size_t at = offsetof(struct seccomp_data, instruction_pointer);
+    struct sock_filter code[2 * (AK_COUNT(loading) + AK_COUNT(escaping)) + 3 * ONE + 20];
     unsigned short n = 0;
-    n += skip_below(code + n, begin, ONE + 2);
-    n += skip_below(code + n, end, 1);
+    /* The instruction pointer is that of the next instruction: behind an instruction that ends the
+       range it is `end`, and behind one in front of the range `begin`. */
+    n += skip_below(code + n, at, begin + 1, ONE + 2);
+    n += skip_below(code + n, at, end + 1, 1);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);
     code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
     code[n++] = LOAD(nr); /* the first filter has checked the architecture */
     n = answer(code, n, loading, AK_COUNT(loading), SECCOMP_RET_ERRNO | EACCES);
-    code[n++] = SKIP_UNLESS(__NR_mprotect);
-    code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 0, 3);
-    code[n++] = LOAD(args[2]);
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1);
-    code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
-    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    n = answer(code, n, escaping, AK_COUNT(escaping), SECCOMP_RET_KILL_PROCESS);
+    n = keep_maps(code, n, kept);
     struct sock_fprog program = {.len = n, .filter = code};
     return !AK_INSTRUMENTED &&
            syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
@@ -402,8 +475,6 @@ static void plan_files(ak_sandbox_plan *out, const char *const *readable,
 }
 
 #ifdef ARCHITECTURE
-static const uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
-
 /* Appends instructions that let clone start threads but no processes. */
 static unsigned short only_threads(struct sock_filter *code, unsigned short n)
 {

@@ -3,6 +3,7 @@
  * the calling process itself, cannot be undone, and costs microseconds.
  *
  *   limits   rlimits: memory, CPU time, no files written, no core dump
+ *   drop     capabilities: none but that of reading files
  *   files    Landlock: only listed paths can be read or written; no TCP connections if the kernel
  *            can deny them
  *   seal     seccomp: only the system calls that computing needs; any other kills the process with
@@ -25,6 +26,10 @@
    space. */
 void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max);
 
+/* Takes the capabilities of root from the calling thread, and from what it starts, but for that of
+   reading files: what is loaded may lie in a folder of another user, as under sudo. */
+void ak_sandbox_drop(void);
+
 /* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
    covered from version 1 on, TCP ports from 4, signals to others and abstract sockets from 6. */
 int ak_sandbox_landlock_abi(void);
@@ -38,10 +43,11 @@ bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 bool ak_sandbox_seal(void);
 
 /* Seals the process further, after ak_sandbox_seal and once a candidate is loaded: it can open no
-   file, make no memory executable and change no protection, and the candidate's own instructions,
-   between `begin` and `end`, can make no system call at all. Returns false if the restriction is
-   not in force. */
-bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
+   file, add no filter, make no memory executable, move none, change no protection, and map and
+   unmap nothing below `kept`, the end of the executable (0: anywhere); and the candidate's own
+   instructions, between `begin` and `end`, can make no system call at all. Returns false if the
+   restriction is not in force. */
+bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end, uint64_t kept);
 
 /*
  * A plan confines a child that is about to become another program, such as a compiler. It restricts

@@ -14,7 +14,6 @@
 
 #define COMMON           "src/backend/script.py"
 #define SCRIPT_BYTES_MAX (120u << 10) /* Linux takes at most 128 KiB as one argument */
-#define FIND_NS          (20 * AK_SECOND_NS)
 /* A program that asks Python for the path of its own executable, its prefixes, the folders that it
    imports from, and libpython. */
 #define ABOUT                                                                                      \
@@ -33,7 +32,7 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
 {
     const char *python = ak_script_python();
     const char *const argv[] = {python, "-c", ABOUT, NULL};
-    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = AK_SCRIPT_FIND_NS};
     AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     char found[AK_PATH_MAX];
     *out = (ak_script_home){0};
@@ -86,7 +85,7 @@ json_t *ak_script_doctor(void)
     enum { INTERPRETER, VERSION, TRITON, TORCH, NUMPY, COUNT };
     const char *python = ak_script_python(), *values[COUNT] = {NULL};
     const char *const argv[] = {python, "-c", VERSIONS, NULL};
-    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS, .only_stdout = true};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = AK_SCRIPT_FIND_NS, .only_stdout = true};
     AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
     char found[AK_PATH_MAX], missing[AK_PATH_MAX + 200] = "";
     const bool there = ak_fs_which(found, python) && ak_proc_run(&run, &spec, NULL) == AK_OK;
@@ -187,16 +186,33 @@ static ak_status hear(json_t **out, ak_script *script, int64_t timeout_ns, ak_er
     return status;
 }
 
+/* Reads whether a reply reports success, and refuses one that says neither this nor why not. */
+static ak_status read_ok(bool *good, const json_t *reply, const ak_script *script, ak_error *err)
+{
+    AK_DO(ak_json_bool_or(good, reply, "ok", false, script->who, err));
+    AK_FAIL_IF(!*good && ak_json_text_or_null(reply, "error") == NULL, err, AK_INVALID,
+               "%s: \"error\" is missing", script->who);
+    return AK_OK;
+}
+
 ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_t timeout_ns,
                         ak_error *err)
 {
     json_t *reply = NULL;
     bool good = false;
-    ak_status status = message == NULL ? ak_fail_memory(err) : say(script, message, err);
+    ak_status status = message == NULL ? ak_fail_memory(err)
+                       : script->proc.pid <= 0
+                           ? ak_fail(err, AK_CRASHED, "%s has ended", script->who)
+                           : say(script, message, err);
     json_decref(message);
     status = status == AK_OK ? hear(&reply, script, timeout_ns, err) : status;
-    status =
-        status == AK_OK ? ak_json_bool_or(&good, reply, "ok", false, script->who, err) : status;
+    status = status == AK_OK ? read_ok(&good, reply, script, err) : status;
+    if (status == AK_INVALID) { /* AK_INVALID is for errors that a running script reports */
+        status = AK_CRASHED;
+        if (err != NULL) {
+            err->status = status;
+        }
+    }
     if (status != AK_OK) {
         json_decref(reply);
         ak_script_end(script);

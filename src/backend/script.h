@@ -12,6 +12,12 @@
 #include "base/proc.h"
 
 #define AK_SCRIPT_REPLY_MAX (64u << 10)
+/* Limit for asking the interpreter about itself (ak_script_find). */
+#define AK_SCRIPT_FIND_NS (20 * AK_SECOND_NS)
+/* Limit for the first reply of a script, until which Python starts and imports what it needs:
+   Triton takes 0.3 to 2 s and PyTorch seconds, and all much longer from a cold disk on a busy
+   machine. */
+#define AK_SCRIPT_OPEN_NS (120 * AK_SECOND_NS)
 
 typedef struct ak_script {
     const char *who; /* for messages: "PyTorch's process" */
@@ -62,8 +68,9 @@ ak_status ak_script_start(ak_script *out, const ak_script_spec *spec, ak_reads *
                           ak_error *err);
 /* Sends a message, whose reference it takes over, and gives the reply if that reports success; the
    caller owns the reply. Returns AK_INVALID, with the script's own text, for a reply that reports
-   an error. After any other failure the process has been ended, also where a reply is no JSON or
-   its "ok" no truth value, which is AK_INVALID, too. */
+   an error; the process then goes on. After any other failure the process has been ended, and every
+   later message fails at once: AK_CRASHED if it ended by itself, had ended before, or sent a reply
+   that is not of the form above; AK_TIMED_OUT; AK_LIMIT for too long a reply. */
 ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_t timeout_ns,
                         ak_error *err);
 /* Ends the process; does nothing if it has ended. */

@@ -94,6 +94,8 @@ void ak_buf_free(ak_buf *buf)
 
 ak_status ak_buf_status(const ak_buf *buf, ak_error *err)
 {
+    AK_FAIL_IF(buf->failed == AK_LIMIT && buf->deep, err, AK_LIMIT,
+               "what is to be written is nested deeper than JSON may be here");
     AK_FAIL_IF(buf->failed == AK_LIMIT, err, AK_LIMIT, "the text is longer than %zu bytes",
                buf->max);
     if (buf->failed == AK_NO_MEMORY) {

@@ -20,12 +20,13 @@ typedef struct ak_buf {
     char *data;
     size_t length, capacity, max;
     ak_status failed;
+    bool deep; /* it failed because JSON that was to be written is nested too deeply (json.h) */
 } ak_buf;
 
 extern char ak_buf_empty[1];
 #define AK_BUF(max_bytes)                                                                          \
     {                                                                                              \
-        ak_buf_empty, 0, 0, (max_bytes), AK_OK                                                     \
+        ak_buf_empty, 0, 0, (max_bytes), AK_OK, false                                              \
     }
 
 void ak_buf_append(ak_buf *buf, const void *bytes, size_t count);

@@ -37,7 +37,9 @@ static ak_status too_long(const char *path, ak_error *err)
                    path, AK_PATH_MAX - 1);
 }
 
-ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
+/* Reads a file of at most `max` bytes or, with `cut`, the first `max` bytes of any file. */
+static ak_status read_file(char **out, size_t *length, const char *path, size_t max, bool cut,
+                           ak_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
@@ -65,7 +67,11 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
         if (got <= 0) {
             break;
         }
-        ak_buf_append(&text, chunk, (size_t)got);
+        const size_t left = max - text.length, count = (size_t)got;
+        ak_buf_append(&text, chunk, cut && count > left ? left : count);
+        if (cut && text.length == max) {
+            break;
+        }
         if (text.failed == AK_LIMIT) {
             status = ak_fail(err, AK_LIMIT, "%s is larger than %zu bytes", path, max);
         } else if (text.failed != AK_OK) {
@@ -81,6 +87,16 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
         }
     }
     return status;
+}
+
+ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
+{
+    return read_file(out, length, path, max, false, err);
+}
+
+ak_status ak_fs_read_head(char **out, const char *path, size_t max, ak_error *err)
+{
+    return read_file(out, NULL, path, max, true, err);
 }
 
 bool ak_fs_begins(const char *path, const void *bytes, size_t count)

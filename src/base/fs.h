@@ -11,6 +11,8 @@
    AK_INVALID. The caller frees *out with ak_free; it ends in a 0 that *length does not count.
    `length` may be NULL. */
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
+/* Reads the beginning of a file, at most `max` bytes; in all else like ak_fs_read. */
+ak_status ak_fs_read_head(char **out, const char *path, size_t max, ak_error *err);
 /* Returns true if the file begins with these bytes. `count` is at most 64. */
 bool ak_fs_begins(const char *path, const void *bytes, size_t count);
 /* Returns advice to append to the message for the errno `why`, such as "; choose a place that can
@@ -19,9 +21,10 @@ const char *ak_fs_advice(int why);
 /* Writes all bytes to a descriptor. Returns false with errno set if that fails. */
 bool ak_fs_write_all(int fd, const void *data, size_t length);
 /* Writes a temporary file beside the target, flushes it to disk and renames it, so that the target
-   is either the whole new content or unchanged. The temporary file is named after the process, so
-   two threads must not write the same target at once. A link to a file is replaced by the file. A
-   target that is not a regular file (a device, a pipe) is written to directly. */
+   is either the whole new content or unchanged. Each call has a temporary file of its own, so
+   several threads, processes and hosts may write the same target at once. A link to a file is
+   replaced by the file. A target that is not a regular file (a device, a pipe) is written to
+   directly. */
 ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err);
 /* Writes a file as ak_fs_write does, but one that only the user may read or write, whatever the
    umask. The mode of a target that is not a regular file stays as it is. */

@@ -313,6 +313,7 @@ static void print_array(ak_buf *out, const json_t *array, bool indented, size_t 
 static void print_value(ak_buf *out, const json_t *value, bool indented, size_t depth)
 {
     if (depth > AK_JSON_DEPTH_MAX) {
+        out->deep = out->deep || out->failed == AK_OK;
         out->failed = out->failed == AK_OK ? AK_LIMIT : out->failed;
         return;
     }

@@ -19,8 +19,11 @@
 #include "check/inputs.h"
 
 enum { BLOCK = 1024, LANES = 4 };
-/* An error below this many times the tolerance may come from another order of additions. */
-#define ROUNDING 2.0
+/* An error below this many times the tolerance looks like rounding. Other orders of additions were
+   seen to exceed tolerances of "4*eps" to "8*eps*sqrt(n)" by up to 2.6 times. An element that is
+   not computed exceeds the widest tolerance of a built-in kernel, the 1/17 of e4m3, 17 times, and
+   that of an f32 thousands of times. 10 lies between. */
+#define ROUNDING 10.0
 #define SURE_MIN 4 /* so many elements do not hold the poison by chance */
 
 /* Returns the root mean square of the finite elements, scaled by the largest. It serves for values

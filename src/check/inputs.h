@@ -16,10 +16,10 @@ typedef enum ak_fill_habit {
     AK_HABIT_USUAL,
     AK_HABIT_ENDS,
     AK_HABIT_MIDDLE,
-    /* Each float of a constant fill is drawn from 4/8 to 8/8 of the constant, so that it has the
-       same sign, is not larger, and adds up as exactly; for the constant 0, from 4/8 to 8/8 of 1.
-       This is for problems whose inputs are all constant, for which a kernel that reads no input
-       could be right. */
+    /* Each float of a constant fill is 4, 5, 6, 7 or 8 eighths of the constant (of 1 if the
+       constant is 0), drawn at random: it has the same sign, is not larger, and needs at most three
+       more bits, so that short sums stay exact. This is for problems whose inputs are all constant,
+       for which a kernel that reads no input could be right. */
     AK_HABIT_VARIED,
     /* Only one in `period` elements of each row and of each column is not zero ("few_terms" of
        problem.json): sums over rows or columns have few terms, however long they are. */

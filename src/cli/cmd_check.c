@@ -53,6 +53,7 @@ typedef struct checking {
     size_t undrawn;     /* right configurations for which no random size could be drawn */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* a configuration was wrong or crashed, which sanitizers may explain */
+    size_t rounded;     /* wrong results that look like rounding */
     size_t alike;       /* configurations with the first one's wrong result, itself included */
     char first[240];    /* reason of the first configuration's trial; "": none */
     char sanitizers[800];
@@ -60,12 +61,18 @@ typedef struct checking {
     ak_archive *archive; /* opened for the first failure */
 } checking;
 
-/* Explains a wrong result of the default configuration if the reference is that configuration
-   itself, and otherwise a wrong result that all configurations, if there are several, share. */
+/* Says that the tolerance may be too tight if wrong results look like rounding. Explains another
+   wrong result of the default configuration if the reference is that configuration itself, and
+   otherwise a wrong result that all configurations, if there are several, share. */
 static void explain(const checking *c)
 {
     static const char by_default[] = "agrees with the default configuration";
     const char *reference = ak_or_empty(ak_task_reference(c->task));
+    if (c->rounded > 0) {
+        ak_out("%zu wrong result%s like rounding: the tolerance in problem.json may be too tight "
+               "for the sums of this kernel (docs/howto-kernel.md)\n",
+               c->rounded, c->rounded == 1 ? " looks" : "s look");
+    }
     if (strncmp(reference, by_default, strlen(by_default)) != 0) {
         if (c->alike > 1 && c->alike == c->done) {
             ak_out("all %zu have the same wrong result: probably no parameter is at fault, but the "
@@ -272,15 +279,18 @@ static ak_status check_next(checking *c, ak_error *err)
         c->rejected += never_ran;
         c->refused += never_ran && named;
         c->wrong += trial.status != AK_TRIAL_OK && !never_ran;
-        c->ran_wrong = c->ran_wrong || trial.status == AK_TRIAL_WRONG_RESULT ||
-                       trial.status == AK_TRIAL_CRASHED;
+        const bool wrong = trial.status == AK_TRIAL_WRONG_RESULT;
+        const bool rounded =
+            wrong && strstr(ak_or_empty(trial.reason), "looks like rounding") != NULL;
+        c->rounded += rounded;
+        c->ran_wrong = c->ran_wrong || (wrong && !rounded) || trial.status == AK_TRIAL_CRASHED;
         if (c->done == 0) {
             (void)snprintf(c->first, sizeof c->first, "%s", ak_or_empty(trial.reason));
         }
-        c->alike += trial.status == AK_TRIAL_WRONG_RESULT && ak_text_same(c->first, trial.reason) &&
+        c->alike += wrong && !rounded && ak_text_same(c->first, trial.reason) &&
                     strstr(c->first, ": got ") != NULL;
-        c->itself = c->itself || (trial.status == AK_TRIAL_WRONG_RESULT && named &&
-                                  strcmp(candidate->name, "default") == 0);
+        c->itself =
+            c->itself || (wrong && !rounded && named && strcmp(candidate->name, "default") == 0);
         size_t sizes = 0;
         ak_checked_sizes reach = AK_CHECKED_OWN;
         if (trial.status == AK_TRIAL_OK) {

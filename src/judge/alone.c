@@ -7,7 +7,7 @@
  * calls in a batch, but neither fault is certain, their times replace those of the batches.
  *
  * Both say little about a short kernel, so each of its calls in one more batch has its own inputs
- * (confirm_on_many).
+ * (alone_many.c).
  *
  * A comparison is fair only if all of its times are of one kind. So times of calls on unseen inputs
  * must replace those of the batches only for what the candidate does, not for what memory and other
@@ -44,10 +44,8 @@
 #include "judge/loaded.h"
 #include "measure/pressure.h"
 
-/* A call alone may take ALONE_TIMES as long as a call in a batch, plus ALONE_NS, because it begins
-   with its data in other caches and its time is measured less exactly. */
-#define ALONE_TIMES 2.5
-#define ALONE_NS    25000.0
+/* What a call alone may take longer, however long a call in a batch is. */
+#define ALONE_NS 25000.0
 /* This time is added if there are several threads, because they sleep between calls and must be
    woken. */
 #define ALONE_THREADS_NS 50000.0
@@ -76,12 +74,7 @@
    UNSEEN_MOST, are made until UNSEEN_NS have passed. */
 #define UNSEEN_MOST 15
 #define UNSEEN_NS   AK_SECOND_NS
-/* Kernels are tested on many inputs if a call takes at most MANY_TIMES the time that a call alone
-   may take longer, with MANY_LEAST calls or more. The references of all of them take at most about
-   MANY_REFERENCES_NS. Threads get inputs from each other's caches at MOVED_BYTES_PER_NS. */
-#define MANY_TIMES         4.0
-#define MANY_LEAST         4
-#define MANY_REFERENCES_NS (300 * AK_MS_NS)
+/* Threads get inputs from each other's caches at this rate. */
 #define MOVED_BYTES_PER_NS 5.0
 
 static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
@@ -225,8 +218,7 @@ static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
     }
 }
 
-/* Returns by how many ns a call alone may take longer, however long a call in a batch is. */
-static double slack_of(const ak_loaded *r)
+double ak_alone_slack(const ak_loaded *r)
 {
     return ALONE_NS + (r->threads > 1 ? ALONE_THREADS_NS : 0.0);
 }
@@ -234,7 +226,8 @@ static double slack_of(const ak_loaded *r)
 /* Raises the limits of calls on unseen inputs by what `reads` took longer than in a batch. */
 static void allow_for_memory(ak_alone_limits *limits, ak_alone_calls *reads, const ak_cold *c)
 {
-    const double cold_ns = ak_alone_cold(reads, c->batch_ns + slack_of(c->r));
+    const double cold_ns =
+        ak_alone_delay(reads, c->batch_ns, ak_alone_slack(c->r), limits->each_ns);
     limits->full_ns += cold_ns;
     limits->more_ns += cold_ns;
 }
@@ -360,7 +353,8 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
     if (r->outcome.status != AK_TRIAL_OK) {
         return AK_OK;
     }
-    *finding = ak_alone_decide_little(&t->found, &reads, cold.batch_ns + slack_of(r), &t->limits);
+    *finding =
+        ak_alone_decide_little(&t->found, &reads, cold.batch_ns + ak_alone_slack(r), &t->limits);
     ak_cold_close(&cold);
     return *finding == AK_ALONE_SLOWER ? judge_unseen(finding, r, &cold, t->seen, &t->limits, err)
                                        : AK_OK;
@@ -372,7 +366,7 @@ static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns 
                                  ak_error *err)
 {
     const double moved = r->threads > 1 ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
-    const ak_alone_limits limits = {.call_ns = RESULTS_TIMES * each_ns + slack_of(r) + moved,
+    const ak_alone_limits limits = {.call_ns = RESULTS_TIMES * each_ns + ak_alone_slack(r) + moved,
                                     .batches = true};
     ak_alone_calls calls = {0}, none = {0};
     size_t fast = 0;
@@ -422,7 +416,7 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
                       ak_error *err)
 {
     bool timed = r->e->backend->is_cpu && !AK_INSTRUMENTED;
-    const double slack = slack_of(r);
+    const double slack = ak_alone_slack(r);
     double each_ns = 0;
     turns t = {.seen = ak_evaluator_draw(r->e), .iterations = iterations, .renewed = renewed};
     AK_DO(time_in_batch(&each_ns, r, t.seen, each_ms * 1e6, iterations, err));
@@ -431,11 +425,13 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
     }
     /* A call on unseen inputs must confirm the reported time, on whichever inputs that was
        measured. */
-    t.limits = (ak_alone_limits){.call_ns = timed ? ALONE_TIMES * each_ns + slack : HUGE_VAL,
-                                 .full_ns = timed ? ALONE_TIMES * each_ms * 1e6 + slack : HUGE_VAL,
-                                 .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
-                                 .more_ns = ALONE_NS,
-                                 .batches = iterations > 1};
+    t.limits =
+        (ak_alone_limits){.call_ns = timed ? AK_ALONE_TIMES * each_ns + slack : HUGE_VAL,
+                          .full_ns = timed ? AK_ALONE_TIMES * each_ms * 1e6 + slack : HUGE_VAL,
+                          .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
+                          .more_ns = ALONE_NS,
+                          .each_ns = each_ms * 1e6,
+                          .batches = iterations > 1};
     ak_pressure_mark from, to;
     ak_pressure_take(&from);
     AK_DO(call_in_turns(&t.fresh, &t.again, r, t.seen, &t.limits, err));
@@ -458,9 +454,7 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
     return AK_OK;
 }
 
-/* Starts a new process, to which all inputs are new, and runs a batch on each set of inputs. In
-   these batches the candidate can again do what it is suspected of. */
-static ak_status begin_again(ak_loaded *r, uint32_t iterations, ak_error *err)
+ak_status ak_alone_begin_again(ak_loaded *r, uint32_t iterations, ak_error *err)
 {
     AK_DO(ak_loaded_renew(r, err));
     for (size_t i = 0; r->outcome.status == AK_TRIAL_OK && i < r->e->sets; i++) {
@@ -469,7 +463,7 @@ static ak_status begin_again(ak_loaded *r, uint32_t iterations, ak_error *err)
     return AK_OK;
 }
 
-static void conclude_unjudged(ak_loaded *r)
+void ak_alone_unjudged(ak_loaded *r)
 {
     r->e->unjudged = true;
     r->outcome.status = AK_TRIAL_TIMED_OUT;
@@ -478,86 +472,13 @@ static void conclude_unjudged(ak_loaded *r)
                                  "batch; measure again when it is quieter");
 }
 
-/* Returns whether calls are made again that have decided nothing in `looks` looks since begin_ns.
-   If they told nothing, waits before that, because other programs may end. */
-static bool looks_again(int looks, bool many, int64_t begin_ns, bool told)
+bool ak_alone_looks_again(int looks, bool many, int64_t begin_ns, bool told)
 {
     const int64_t pause_ns = ak_alone_pause(looks, many, ak_clock_ns() - begin_ns);
     if (pause_ns > 0 && !told) {
         ak_clock_sleep_ns(pause_ns);
     }
     return pause_ns > 0;
-}
-
-/* Returns how many calls a batch on many inputs has: as many as references take MANY_REFERENCES_NS
-   for, or many_count if that is less. The least time of a reference counts, because a wait must not
-   make references look so slow that a short kernel is not tested. */
-static size_t calls_on_many(const ak_evaluator *e)
-{
-    const int64_t most = MANY_REFERENCES_NS / (e->prepared_ns + 1);
-    return most < (int64_t)e->many_count ? (size_t)most : e->many_count;
-}
-
-/* Runs a batch of calls, each on its own inputs, which the process has never seen, and judges every
-   output. */
-static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
-{
-    ak_evaluator *e = r->e;
-    for (size_t i = 0; i < calls; i++) {
-        AK_DO(r->many_seen || !e->many[i].ready ? ak_unseen_refresh(e, &e->many[i], err) : AK_OK);
-    }
-    r->many = r->many_seen = true;
-    ak_status status = ak_loaded_batch(r, &e->many[0], (uint32_t)calls, err);
-    r->many = false;
-    for (size_t i = 0; status == AK_OK && r->outcome.status == AK_TRIAL_OK && i < calls; i++) {
-        const ak_outcome outcome = r->outcome;
-        status = ak_loaded_judge(r, &e->many[i], false, err);
-        r->outcome = r->outcome.status == AK_TRIAL_OK ? outcome : r->outcome;
-    }
-    e->memory.resident[AK_STAGE_SETS] = NULL;
-    return status;
-}
-
-/* Tests whether a short kernel does all of the calls of a batch: a call alone tells little about
-   it. A batch in which every call has its own inputs, and every output is judged, confirms the time
-   of other batches within the factor of calls alone, and the time that a call alone may take longer
-   is only added once. If AK_ALONE_LEAST such batches, all but the first in new processes, are too
-   slow even without waits, their times count; if that stays open, no judgement is passed. */
-static ak_status confirm_on_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
-{
-    const size_t calls = calls_on_many(r->e);
-    const double slack = slack_of(r);
-    const double moved = r->threads > 1 ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
-    const double limit = (double)calls * (ALONE_TIMES * each_ms * 1e6 + moved) + slack;
-    if (AK_INSTRUMENTED || calls < MANY_LEAST || r->candidate->artifact == NULL ||
-        each_ms * 1e6 > MANY_TIMES * slack) {
-        return AK_OK;
-    }
-    const int64_t begin = ak_clock_ns();
-    for (int looks = 1;; looks++) {
-        AK_DO(batch_on_many(r, calls, err));
-        if (r->outcome.status != AK_TRIAL_OK || (double)r->outcome.ns <= limit) {
-            r->unseen_count = 0;
-            return AK_OK;
-        }
-        const int64_t waited = r->outcome.waits_known ? r->outcome.waited_ns : 0;
-        const bool certain = (double)(r->outcome.ns - waited) > limit;
-        if (certain) {
-            r->unseen_ms[r->unseen_count++] = (double)r->outcome.ns / 1e6 / (double)calls;
-        }
-        if (r->unseen_count == AK_ALONE_LEAST) {
-            return AK_OK;
-        }
-        if (!looks_again(looks, true, begin, certain)) {
-            r->unseen_count = 0;
-            conclude_unjudged(r);
-            return AK_OK;
-        }
-        AK_DO(begin_again(r, iterations, err));
-        if (r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
-    }
 }
 
 static ak_status calls_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
@@ -580,11 +501,11 @@ static ak_status calls_alone(ak_loaded *r, double each_ms, uint32_t iterations, 
             memcpy(r->outcome.reason, s.reason, sizeof s.reason);
             return AK_OK;
         }
-        if (!looks_again(looks, false, begin, s.finding != AK_ALONE_UNKNOWN)) {
-            conclude_unjudged(r);
+        if (!ak_alone_looks_again(looks, false, begin, s.finding != AK_ALONE_UNKNOWN)) {
+            ak_alone_unjudged(r);
             return AK_OK;
         }
-        AK_DO(begin_again(r, iterations, err));
+        AK_DO(ak_alone_begin_again(r, iterations, err));
         if (r->outcome.status != AK_TRIAL_OK) {
             return AK_OK;
         }
@@ -595,6 +516,6 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
 {
     AK_DO(calls_alone(r, each_ms, iterations, err));
     return r->outcome.status == AK_TRIAL_OK && r->unseen_count == 0
-               ? confirm_on_many(r, each_ms, iterations, err)
+               ? ak_alone_many(r, each_ms, iterations, err)
                : AK_OK;
 }

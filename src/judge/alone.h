@@ -59,6 +59,7 @@ typedef struct ak_alone_limits {
     double times;   /* a call on unseen inputs may take this many times as long as one on seen
                        inputs */
     double more_ns; /* plus this time */
+    double each_ns; /* what a call takes in a batch: the time that must be confirmed */
     bool batches;   /* the batches had more than one call */
 } ak_alone_limits;
 
@@ -84,6 +85,13 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
    time of such a call in a batch, plus what a call alone takes longer where memory costs nothing.
    Sorts the times. */
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
+
+/* Returns what ak_alone_cold gives, for readings that take read_ns in a batch and slack_ns more
+   alone, or less for a candidate whose call takes each_ns in a batch: if that is less than read_ns,
+   the call cannot read all of the arguments there, so only that share of them may delay it. Else a
+   kernel that replays results would be excused by the time that reading takes on a busy machine,
+   which is about the time of an honest kernel that is limited by memory. */
+double ak_alone_delay(ak_alone_calls *reads, double read_ns, double slack_ns, double each_ns);
 
 /* Returns whether a kernel, such as one that appends rows to a cache, touches so few of its
    arguments' bytes that a call alone finds little of them in the caches, however they were read
@@ -130,7 +138,31 @@ ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iter
 /* Makes one call that begins as a call on the unseen contents of a stage does. The reader must be
    open. Closes a reader that fails, which says nothing of the candidate: `out` then has no time. */
 ak_status ak_cold_call(ak_outcome *out, ak_cold *c, ak_stage *fresh, ak_error *err);
+/* Makes a batch of calls, each on the contents of one of so many stages, that begins as a batch on
+   many inputs does. */
+ak_status ak_cold_many(ak_outcome *out, ak_cold *c, ak_stage *many, size_t calls, ak_error *err);
 /* Does nothing if it was not opened. */
 void ak_cold_close(ak_cold *c);
+
+/* ---- calls on many inputs (alone_many.c), and what they share with calls alone (alone.c) ------
+ */
+
+/* A call alone may take this many times as long as a call in a batch, plus ak_alone_slack ns,
+   because it begins with its data in other caches and its time is measured less exactly. */
+#define AK_ALONE_TIMES 2.5
+double ak_alone_slack(const ak_loaded *r);
+/* Starts a new process, to which all inputs are new, and runs a batch on each set of inputs. In
+   these batches the candidate can again do what it is suspected of. */
+ak_status ak_alone_begin_again(ak_loaded *r, uint32_t iterations, ak_error *err);
+/* Returns whether calls are made again that have decided nothing in `looks` looks since begin_ns.
+   If they told nothing, waits before that, because other programs may end. */
+bool ak_alone_looks_again(int looks, bool many, int64_t begin_ns, bool told);
+/* Leaves a candidate unjudged: the machine was too busy. */
+void ak_alone_unjudged(ak_loaded *r);
+
+/* Tests whether a short kernel does all of the calls of a batch, of `iterations` calls that took
+   each_ms or more: a call alone tells little about it. If not, r->unseen_ms has the times that
+   count. */
+ak_status ak_alone_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
 
 #endif

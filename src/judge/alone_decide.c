@@ -102,6 +102,12 @@ double ak_alone_cold(ak_alone_calls *reads, double usual_ns)
     return most > usual_ns ? most - usual_ns : 0;
 }
 
+double ak_alone_delay(ak_alone_calls *reads, double read_ns, double slack_ns, double each_ns)
+{
+    const double cold_ns = ak_alone_cold(reads, read_ns + slack_ns);
+    return each_ns < read_ns ? cold_ns * each_ns / read_ns : cold_ns;
+}
+
 bool ak_alone_touches_little(double touched, double bytes)
 {
     return touched > 0 && touched <= LITTLE * bytes;

@@ -2,9 +2,10 @@
 
 #include "measure/timer.h"
 
-/* Runs the reader on a stage, and closes it if it fails. */
+/* Runs the reader on a stage or, with `many`, each of its calls on one of several stages. Closes it
+   if it fails. */
 static ak_status read_all(ak_outcome *out, ak_cold *c, ak_stage *stage, uint32_t iterations,
-                          ak_error *err)
+                          bool many, ak_error *err)
 {
     ak_evaluator *e = c->r->e;
     const ak_launch launch = {.task = e->task,
@@ -12,11 +13,14 @@ static ak_status read_all(ak_outcome *out, ak_cold *c, ak_stage *stage, uint32_t
                               .offset = stage->offset,
                               .threads = c->r->threads,
                               .iterations = iterations,
-                              .unseen = iterations == 1,
+                              .unseen = many || iterations == 1,
+                              .stride = many ? stage[1].base - stage[0].base : 0,
                               .plain = true,
                               .reads = c->bytes,
                               .timeout_ns = c->r->timeout_ns};
-    AK_DO(ak_stage_set(stage, e->round++, err));
+    for (uint32_t i = 0; i < (many ? iterations : 1); i++) {
+        AK_DO(ak_stage_set(&stage[i], e->round++, err));
+    }
     AK_DO(e->backend->launch(out, c->reader, &launch, err));
     if (out->status != AK_TRIAL_OK) {
         ak_cold_close(c);
@@ -34,7 +38,7 @@ ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iter
     *out = (ak_cold){.r = r, .bytes = bytes};
     AK_DO(r->e->backend->load(&out->reader, r->e->device, &(ak_load){0}, &outcome, err));
     for (int i = 0; i < BATCHES && out->reader != NULL; i++) {
-        AK_DO(read_all(&outcome, out, seen, calls, err));
+        AK_DO(read_all(&outcome, out, seen, calls, false, err));
         const double each_ns = (double)outcome.ns / calls;
         out->batch_ns = i == 0 || each_ns < out->batch_ns ? each_ns : out->batch_ns;
         /* If a candidate touches little of large arguments, its batch has so many calls that as
@@ -47,7 +51,12 @@ ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iter
 
 ak_status ak_cold_call(ak_outcome *out, ak_cold *c, ak_stage *fresh, ak_error *err)
 {
-    return read_all(out, c, fresh, 1, err);
+    return read_all(out, c, fresh, 1, false, err);
+}
+
+ak_status ak_cold_many(ak_outcome *out, ak_cold *c, ak_stage *many, size_t calls, ak_error *err)
+{
+    return read_all(out, c, many, (uint32_t)calls, true, err);
 }
 
 void ak_cold_close(ak_cold *c)

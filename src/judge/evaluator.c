@@ -20,9 +20,8 @@
    task with a single set has none. */
 #define FRESH_FEW_FLOPS 2.5e8
 #define FRESH_FEW_BYTES ((size_t)4 << 20)
-/* plan_many explains these two numbers. */
-#define MANY_BYTES   ((size_t)1 << 20)
-#define MANY_LEAST   4
+/* plan_many explains this number. */
+#define MANY_BYTES   ((size_t)16 << 20)
 #define PLACES_ALIGN 4096
 /* A task that exceeds one of these has a single set of inputs. Another set would cost another run
    of the reference, one or two seconds of a processor at this limit, and as many bytes of the block
@@ -92,10 +91,10 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
-/* Plans the arguments for a batch on many inputs, from *end on: as many as MANY_BYTES hold, so that
-   a call finds them in the caches if a call in an ordinary batch does, but at most AK_PLACES_MAX.
-   Plans none if fewer than MANY_LEAST fit, if the device is not a CPU, or if there are no fresh
-   inputs. */
+/* Plans the arguments for a batch on many inputs, from *end on: as many as MANY_BYTES hold, which
+   most last-level caches do, but at most AK_PLACES_MAX. With fewer calls, what a call alone may
+   take longer would hide the work of some (alone_many.c). Plans none if fewer than AK_MANY_LEAST
+   fit, if the device is not a CPU, or if there are no fresh inputs. */
 static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
 {
     const ak_shape *shape = &e->task->shape;
@@ -104,7 +103,7 @@ static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
         bytes += shape->bytes[i];
     }
     const size_t fit = MANY_BYTES / bytes, wanted = fit < AK_PLACES_MAX ? fit : AK_PLACES_MAX;
-    if (!e->backend->is_cpu || e->fresh_count == 0 || wanted < MANY_LEAST) {
+    if (!e->backend->is_cpu || e->fresh_count == 0 || wanted < AK_MANY_LEAST) {
         return AK_OK;
     }
     for (; e->many_count < wanted; e->many_count++) {

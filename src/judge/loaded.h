@@ -34,6 +34,8 @@ bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wi
 /* A task has at most this many stages for contents that are new to the process of a candidate. It
    has several if these cost little, so that one disturbance does not decide. */
 #define AK_FRESH_MAX 3
+/* A batch on many inputs has at least this many calls (alone_many.c). */
+#define AK_MANY_LEAST 2
 /* At most this many times of calls on unseen inputs are kept. */
 #define AK_UNSEEN_MAX 64
 /* At most this many hidden shapes are drawn when the device is opened, one for each of the first

@@ -238,9 +238,16 @@ static ak_status run_there(c_state *state, const ak_task *task, const ak_shape *
                         .timeout_ns = RUN_TIMEOUT_NS};
     AK_DO(ak_host_ops.launch(&outcome, state->runnable, &launch, err));
     if (outcome.status != AK_TRIAL_OK) {
+        char where[128];
+        ak_task_size_text(where, sizeof where, task->problem, shape->size);
+        const bool lost = strncmp(outcome.reason, "signal 11 ", 10) == 0 || /* SIGSEGV */
+                          strncmp(outcome.reason, "signal 7 ", 9) == 0;     /* SIGBUS */
         unload(state);
-        return ak_fail(err, AK_INVALID, "%s: reference.c failed: %s", task->problem->name,
-                       outcome.reason);
+        return ak_fail(err, AK_INVALID, "%s: reference.c failed at %s: %s%s", task->problem->name,
+                       where, outcome.reason,
+                       lost ? ": it reads or writes far outside of its arrays, for example because "
+                              "a \"shape\" in problem.json is too small"
+                            : "");
     }
     AK_DO(look_at(&b, arrays, err));
     for (size_t i = 0; i < count; i++) {

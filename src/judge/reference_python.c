@@ -15,10 +15,7 @@
 
 #define SCRIPT "src/judge/reference_worker.py"
 #define WHERE  "the Python process of the reference"
-/* Starting must be possible in OPEN_NS even if NumPy is imported from a cold disk on a busy
-   machine. */
-#define OPEN_NS (120 * AK_SECOND_NS)
-#define RUN_NS  (600 * AK_SECOND_NS)
+#define RUN_NS (600 * AK_SECOND_NS)
 
 typedef struct python_state {
     ak_script script;
@@ -71,7 +68,7 @@ static ak_status load(python_state *s, const ak_problem *problem, const char *ke
         json_decref(message);
         return ak_fail_memory(err);
     }
-    ak_status status = ak_script_ask(&reply, &s->script, message, OPEN_NS, err);
+    ak_status status = ak_script_ask(&reply, &s->script, message, AK_SCRIPT_OPEN_NS, err);
     return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", problem->name);
 }
 

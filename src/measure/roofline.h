@@ -24,6 +24,11 @@ typedef struct ak_ceilings {
     bool measured;
 } ak_ceilings;
 
+/* A result this many times above the roofline is wrong, not fast: the kernel did not do the work.
+   The factor is not 1 because ceilings measured on a busy machine may be too low by a factor of
+   two. */
+#define AK_IMPLAUSIBLE 4.0
+
 typedef struct ak_roofline {
     double tflops, gbs; /* achieved */
     double efficiency;  /* least possible time / achieved time; above 1 if the data was cached or a

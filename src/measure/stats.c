@@ -1,11 +1,11 @@
 /*
  * stats.c: order statistics.
  *
- * Whatever the distribution of run times, each sample is below the median of that distribution with
- * probability 1/2. So the median lies between the r-th smallest and the r-th largest of n samples
- * unless fewer than r fall on one side, which has the probability 2 * P(Binomial(n, 1/2) < r). The
- * largest r for which this is at most 5 % gives the interval (Hahn and Meeker, "Statistical
- * Intervals", 1991, table A.3).
+ * Whatever the distribution of run times, each of n independent samples is below the median of that
+ * distribution with probability 1/2. So the median lies between the r-th smallest and the r-th
+ * largest sample unless fewer than r fall on one side, which has the probability
+ * 2 * P(Binomial(n, 1/2) < r). The largest r for which this is at most 5 % gives the interval (Hahn
+ * and Meeker, "Statistical Intervals", 1991, chapter 5: distribution-free intervals).
  */
 #include "measure/stats.h"
 

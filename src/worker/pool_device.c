@@ -19,9 +19,9 @@
 #define JUDGE_TIMES 20
 /* Upper bound for each part of the preparation time, in case a worker reports nonsense. */
 #define PREPARED_NS_MAX (3600 * AK_SECOND_NS)
-/* Extra time for each candidate of a comparison: a library may compile and choose an algorithm when
-   it first runs. */
-#define CANDIDATE_NS (120 * AK_SECOND_NS)
+/* Extra time for each candidate of a comparison: a library may import modules when it is loaded
+   (AK_SCRIPT_OPEN_NS), and compile and choose an algorithm when it first runs. */
+#define CANDIDATE_NS (240 * AK_SECOND_NS)
 /* For this long after its code was compiled, a trial waits for the device on the machine of its
    artifact, even if another device is free; then the artifact is sent to the free device. Sending
    takes some milliseconds, a trial seldom more than 50. */

@@ -146,6 +146,24 @@ static void slow_memory_gives_nobody_another_kind_of_time(void **state)
     assert_true(ak_alone_cold(&none, 125 * US) == 0);
 }
 
+/* Reading takes 1000 us in a batch and, on a busy machine, 5000 us alone. A kernel that reads all
+   of its arguments in a batch may be delayed by as much; one whose calls take 20 us there reads at
+   most a fiftieth of them, and its calls on unseen inputs, of 4000 us, are not excused. */
+static void slow_memory_excuses_nobody_who_does_not_read(void **state)
+{
+    (void)state;
+    ak_alone_calls calls = {0}, reads = {0};
+    ak_alone_limits honest = {.full_ns = (2.5 * 1200 + 25) * US},
+                    other = {.full_ns = (2.5 * 20 + 25) * US};
+    add(&calls, 9, 4000, 0);
+    add(&reads, 9, 5000, 0);
+    honest.full_ns += ak_alone_delay(&reads, 1000 * US, 25 * US, 1200 * US);
+    assert_int_equal(ak_alone_decide_unseen(&calls, &honest), AK_ALONE_FINE);
+    assert_true(ak_alone_delay(&reads, 1000 * US, 25 * US, 20 * US) < 80 * US);
+    other.full_ns += ak_alone_delay(&reads, 1000 * US, 25 * US, 20 * US);
+    assert_int_equal(ak_alone_decide_unseen(&calls, &other), AK_ALONE_SLOWER);
+}
+
 /* Returns what is decided about a kernel that touches little, whose calls alone took `us` where a
    call in a batch took 40, and where `count` readings of as many bytes took `read_us`, of which
    waits are `waited_us`, and 1 us in a batch. */
@@ -293,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_starved_machine_acquits_nobody),
         cmocka_unit_test(unseen_inputs_decide_whose_time_counts),
         cmocka_unit_test(slow_memory_gives_nobody_another_kind_of_time),
+        cmocka_unit_test(slow_memory_excuses_nobody_who_does_not_read),
         cmocka_unit_test(memory_excuses_kernels_that_touch_little),
         cmocka_unit_test(little_is_a_quarter_of_the_arguments),
         cmocka_unit_test(waits_leave_few_short_kernels_unjudged),

@@ -539,7 +539,9 @@ static void test_json_is_written_as_it_was_read(void **state)
         deep = json_pack("[o]", deep);
     }
     char *text = NULL;
-    assert_int_equal(ak_json_text(&text, deep, NULL), AK_LIMIT);
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_json_text(&text, deep, &err), AK_LIMIT);
+    assert_non_null(strstr(err.text, "nested deeper than JSON may be"));
     json_decref(deep);
 }
 
@@ -603,6 +605,11 @@ static void test_files(void **state)
     assert_string_equal(text, "12345");
     ak_free(text);
     assert_int_equal(ak_fs_read(&text, &length, path, 4, &err), AK_LIMIT);
+    for (size_t max = 0; max <= 6; max++) { /* the file has five bytes */
+        assert_int_equal(ak_fs_read_head(&text, path, max, &err), AK_OK);
+        assert_int_equal(strlen(text), max < 5 ? max : 5);
+        ak_free(text);
+    }
     assert_int_equal(ak_fs_read(&text, &length, inner, 4, &err), AK_INVALID);
     assert_int_equal(ak_fs_read(&text, &length, "/dev/zero", 4, &err), AK_INVALID);
     assert_int_equal(ak_fs_write("/dev/full/x", "1", 1, &err), AK_IO);

@@ -234,13 +234,16 @@ static void test_text(void **state)
     ak_compare_output(&blank, output, &(ak_compare_with){AK_DTYPE_F32, reference, 1, 0.1, 0.1});
     assert_int_equal(blank.unwritten, 1);
     const ak_compare_result near = {.max_error = 1.0000001, .count = 9, .bad = 1, .got = 2};
-    const ak_compare_result far = {.max_error = 3, .count = 9, .bad = 1, .got = 2};
+    const ak_compare_result loose = {.max_error = 2.6, .count = 9, .bad = 1, .got = 2};
+    const ak_compare_result far = {.max_error = 17, .count = 9, .bad = 1, .got = 2};
     char text[256];
     ak_compare_text(text, sizeof text, &computed, &(ak_compare_argument){.name = "C"});
     assert_string_equal(text, "C[0]: got NaN, expected 0; 2 of 9 elements wrong (1 never written)");
     ak_compare_text(text, sizeof text, &near, &(ak_compare_argument){.name = "C"});
     assert_string_equal(text, "C[0]: got 2, expected 0; 1 of 9 elements wrong, worst 1.00001 times "
                               "the tolerance, which looks like rounding");
+    ak_compare_text(text, sizeof text, &loose, &(ak_compare_argument){.name = "C"});
+    assert_non_null(strstr(text, "worst 2.6 times the tolerance, which looks like rounding"));
     ak_compare_text(text, sizeof text, &far, &(ak_compare_argument){.name = "C"});
     assert_null(strstr(text, "rounding"));
 }

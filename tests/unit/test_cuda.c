@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -969,27 +970,41 @@ static void libraries_are_chosen(void **state)
     }
 }
 
+/* A Python whose PyTorch can be imported, and which then answers everything else with nonsense. */
+static const char talks_nonsense[] =
+    "#!/bin/sh\n"
+    "while read -r line <&3; do\n"
+    "    case $line in\n"
+    "    *'\"open\"'*) echo '{\"ok\": true, \"version\": \"0.0\"}' ;;\n"
+    "    *) echo nonsense ;;\n"
+    "    esac >&4\n"
+    "done\n";
+
 /* PyTorch takes part in a process of its own, which runs the real script with a fake torch. Without
-   torch, this library fails with a reason and the others are measured. */
+   torch, this library fails with a reason and the others are measured, as where the process answers
+   with nonsense: each version of the library then gets a new one. */
 static void torch_takes_part(void **state)
 {
     static const char *const names[] = {"torch-eager", "copy", "torch-compile"};
-    char python[AK_PATH_MAX];
+    char python[AK_PATH_MAX], nonsense[AK_PATH_MAX];
     ak_error err = AK_ERROR_INIT;
     (void)state;
     if (!ak_fs_which(python, "python3")) {
         skip();
     }
+    assert_int_equal(ak_fs_join(nonsense, folder, "python", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(nonsense, talks_nonsense, sizeof talks_nonsense - 1, NULL), AK_OK);
+    assert_int_equal(chmod(nonsense, 0700), 0);
     (void)setenv("PYTHONPATH", AK_TEST_FAKES, 1);
     (void)setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         ak_task *task = NULL;
         ak_task_spec spec = {.kernel = "softmax",
                              .device = "cuda:0",
                              .size = "rows=16,cols=64",
                              .dtype = "bf16",
                              .libraries = "copy,torch-eager,torch-compile"};
-        (void)setenv("AUTOKERNEL_PYTHON", k == 0 ? "python3" : "false", 1);
+        (void)setenv("AUTOKERNEL_PYTHON", k == 0 ? "python3" : k == 1 ? "false" : nonsense, 1);
         assert_int_equal(ak_task_open(&task, &spec, &err), AK_OK);
         ak_pool *pool = open_pool(task);
         ak_comparison_candidate candidates[3];
@@ -1015,6 +1030,9 @@ static void torch_takes_part(void **state)
                 for (size_t n = 0; n < entry->sample_count; n++) {
                     assert_true(fabs(entry->samples_ms[n] - 0.05) < 1e-6);
                 }
+            } else if (k == 2) {
+                assert_int_equal(entry->status, AK_TRIAL_CRASHED);
+                assert_non_null(strstr(reason, "PyTorch's process:1:"));
             } else {
                 assert_int_equal(entry->status, AK_TRIAL_LAUNCH_ERROR);
                 assert_non_null(strstr(reason, "ended: exit code 1 (Python is false; "

@@ -2,6 +2,7 @@
    fail in every way, hashes of artifacts, devices and their child processes. */
 #include "worker_fixture.h"
 
+#include <elf.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <errno.h>
@@ -18,6 +19,13 @@
 #include "backend/host/host_pool.h"
 #include "backend/host/host_runner.h"
 #include "base/clock.h"
+
+/* The epilogue of matmul_act on vectors of four floats, which every machine has. */
+#define VL                     4
+#define activation_is_gelu_erf 1
+#include "../../kernels/matmul/vector.h"
+#include "../../kernels/softmax/vexp.h"
+#include "../../kernels/matmul_act/activation.h"
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
@@ -115,10 +123,65 @@ static void one_element_is_always_stained(void **state)
         }
         assert_true(blank > 30 && others > 100 && (c == 0 || copies > 10));
         memcpy(y, right, sizeof y);
-        ak_host_scramble(&of, arg, &seed);
+        for (int part = 0; part < 3; part++) {
+            ak_host_scramble(&of, arg, seed, part, 3);
+        }
         for (size_t i = 0; i < 1000; i++) {
             assert_int_equal(y[i] != right[i], i < counts[c]);
         }
+    }
+}
+
+/* Of a large output, too, no result is left to a kernel that would compute only the others. */
+static void all_results_are_changed(void **state)
+{
+    enum { COUNT = 1 << 20 };
+    (void)state;
+    float *y = ak_alloc(COUNT, sizeof *y);
+    void *arg[] = {y};
+    const ak_host_stainable of = {.count = {COUNT}, .bytes = {4}, .fraction = {23}, .arguments = 1};
+    size_t changed = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        y[i] = 1.5f;
+    }
+    ak_host_scramble(&of, arg, 5, 0, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        changed += y[i] != 1.5f ? 1 : 0;
+    }
+    ak_free(y);
+    assert_int_equal(changed, COUNT);
+}
+
+/* All rows of an output whose rows do not adjoin, and nothing between them. */
+static void rows_apart_are_changed(void **state)
+{
+    enum { ROWS = 3, COUNT = 4, PITCH = 7, ALL = ROWS * PITCH };
+    (void)state;
+    float y[ALL], right[ALL];
+    void *arg[] = {y};
+    uint64_t seed = 5;
+    const ak_host_stainable of = {.count = {COUNT},
+                                  .more_rows = {ROWS - 1},
+                                  .pitch = {PITCH},
+                                  .bytes = {4},
+                                  .fraction = {23},
+                                  .arguments = 1};
+    ak_host_stained s = {0};
+    size_t stained[ALL] = {0};
+    for (size_t i = 0; i < ALL; i++) {
+        right[i] = y[i] = 1.0f + (float)i / 8;
+    }
+    ak_host_scramble(&of, arg, seed, 0, 1);
+    for (size_t i = 0; i < ALL; i++) {
+        assert_int_equal(y[i] != right[i], i % PITCH < COUNT);
+    }
+    for (int i = 0; i < 300; i++) {
+        memcpy(y, right, sizeof y);
+        ak_host_stain(&of, arg, &s, &seed, false);
+        stained[(const float *)(uintptr_t)(s.at[0] ^ s.mask) - y]++;
+    }
+    for (size_t i = 0; i < ALL; i++) {
+        assert_int_equal(stained[i] > 0, i % PITCH < COUNT);
     }
 }
 
@@ -203,6 +266,10 @@ static void thread_numbers_are_checked(void **state)
 
 /* ---- the separate pass --------------------------------------------------------------------- */
 
+/* Numbers at which functions overflow, as the pass finds them in C. */
+static const float extremes[] = {INFINITY, -INFINITY, NAN,    3e38f, -3e38f, 1e20f,
+                                 -1e20f,   88.5f,     -88.5f, -0.0f, 14.5f,  -14.5f};
+
 static double wanted(int activation, double x)
 {
     switch (activation) {
@@ -279,6 +346,63 @@ static void the_pass_has_the_right_formulas(void **state)
     assert_true(product.alpha == -0.25f && product.beta == 1e-3f);
     assert_true(product.a_transposed && !product.b_transposed);
     ak_host_pool_close(pool);
+}
+
+/* Infinities, NaN and large numbers give what the reference gives, which computes in doubles. */
+static void the_pass_is_right_at_extremes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"none",      "relu",     "leaky_relu",
+                                        "gelu_tanh", "gelu_erf", "silu"};
+    enum { COUNT = sizeof extremes / sizeof extremes[0], COLUMNS = 3 * COUNT };
+    ak_host_pool *pool = NULL;
+    assert_int_equal(ak_host_pool_open(&pool, 1, 0, NULL), AK_OK);
+    for (int activation = 0; activation < 6; activation++) {
+        char choices[96];
+        float c[COLUMNS];
+        ak_product product;
+        (void)snprintf(choices, sizeof choices, "activation=%s", names[activation]);
+        const ak_baseline_setup setup = {.problem = "matmul_act", .choices = choices};
+        assert_int_equal(ak_product_parse(&product, &setup, NULL), AK_OK);
+        for (int i = 0; i < COLUMNS; i++) {
+            c[i] = extremes[i % COUNT];
+        }
+        int64_t size[] = {1, COLUMNS, 1}, pitch[] = {1, 1, 1, COLUMNS, 1, 1};
+        void *arg[] = {NULL, NULL, NULL, c, NULL, NULL};
+        const ak_host_call call = {.size = size,
+                                   .arg = arg,
+                                   .pitch = pitch,
+                                   .threads = 1,
+                                   .parallel = ak_host_pool_parallel,
+                                   .barrier = ak_host_pool_barrier,
+                                   .pool = pool};
+        ak_product_end(&product, &call);
+        for (int i = 0; i < COLUMNS; i++) {
+            const double right = wanted(activation, extremes[i % COUNT]);
+            const bool same = isnan(right)   ? isnan(c[i])
+                              : isinf(right) ? (double)c[i] == right
+                                             : fabs(c[i] - right) <= 2e-6 * fabs(right) + 1e-6;
+            if (!same) {
+                fail_msg("%s of %g is %g, not %g", names[activation], (double)extremes[i % COUNT],
+                         (double)c[i], right);
+            }
+        }
+    }
+    ak_host_pool_close(pool);
+}
+
+/* So does the epilogue of the kernel. */
+static void the_kernel_is_right_at_extremes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof extremes / sizeof extremes[0]; i++) {
+        float lanes[VL];
+        const double right = wanted(4, extremes[i]);
+        vec_store(lanes, activation(vec_splat(extremes[i])));
+        assert_true(isnan(right)   ? isnan(lanes[0])
+                    : isinf(right) ? (double)lanes[0] == right
+                                   : fabs(lanes[0] - right) <= 2e-6 * fabs(right) + 1e-6);
+    }
 }
 
 static void baselines_are_found_by_name(void **state)
@@ -617,6 +741,55 @@ static void a_compiler_that_cannot_be_started_is_there(void **state)
     assert_string_equal(version, "compiler");
 }
 
+/* Memory is measured with arrays beyond the caches of all threads, and caches with what each thread
+   has for itself, on machines of every size. */
+static void ceilings_are_measured_on_enough(void **state)
+{
+    enum { KIB = 1 << 10, MIB = 1 << 20 };
+    static const struct {
+        int64_t l2, l3;
+        int last_count, threads;
+        int64_t memory_mib, given_mib, array_mib; /* of all threads together; 0: more than enough */
+    } sample[] = {
+        {MIB, 32 * MIB, 1, 2, 8 << 10, 0, 64},          /* twice the last-level cache */
+        {MIB, 4 * MIB, 1, 2, 8 << 10, 0, 32},           /* the least */
+        {2 * MIB, 260 * MIB, 1, 4, 64 << 10, 0, 256},   /* the most for few threads */
+        {MIB, 32 * MIB, 16, 1, 512 << 10, 0, 64},       /* a thread has one of 16 */
+        {MIB, 32 * MIB, 16, 128, 512 << 10, 0, 1024},   /* 512 MiB of last-level caches */
+        {MIB, 96 * MIB, 24, 384, 1024 << 10, 0, 4608},  /* 2.25 GiB of them */
+        {MIB, 32 * MIB, 24, 384, 8 << 10, 0, 512},      /* little memory */
+        {2 * MIB, 30 * MIB, 2, 128, 512 << 10, 0, 512}, /* the level 2 caches are larger */
+        {4 * MIB, 108 * MIB, 2, 288, 64, 0, 0},         /* hardly any memory */
+        {MIB, 32 * MIB, 1, 1, 8 << 10, 8, 8},           /* as asked */
+        {MIB, 32 * MIB, 16, 128, 512 << 10, 8, 0},      /* asked for too little */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof sample / sizeof sample[0]; i++) {
+        const ak_host_caches caches = {.bytes = {0, 32 * KIB, sample[i].l2, sample[i].l3},
+                                       .last_count = sample[i].last_count,
+                                       .memory_bytes = sample[i].memory_mib * MIB};
+        const int64_t part =
+            (int64_t)ak_host_ceiling_part(&caches, sample[i].threads, sample[i].given_mib * MIB) *
+            (int64_t)sizeof(float);
+        const int64_t all = part * sample[i].threads;
+        assert_true(part >= sample[i].l2 / 4 && part % 128 == 0);
+        if (sample[i].array_mib > 0) {
+            assert_true(all <= sample[i].array_mib * MIB);
+            assert_true(all > sample[i].array_mib * MIB - sample[i].threads * 128);
+        } else {
+            assert_int_equal(part, sample[i].l2 / 4);
+        }
+    }
+    assert_int_equal(ak_host_count_listed("0-7,64-71\n"), 16);
+    assert_int_equal(ak_host_count_listed("3"), 1);
+    assert_int_equal(ak_host_count_listed(""), 0);
+    assert_int_equal(ak_host_count_listed("5-2,9999999999999,x"), 0);
+    ak_host_caches here;
+    ak_host_caches_find(&here);
+    assert_true(here.bytes[1] > 0 && here.bytes[3] > 0 && here.last_count >= 1);
+    assert_true(here.memory_bytes > 0);
+}
+
 /* A kernel of bytes may use dot products, so the most that the processor can do with bytes is not
    what it can do with floats: four times as much here, by the processor time of the same loop. */
 static void bytes_have_a_ceiling_of_their_own(void **state)
@@ -835,6 +1008,48 @@ static void additions_are_explained(void **state)
     }
 }
 
+/* A source with marks like those of the preprocessor could hide what follows them as a header of
+   the compiler, however the marks are spelled: what it needs then counts as unknown. */
+static void forged_marks_are_found(void **state)
+{
+    (void)state;
+    static const char *const forged[] = {"# 1 \"/usr/lib/gcc/x.h\" 3\n",
+                                         "%: 1 \"x\" 3\n",
+                                         "?\?=1 \"x\" 3\n",
+                                         "#\\\n 1 \"x\" 3\n",
+                                         "# \\ \t\n1 \"x\" 3\n",
+                                         "#\\\r\n1 \"x\" 3\n",
+                                         "# ?\?/\n 1 \"x\" 3\n",
+                                         "#?\?/ \n1 \"x\" 3\n",
+                                         "%\\\n: 1 \"x\" 3\n",
+                                         "%?\?/ \n:\\\n1 \"x\" 3\n",
+                                         "#/**/1 \"x\" 3\n",
+                                         "#/\\\n* c *\\\n/1 \"x\" 3\n",
+                                         "#/?\?/\n**?\?/\n/1 \"x\" 3\n",
+                                         "#\f\v 1 \"x\" 3\n",
+                                         "#\\\r1 \"x\" 3\n",
+                                         "# /* *?\?/\n/ */ 1 \"x\" 3\n"};
+    static const char *const plain[] = {"#define A(a) a##1\n#if 1 % 2\n#endif\n",
+                                        "#\n#pragma once\n", "int x = 5 %2, y = 5 / 1;\n",
+                                        "#define B \\\n 1\n// # ?\?/ one\n"};
+    for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+        ak_host_targets targets;
+        assert_int_equal(ak_host_targets_of(&targets, forged[i], "", NULL), AK_OK);
+        if (!targets.unknown) {
+            fail_msg("not found: %s", forged[i]);
+        }
+        ak_host_targets_clear(&targets);
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        ak_host_targets targets;
+        assert_int_equal(ak_host_targets_of(&targets, plain[i], "", NULL), AK_OK);
+        if (targets.unknown) {
+            fail_msg("taken for a mark: %s", plain[i]);
+        }
+        ak_host_targets_clear(&targets);
+    }
+}
+
 /* System calls are found in assembly as gcc and clang write it. */
 static void system_calls_are_found_in_assembly(void **state)
 {
@@ -869,15 +1084,104 @@ static void system_calls_are_found_in_assembly(void **state)
         "\t.section\t.rodata.cst8,\"aM\",@progbits,8\n.LCPI0_0:\n\t.quad 0x50f\n"
         "\t.section\t\".note.GNU-stack\",\"\",@progbits\n\t.addrsig\n"};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        if (!ak_host_assembly_calls(why, sizeof why, calls[i])) {
+        if (!ak_host_assembly_calls(why, sizeof why, calls[i], false)) {
             fail_msg("not found: %s", calls[i]);
         }
     }
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
-        if (ak_host_assembly_calls(why, sizeof why, fine[i])) {
+        if (ak_host_assembly_calls(why, sizeof why, fine[i], false)) {
             fail_msg("%s: %s", why, fine[i]);
         }
     }
+}
+
+/* On ARM a number among the code could be jumped to, so one with the bytes of a system call is
+   refused, and the message says which instruction has put it there. */
+static void numbers_in_code_are_refused_on_arm(void **state)
+{
+    (void)state;
+    char why[220];
+    static const char *const calls[] = {"f:\n\tsvc 0\n",
+                                        "f: SVC #0\n",
+                                        "f:\n\tldr w0, =0xd4000001\n\tret\n",
+                                        "f: ldr x0,=0xd4000001d4000001\n",
+                                        "f: LDR q0 , \t= 5\n",
+                                        "f: ldrsw x0, =0xd4000001\n",
+                                        "f: ldr w0, /* a\n */ =0xd4000001\n",
+                                        "f: ldr/**/w0, =0xd4000001\n",
+                                        "f: ldr w0/**/, =0xd4000001\n",
+                                        "f: b .LC0\n.LC0: .word 0xd4000001\n",
+                                        "f: .inst 0xd4000001\n",
+                                        "f: ldr w0, .LC0\n\t.ltorg\n"};
+    static const char *const fine[] = {
+        "\t.arch armv8-a\n\t.text\n\t.align 2\nf:\n\tldr\tw0, [x1, 8]\n\tldr\tq0, .LC0\n"
+        "\tldrsw\tx2, [x0, w1, sxtw 2]\n\tldrb w3, [x1]\n\tret\n\t.section\t.rodata\n"
+        ".LC0:\n\t.word\t0xd4000001\n",
+        "\t.text\n\t.p2align\t2\nf:    // @f\n\tldr\tx8, [x0]   // 8-byte Folded Reload\n"
+        ".LBB0_1:    // =>This Inner Loop Header: Depth=1\n\tret\n"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (!ak_host_assembly_calls(why, sizeof why, calls[i], true)) {
+            fail_msg("not found: %s", calls[i]);
+        }
+    }
+    assert_true(ak_host_assembly_calls(why, sizeof why, calls[2], true));
+    assert_non_null(strstr(why, "\"ldr ..., =\" in its assembly may have put them there"));
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        if (ak_host_assembly_calls(why, sizeof why, fine[i], true)) {
+            fail_msg("%s: %s", why, fine[i]);
+        }
+    }
+}
+
+/* A file of two segments with code, of `size` bytes from `offset` on; `second` 0: of only one. */
+typedef struct image {
+    Elf64_Ehdr head;
+    Elf64_Phdr segments[2];
+    unsigned char rest[3 * 65536];
+} image;
+
+static bool may_call(int machine, uint64_t offset, uint64_t size, uint64_t second, size_t length,
+                     uint64_t place)
+{
+    static image file;
+    static const unsigned char x86[] = {0x0f, 0x05}, arm[] = {0x01, 0x00, 0x00, 0xd4};
+    memset(&file, 0, sizeof file);
+    memcpy(file.head.e_ident, ELFMAG, SELFMAG);
+    file.head.e_machine = (Elf64_Half)machine;
+    file.head.e_phoff = offsetof(image, segments);
+    file.head.e_phnum = second > 0 ? 2 : 1;
+    file.segments[0] = (Elf64_Phdr){.p_type = PT_LOAD,
+                                    .p_flags = PF_R | PF_X,
+                                    .p_offset = offset,
+                                    .p_vaddr = offset,
+                                    .p_filesz = size};
+    file.segments[1] = file.segments[0];
+    file.segments[1].p_offset = file.segments[1].p_vaddr = second;
+    unsigned char *bytes = (unsigned char *)&file;
+    memcpy(bytes + place, machine == EM_AARCH64 ? arm : x86,
+           machine == EM_AARCH64 ? sizeof arm : sizeof x86);
+    return ak_host_elf_may_call(bytes, length);
+}
+
+/* Instructions are found to the last byte of what the loader maps with the code: of its pages. */
+static void system_calls_are_found_at_the_edges(void **state)
+{
+    (void)state;
+    const size_t all = sizeof(image);
+    assert_true(may_call(EM_X86_64, 0x1000, 0x10, 0, all, 0x1000));
+    assert_true(may_call(EM_X86_64, 0x1000, 0x10, 0, all, 0x100e));
+    assert_true(may_call(EM_X86_64, 0x1000, 0x10, 0, all, 0x100f)); /* ends behind the segment */
+    assert_true(may_call(EM_X86_64, 0x1000, 0x10, 0, all, 0x1ffe)); /* ends its page */
+    assert_true(may_call(EM_X86_64, 0x1080, 0x10, 0, all, 0x1000)); /* begins its page */
+    assert_true(may_call(EM_X86_64, 0x1000, 0x10, 0, 0x1010, 0x100e));
+    assert_true(may_call(EM_X86_64, 0x1000, 0x1000, 0x2000, all, 0x1fff)); /* in two segments */
+    assert_true(may_call(EM_X86_64, 0x1000, all, 0, all, 0x1000)); /* a segment beyond the file */
+    assert_false(may_call(EM_X86_64, 0x1000, 0x10, 0, all, 0x2000));
+    assert_false(may_call(EM_X86_64, 0x1000, 0x10, 0, all, 0x0ffe));
+    assert_true(may_call(EM_AARCH64, 0x10000, 0x10, 0, all, 0x1000c));
+    assert_true(may_call(EM_AARCH64, 0x10000, 0x10, 0, all, 0x1fffc));
+    assert_false(may_call(EM_AARCH64, 0x10000, 0x10, 0, all, 0x10006)); /* no instruction there */
+    assert_false(may_call(EM_AARCH64, 0x10000, 0x10, 0, all, 0x20000));
 }
 
 /* The bytes of a system call within numbers, distances or tables are not taken for one. */
@@ -986,6 +1290,33 @@ static void the_device_is_known(void **state)
     assert_true(json_is_string(json_object_get(environment, "name")));
     assert_true(json_is_object(json_object_get(environment, "compilers")));
     json_decref(environment);
+}
+
+/* /proc/cpuinfo of a thousand processors has megabytes. What is read are whole lines, among them
+   all of the first processor. */
+static void many_processors_are_read_like_few(void **state)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX], *got = NULL;
+    ak_buf text = AK_BUF(8u << 20);
+    (void)state;
+    assert_int_equal(ak_fs_temp(folder, NULL), AK_OK);
+    assert_int_equal(ak_fs_join(path, folder, "cpuinfo", NULL), AK_OK);
+    for (int n = 0; n < 1000; n++) {
+        if (n == 0 || n == 2 || n == 999) {
+            assert_int_equal(ak_fs_write(path, text.data, text.length, NULL), AK_OK);
+            assert_int_equal(ak_host_cpuinfo(&got, path, NULL), AK_OK);
+            const size_t length = strlen(got);
+            assert_memory_equal(got, text.data, length);
+            assert_true(n > 2 ? length > 60000 : length == text.length);
+            assert_true(length == 0 || got[length - 1] == '\n');
+            ak_free(got);
+        }
+        ak_buf_print(&text, "processor\t: %d\nmodel name\t: A %0*d\nflags\t\t: %01500d\n\n", n,
+                     n % 70 + 1, 0, 0);
+    }
+    assert_true(text.length > 1u << 20);
+    ak_buf_free(&text);
+    ak_fs_remove(folder);
 }
 
 static void devices_are_found_by_name(void **state)
@@ -1300,6 +1631,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_use_the_threads_they_ask_for),
         cmocka_unit_test(one_element_is_always_stained),
+        cmocka_unit_test(all_results_are_changed),
+        cmocka_unit_test(rows_apart_are_changed),
 #ifdef __x86_64__
         cmocka_unit_test(selectors_are_forgotten),
 #elif defined(__aarch64__)
@@ -1308,6 +1641,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_barrier_waits_for_all),
         cmocka_unit_test(thread_numbers_are_checked),
         cmocka_unit_test(the_pass_has_the_right_formulas),
+        cmocka_unit_test(the_pass_is_right_at_extremes),
+        cmocka_unit_test(the_kernel_is_right_at_extremes),
         cmocka_unit_test(baselines_are_found_by_name),
         cmocka_unit_test(a_compiler_may_fail_in_any_way),
         cmocka_unit_test(what_was_compiled_is_kept),
@@ -1316,15 +1651,20 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_compiler_without_a_version_is_not_available),
         cmocka_unit_test(a_compiler_that_does_not_answer_is_not_guessed),
         cmocka_unit_test(a_compiler_that_cannot_be_started_is_there),
+        cmocka_unit_test(ceilings_are_measured_on_enough),
         cmocka_unit_test(bytes_have_a_ceiling_of_their_own),
         cmocka_unit_test(equal_code_has_equal_hashes),
         cmocka_unit_test(other_code_has_another_hash_wherever_it_lies),
         cmocka_unit_test(mathematics_is_callable),
+        cmocka_unit_test(forged_marks_are_found),
         cmocka_unit_test(system_calls_are_found_in_assembly),
         cmocka_unit_test(additions_are_explained),
+        cmocka_unit_test(numbers_in_code_are_refused_on_arm),
+        cmocka_unit_test(system_calls_are_found_at_the_edges),
         cmocka_unit_test(numbers_are_no_system_calls),
         cmocka_unit_test(damaged_artifacts_do_no_harm),
         cmocka_unit_test(the_device_is_known),
+        cmocka_unit_test(many_processors_are_read_like_few),
         cmocka_unit_test(devices_are_found_by_name),
         cmocka_unit_test(energy_is_that_of_all_packages),
         cmocka_unit_test(the_block_is_bounded),

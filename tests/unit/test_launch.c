@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "backend/cuda/cuda.h"
 #include "backend/launch/contents.h"
 #include "backend/launch/launch.h"
 
@@ -699,6 +700,50 @@ static void test_small_arguments(void **state)
                 BATCHES / 2);
 }
 
+/* Options of ptxas that choose how code is generated are allowed; those that name files, choose
+   what is compiled or hide messages are not. */
+static void test_options_of_ptxas(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "--ptxas-options=-v",       "-Xptxas=-O3",
+        "--ptxas-options=-dlcm=ca", "--ptxas-options=--allow-expensive-optimizations=true",
+        "-Xptxas=-O1,-dscm=wt,-v",  "--ptxas-options=--register-usage-level=8",
+        "-Xptxas=-no-bb-merge",     "--ptxas-options=-maxrregcount=128"};
+    static const char *const bad[] = {"--ptxas-options=-optf=/home/user/x",
+                                      "--ptxas-options=--options-file=/etc/passwd",
+                                      "-Xptxas=-o=/tmp/x",
+                                      "-Xptxas=-o",
+                                      "--ptxas-options=--output-file=x",
+                                      "--ptxas-options=--apply-controls=x",
+                                      "--ptxas-options=-w",
+                                      "--ptxas-options=--disable-warnings",
+                                      "--ptxas-options=-e=other",
+                                      "--ptxas-options=--compile-only",
+                                      "--ptxas-options=-arch=sm_80",
+                                      "--ptxas-options=-v,-w",
+                                      "--ptxas-options=-v,--output-file=x",
+                                      "--ptxas-options=-v -o x",
+                                      "--ptxas-options=-dlcm=ca -o x",
+                                      "--ptxas-options=-O3/../x",
+                                      "--ptxas-options=-dlcm=",
+                                      "--ptxas-options=-v,",
+                                      "--ptxas-options=-vv",
+                                      "--ptxas-options=",
+                                      "--ptxas-options",
+                                      "-Xptxas"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        if (!ak_cuda_rules.allows_option(good[i])) {
+            fail_msg("%s is refused", good[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (ak_cuda_rules.allows_option(bad[i])) {
+            fail_msg("%s is allowed", bad[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -715,6 +760,7 @@ int main(void)
         cmocka_unit_test(test_small_arguments),
         cmocka_unit_test(test_contents_of_whole_numbers),
         cmocka_unit_test(test_values_that_are_passed),
+        cmocka_unit_test(test_options_of_ptxas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

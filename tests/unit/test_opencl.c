@@ -1,6 +1,6 @@
 /* test_opencl.c: tests what the compile workers of OpenCL may read, that its compiler is confined,
-   and the limit of a launch. test_backend.c and cli/opencl test the rest, where there is a
-   device. */
+   the limit of a launch, and the kernels that mix contents. test_backend.c and cli/opencl test the
+   rest, where there is a device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,12 +133,85 @@ static void compiling_at_the_first_launch_is_no_hang(void **state)
     assert_true(device.lost);
 }
 
+/* ---- the kernels that mix contents ----------------------------------------------------------- */
+
+/* A driver that counts the objects that it has made and not released. The call with the number
+   `fails_at` fails, and leaves an error's number where a handle would be. */
+static int objects, calls, fails_at;
+
+static void *make(int32_t *code)
+{
+    static char thing;
+    *code = ++calls == fails_at ? AK_CL_OUT_OF_HOST_MEMORY : 0;
+    objects += *code == 0;
+    return &thing; /* a handle that a driver may leave, but that is none after an error */
+}
+
+static void *fake_source(void *context, uint32_t count, const char **text, const size_t *lengths,
+                         int32_t *code)
+{
+    (void)context, (void)count, (void)text, (void)lengths;
+    return make(code);
+}
+
+static int32_t fake_build(void *program, uint32_t count, void *const *devices, const char *options,
+                          void (*notify)(void *program, void *user), void *data)
+{
+    (void)program, (void)count, (void)devices, (void)options, (void)notify, (void)data;
+    return ++calls == fails_at ? AK_CL_BUILD_FAILURE : 0;
+}
+
+static void *fake_kernel(void *program, const char *name, int32_t *code)
+{
+    (void)program, (void)name;
+    return make(code);
+}
+
+static int32_t fake_release(void *object)
+{
+    assert_non_null(object);
+    objects--;
+    return 0;
+}
+
+/* Wherever the build fails, nothing of them is left, the next call fails alike or builds them,
+   and after a success there is every kernel. */
+static void kernels_that_mix_are_whole_or_absent(void **state)
+{
+    (void)state;
+    const ak_opencl cl = {.program_source = fake_source,
+                          .program_build = fake_build,
+                          .kernel_create = fake_kernel,
+                          .kernel_release = fake_release,
+                          .program_release = fake_release};
+    for (int at = 1; at <= 6; at++) {
+        ak_device device = {.cl = &cl};
+        for (int tries = 0; tries < 2; tries++) {
+            calls = 0;
+            fails_at = at;
+            assert_int_not_equal(ak_opencl_contents_open(&device), 0);
+            assert_int_equal(objects, 0);
+        }
+        fails_at = 0;
+        for (int tries = 0; tries < 2; tries++) {
+            assert_int_equal(ak_opencl_contents_open(&device), 0);
+            assert_int_equal(objects, 5);
+            for (size_t i = 0; i < AK_COUNT(device.mixing.kernels); i++) {
+                assert_non_null(device.mixing.kernels[i]);
+            }
+        }
+        ak_opencl_contents_close(&device);
+        assert_int_equal(objects, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_icd_that_lies_elsewhere_can_be_read),
         cmocka_unit_test(the_compiler_is_confined),
         cmocka_unit_test(compiling_at_the_first_launch_is_no_hang),
+        cmocka_unit_test(kernels_that_mix_are_whole_or_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

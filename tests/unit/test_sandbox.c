@@ -2,15 +2,20 @@
    code. A layer that this Linux kernel does not have is skipped with a message. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -125,10 +130,11 @@ static int socket_body(void)
 
 static int kill_body(void)
 {
+    const pid_t parent = getppid(); /* not allowed later */
     if (!ak_sandbox_seal()) {
         return NOT_HERE;
     }
-    return kill(getppid(), 0) == 0 ? GOOD : BAD;
+    return kill(parent, 0) == 0 ? GOOD : BAD;
 }
 
 static int abort_body(void)
@@ -137,6 +143,78 @@ static int abort_body(void)
         return NOT_HERE;
     }
     abort();
+}
+
+/* Does what abort() of musl does. */
+static void *abort_as_musl(void *unused)
+{
+    const long self = syscall(SYS_gettid);
+    const char nothing[64] = {0};
+    (void)unused;
+    (void)syscall(SYS_tkill, self, SIGABRT);
+    (void)syscall(SYS_rt_sigaction, SIGABRT, nothing, NULL, (size_t)8);
+    (void)syscall(SYS_tkill, self, SIGABRT);
+    __builtin_trap();
+}
+
+static int musl_abort_body(void)
+{
+    if (!ak_sandbox_seal()) {
+        return NOT_HERE;
+    }
+    (void)abort_as_musl(NULL);
+    return BAD;
+}
+
+static atomic_bool sealed;
+
+static void *abort_when_sealed(void *unused)
+{
+    while (!atomic_load(&sealed)) {
+        (void)sched_yield();
+    }
+    return abort_as_musl(unused);
+}
+
+static int musl_thread_abort_body(void)
+{
+    pthread_t thread;
+    (void)signal(SIGILL, SIG_DFL); /* cmocka has handlers of its own */
+    (void)signal(SIGTRAP, SIG_DFL);
+    if (pthread_create(&thread, NULL, abort_when_sealed, NULL) != 0 || !ak_sandbox_seal()) {
+        return NOT_HERE;
+    }
+    atomic_store(&sealed, true);
+    (void)pthread_join(thread, NULL);
+    return BAD;
+}
+
+static int abort_other_body(void)
+{
+    const pid_t parent = getppid(); /* not allowed later */
+    if (!ak_sandbox_seal()) {
+        return NOT_HERE;
+    }
+    return syscall(SYS_tkill, parent, SIGABRT) == -1 && errno == EPERM ? GOOD : BAD;
+}
+
+static int kill_thread_body(void)
+{
+    const pid_t parent = getppid(); /* not allowed later */
+    if (!ak_sandbox_seal()) {
+        return NOT_HERE;
+    }
+    (void)syscall(SYS_tkill, parent, 0);
+    return BAD;
+}
+
+static int handler_body(void)
+{
+    if (!ak_sandbox_seal()) {
+        return NOT_HERE;
+    }
+    (void)signal(SIGUSR1, SIG_IGN);
+    return BAD;
 }
 
 static void only_computing_is_allowed(void **state)
@@ -152,7 +230,212 @@ static void only_computing_is_allowed(void **state)
     assert_int_equal(in_child(socket_body), 1000 + SIGSYS);
     assert_int_equal(in_child(kill_body), 1000 + SIGSYS);
     assert_int_equal(in_child(abort_body), 1000 + SIGABRT); /* a crash must look like one */
+    assert_int_equal(in_child(musl_abort_body), 1000 + SIGABRT);
+    code = in_child(musl_thread_abort_body);
+    assert_true(code == 1000 + SIGILL || code == 1000 + SIGTRAP); /* of __builtin_trap */
+    assert_int_equal(in_child(abort_other_body), GOOD);
+    assert_int_equal(in_child(kill_thread_body), 1000 + SIGSYS);
+    assert_int_equal(in_child(handler_body), 1000 + SIGSYS);
 }
+
+/* ---- what a process may do with its memory, filters and rights once a candidate is loaded -------
+ */
+
+/* Runs a call in a process that is sealed as if a candidate lay in a page; `block` is 1 MiB of
+   memory, below which nothing may be mapped, and the system maps nothing by itself. */
+static int (*sealed_call)(char *block);
+
+static void *map_fixed(char *at, size_t bytes)
+{
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static int loaded_body(void)
+{
+    char *block = map_fixed((char *)0x10000000000, 1 << 20);
+    const uint64_t kept = (uint64_t)(uintptr_t)block;
+    if (block == MAP_FAILED || !ak_sandbox_seal() || !ak_sandbox_seal_loaded(1, 2, kept)) {
+        return NOT_HERE;
+    }
+    return sealed_call(block);
+}
+
+static int once_loaded(int (*call)(char *block))
+{
+    sealed_call = call;
+    return in_child(loaded_body);
+}
+
+static bool is_no_memory(long result)
+{
+    return result == -1 && errno == ENOMEM;
+}
+
+/* What the runner and the C library do. A block of 1 MiB still grows. */
+static int usual_calls(char *block)
+{
+    char *grown = malloc(1 << 20);
+    bool good = grown != NULL && map_fixed(block, 4096) == block &&
+                madvise(block, 1 << 20, MADV_HUGEPAGE) == 0 && munmap(block, 1 << 20) == 0 &&
+                mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+    for (int i = 1; good && i < 16; i++) {
+        grown[0] = 42;
+        char *more = realloc(grown, (size_t)(i + 1) << 20);
+        good = more != NULL && more[0] == 42;
+        grown = more;
+    }
+    return good ? GOOD : BAD;
+}
+
+static int moving_calls(char *block)
+{
+    static const int advice[] = {MADV_DONTNEED, MADV_REMOVE, MADV_FREE, 21 /* PAGEOUT */};
+    bool good = is_no_memory(syscall(SYS_mremap, block, 4096, 4096, 1, 0)) &&
+                is_no_memory(syscall(SYS_mremap, block, 4096, 4096, 3, block + 65536));
+    for (size_t i = 0; i < AK_COUNT(advice); i++) {
+        good = good && is_no_memory(madvise(block, 4096, advice[i]));
+    }
+    return good ? GOOD : BAD;
+}
+
+static int mapped_over(char *block)
+{
+    (void)map_fixed(block - 4096, 4096);
+    return GOOD;
+}
+
+static int mapped_far_over(char *block)
+{
+    (void)map_fixed((char *)65536, (size_t)(block - (char *)65536) + 4096);
+    return GOOD;
+}
+
+static int unmapped(char *block)
+{
+    (void)munmap(block - 4096, 8192);
+    return GOOD;
+}
+
+static int filter_of_its_own(char *block)
+{
+    (void)block;
+    (void)syscall(SYS_seccomp, 1, 0, NULL);
+    return GOOD;
+}
+
+static int filter_by_prctl(char *block)
+{
+    (void)block;
+    (void)prctl(PR_SET_SECCOMP, 2, NULL);
+    return GOOD;
+}
+
+static void memory_and_filters_stay(void **state)
+{
+    (void)state;
+    if (once_loaded(usual_calls) == NOT_HERE) {
+        print_message("seccomp is not in force here\n");
+        skip();
+    }
+    assert_int_equal(once_loaded(usual_calls), GOOD);
+    assert_int_equal(once_loaded(moving_calls), GOOD);
+    assert_int_equal(once_loaded(mapped_over), 1000 + SIGSYS);
+    assert_int_equal(once_loaded(mapped_far_over), 1000 + SIGSYS);
+    assert_int_equal(once_loaded(unmapped), 1000 + SIGSYS);
+    assert_int_equal(once_loaded(filter_of_its_own), 1000 + SIGSYS);
+    assert_int_equal(once_loaded(filter_by_prctl), 1000 + SIGSYS);
+}
+
+static int dropped_body(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
+    ak_sandbox_drop();
+    bool good = syscall(SYS_capget, &head, has) == 0 &&
+                (has[0].permitted & ~(1u << CAP_DAC_READ_SEARCH)) == 0 && has[1].permitted == 0 &&
+                has[0].effective == has[0].permitted && has[1].effective == 0;
+    return good && (geteuid() != 0 || prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 0) ? GOOD
+                                                                                           : BAD;
+}
+
+static void root_loses_its_capabilities(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(dropped_body), GOOD);
+}
+
+/* ---- what a candidate's own instructions may do ---------------------------------------------- */
+
+#if defined(__x86_64__) || defined(__aarch64__)
+/* Where, counted in bytes from the beginning of the second of three pages, the system call lies
+   that a candidate, loaded into that page, makes. */
+static long call_at;
+
+/* Makes getpid() by an instruction in one of three pages, after the second was sealed. */
+static int own_call_body(void)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+#ifdef __x86_64__
+    static const unsigned char code[] = {0xb8, SYS_getpid, 0, 0, 0, 0x0f, 0x05, 0xc3};
+    enum { CALL = 5 }; /* mov $SYS_getpid, %eax; syscall; ret */
+#else
+    static const uint32_t code[] = {0xd2800008u | SYS_getpid << 5, 0xd4000001u, 0xd65f03c0u};
+    enum { CALL = 4 }; /* mov x8, SYS_getpid; svc 0; ret */
+#endif
+    unsigned char *memory =
+        mmap(NULL, (size_t)(3 * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return BAD;
+    }
+    unsigned char *begin = memory + page + call_at - CALL;
+    long (*call)(void);
+    memcpy(begin, code, sizeof code);
+    __builtin___clear_cache((char *)begin, (char *)begin + sizeof code);
+    memcpy(&call, &begin, sizeof call);
+    const uint64_t from = (uint64_t)(uintptr_t)(memory + page);
+    if (mprotect(memory, (size_t)(3 * page), PROT_READ | PROT_EXEC) != 0) {
+        return NOT_HERE; /* a policy forbids it */
+    }
+    if (!ak_sandbox_seal() || !ak_sandbox_seal_loaded(from, from + (uint64_t)page, 0)) {
+        return NOT_HERE;
+    }
+    return call() == getpid() ? GOOD : BAD;
+}
+
+/* Returns how a child ends that makes a system call `at` bytes behind the beginning of its page. */
+static int calling(long at)
+{
+    call_at = at;
+    return in_child(own_call_body);
+}
+
+static void own_calls_are_killed_at_the_edges(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    enum { BYTES = 2 };
+#else
+    enum { BYTES = 4 };
+#endif
+    const long page = sysconf(_SC_PAGESIZE);
+    if (calling(-64) == NOT_HERE) {
+        print_message("seccomp is not in force here\n");
+        skip();
+    }
+    assert_int_equal(calling(-64), GOOD);
+    assert_int_equal(calling(-BYTES), GOOD); /* ends where the object begins */
+    assert_int_equal(calling(0), 1000 + SIGSYS);
+    assert_int_equal(calling(page / 2), 1000 + SIGSYS);
+    assert_int_equal(calling(page - BYTES), 1000 + SIGSYS); /* the last bytes of the object */
+    assert_int_equal(calling(page), GOOD);
+}
+#else
+static void own_calls_are_killed_at_the_edges(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
 
 /* ---- the plan of a baseline that a problem brings -------------------------------------------- */
 
@@ -266,6 +549,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_confined),
         cmocka_unit_test(only_computing_is_allowed),
+        cmocka_unit_test(memory_and_filters_stay),
+        cmocka_unit_test(root_loses_its_capabilities),
+        cmocka_unit_test(own_calls_are_killed_at_the_edges),
         cmocka_unit_test(a_baseline_signals_only_itself),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(other_descriptors_are_closed),

@@ -3,6 +3,7 @@
 
 #include "backend/launch/launch.h"
 #include "backend/triton/triton.h"
+#include "base/ascii.h"
 
 /* The compute capability if the device is not known: the oldest for which this repository has
    kernels. */
@@ -29,10 +30,87 @@ static ak_status add_architecture(ak_options *out, const ak_task *task, const ak
     return ak_options_add(out, line, err);
 }
 
-/* Returns whether a space file may pass this option to NVRTC. No option of NVRTC's own may name a
-   file, except a folder of headers by an absolute path without "..", because the file could be one
-   of the user's. What an option for ptxas names is not looked at: only the sandbox, in which the
-   compiler runs (cuda_compile.c), keeps it from files. */
+/* Returns whether one option for ptxas is allowed: one that chooses how code is generated. All
+   others are refused, because ptxas also has options that read and write files (--options-file,
+   --output-file, --apply-controls), choose what is compiled (--entry, --compile-only), or leave
+   out messages that a trial is judged by (--disable-warnings). */
+static bool allows_ptxas(const char *option, size_t length)
+{
+    static const char *const flags[] = {"-v",
+                                        "--verbose",
+                                        "-allow-expensive-optimizations",
+                                        "--allow-expensive-optimizations",
+                                        "-disable-optimizer-consts",
+                                        "--disable-optimizer-constants",
+                                        "-no-bb-merge",
+                                        "--dont-merge-basicblocks",
+                                        "-return-at-end",
+                                        "--return-at-end",
+                                        "-lineinfo",
+                                        "--generate-line-info",
+                                        "-warn-double-usage",
+                                        "--warn-on-double-precision-use",
+                                        "-warn-lmem-usage",
+                                        "--warn-on-local-memory-usage",
+                                        "-warn-spills",
+                                        "--warn-on-spills",
+                                        "-Werror",
+                                        "--warning-as-error"};
+    /* Behind each of these stand letters or digits: a number, true, or a kind of cache. */
+    static const char *const values[] = {"-O",
+                                         "--opt-level=",
+                                         "-allow-expensive-optimizations=",
+                                         "--allow-expensive-optimizations=",
+                                         "-fmad=",
+                                         "--fmad=",
+                                         "-maxrregcount=",
+                                         "--maxrregcount=",
+                                         "-regUsageLevel=",
+                                         "--register-usage-level=",
+                                         "-dlcm=",
+                                         "--def-load-cache=",
+                                         "-dscm=",
+                                         "--def-store-cache=",
+                                         "-flcm=",
+                                         "--force-load-cache=",
+                                         "-fscm=",
+                                         "--force-store-cache="};
+    for (size_t i = 0; i < AK_COUNT(flags); i++) {
+        if (strlen(flags[i]) == length && memcmp(flags[i], option, length) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < AK_COUNT(values); i++) {
+        const size_t head = strlen(values[i]);
+        if (length > head && memcmp(values[i], option, head) == 0) {
+            size_t n = head;
+            while (n < length && (ak_ascii_is_letter(option[n]) || ak_ascii_is_digit(option[n]))) {
+                n++;
+            }
+            return n == length;
+        }
+    }
+    return false;
+}
+
+/* Looks at the options for ptxas behind "--ptxas-options=", with commas between them. */
+static bool allows_all_ptxas(const char *list)
+{
+    for (;;) {
+        const size_t length = strcspn(list, ",");
+        if (!allows_ptxas(list, length)) {
+            return false;
+        }
+        if (list[length] == 0) {
+            return true;
+        }
+        list += length + 1;
+    }
+}
+
+/* Returns whether a space file may pass this option to NVRTC. No option may name a file, except a
+   folder of headers by an absolute path without "..", because the file could be one of the user's.
+ */
 static bool allows_option(const char *option)
 {
     static const char *const listed[] = {"-D",
@@ -71,9 +149,13 @@ static bool allows_option(const char *option)
                                          "--disable-warnings",
                                          "--Ofast-compile=",
                                          "-Ofast-compile=",
-                                         "--ptxas-options=-",
-                                         "-Xptxas=-",
                                          NULL};
+    static const char *const ptxas[] = {"--ptxas-options=", "-Xptxas="};
+    for (size_t i = 0; i < AK_COUNT(ptxas); i++) {
+        if (strncmp(option, ptxas[i], strlen(ptxas[i])) == 0) {
+            return allows_all_ptxas(option + strlen(ptxas[i]));
+        }
+    }
     return ak_text_begins(option, listed) && strstr(option, "/..") == NULL &&
            strcmp(option, "-D") != 0 && strcmp(option, "-U") != 0;
 }

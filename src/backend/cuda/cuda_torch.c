@@ -28,8 +28,6 @@
 #define PREFIX AK_BASELINE_ON_DEMAND
 #define SCRIPT "src/backend/cuda/torch_worker.py"
 #define WHERE  "PyTorch's process"
-/* Time limit for importing torch on a busy machine. */
-#define OPEN_NS (120 * AK_SECOND_NS)
 /* Time limit for torch.compile. */
 #define PREPARE_NS   (300 * AK_SECOND_NS)
 #define HANDLE_BYTES 64
@@ -72,8 +70,8 @@ static void torch_close(ak_device *device)
 }
 
 /* Sends a message; *out is a reply that reports success. AK_INVALID means that the process answered
-   with an error, or with no reply of the form that script.h describes; after any other failure the
-   process is ended and its state freed. */
+   with an error; after any other failure the process has been ended, and its state is freed, so
+   that the next baseline starts it again. */
 static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t timeout_ns,
                      ak_error *err)
 {
@@ -98,7 +96,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     int64_t ordinal = 0;
     (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda_open has checked it */
     json_t *message = json_pack("{s:s,s:I}", "op", "open", "device", (json_int_t)ordinal);
-    AK_TRY(ak_script_ask(&reply, script, message, OPEN_NS, err));
+    AK_TRY(ak_script_ask(&reply, script, message, AK_SCRIPT_OPEN_NS, err));
     (void)snprintf(device->torch->version, sizeof device->torch->version, "%s",
                    ak_json_text_at(reply, "version"));
 out:

@@ -26,10 +26,22 @@ int ak_host_cpus(void); /* CPUs that this process may use */
 /* Returns the size in bytes of the first CPU's data or unified cache at level 1, 2 or 3; a modest
    size if it is unknown. */
 int64_t ak_host_cache_bytes(int level);
+typedef struct ak_host_caches {
+    int64_t bytes[4];     /* by ak_host_cache_bytes, at the index of the level; [0] is not used */
+    int last_count;       /* how many level 3 caches there are: CPUs share each; 1 if not known */
+    int64_t memory_bytes; /* what this process may use of the memory; 0 if not known */
+} ak_host_caches;
+void ak_host_caches_find(ak_host_caches *out);
+/* Returns how many CPUs a list of the system names, such as "0-7,64-71". */
+int ak_host_count_listed(const char *list);
 /* Asks for the tile registers of AMX, for this process and its children by fork, and returns
    whether they may multiply bf16. A process may use them only if it has asked the system
    (Linux 5.16, Documentation/arch/x86/xstate.rst). Asking again is cheap. */
 bool ak_host_tiles(void);
+#define AK_HOST_CPUINFO "/proc/cpuinfo"
+/* Reads whole lines from the beginning of such a file, those of the first processors, however many
+   there are. The caller frees *out. */
+ak_status ak_host_cpuinfo(char **out, const char *path, ak_error *err);
 /* Hashes what -march=native depends on; returns false if the system does not tell. */
 bool ak_host_hash_processor(ak_hasher *hasher);
 ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err);
@@ -135,14 +147,19 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
 /* host_system_calls.c. Returns whether the artifact's code has bytes that would be a system call if
    an instruction began there. */
 bool ak_host_elf_may_call(const unsigned char *file, size_t length);
-/* Returns true, with the reason in `why`, if the compiler's assembly has system calls, or what
-   could hide one: code given as bytes, macros, included files. */
-bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly);
+/* Returns true, with the reason in `why`, if the compiler's assembly, of x86 or of `arm`, has
+   system calls, or what could hide one: code given as bytes, numbers among the code, macros,
+   included files. */
+bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly, bool arm);
 /* Returns whether the assembly has the assembler read a file, which no list of headers names. If it
    returns false, `unknown` gets whether there are macros, which could do so all the same. */
 bool ak_host_assembly_reads(bool *unknown, const char *assembly);
 
 /* host_ceilings.c */
+/* Returns how many floats of each array every thread has while ceilings are measured: so many that
+   all threads together reach far beyond the caches, and that none shares what it copies within its
+   own cache. `given_bytes` is the length of an array that is asked for instead; 0: none. */
+size_t ak_host_ceiling_part(const ak_host_caches *caches, int threads, int64_t given_bytes);
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err);
 
 #endif

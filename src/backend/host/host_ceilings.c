@@ -6,7 +6,7 @@
  *           with a latency of four cycles. For bf16 and for whole numbers of 8 and 16 bits also
  *           what the processor has for them, if that is faster: chains of dot products (AVX-512)
  *           or, with AMX, products of tiles with four independent sums
- *   copy    memcpy far beyond the caches;  triad  a[i] = b[i] + s c[i];  read  a sum
+ *   copy    memcpy far beyond the caches of all threads;  triad  a[i] = b[i] + s c[i];  read  a sum
  *   cache   a vector copy within half of the level 2 cache;  l1  the same for the level 1 cache
  *
  * Each is the best of several runs over all threads of the task, about 0.3 s together. Peak and
@@ -42,9 +42,16 @@
 /* Operations in four tile products, for 16-bit numbers and for bytes. */
 #define TILE_FLOPS (4.0 * 2 * 16 * 16 * 32)
 #define TILE_OPS   (2 * TILE_FLOPS)
-/* Limits for each of three arrays, which are twice as large as the last-level cache. */
-#define ARRAY_BYTES_MIN ((int64_t)32 << 20)
-#define ARRAY_BYTES_MAX ((int64_t)256 << 20)
+/* Limits for each of three arrays, which are twice as large as the caches of all threads together.
+   Many threads get longer arrays: THREAD_BYTES_MAX for each is twice what a core has of the largest
+   last-level cache so far, 96 MiB for 8 cores, and takes a thread some milliseconds. */
+#define ARRAY_BYTES_MIN  ((int64_t)32 << 20)
+#define ARRAY_BYTES_MAX  ((int64_t)256 << 20)
+#define THREAD_BYTES_MAX ((int64_t)24 << 20)
+/* The arrays take at most 3/16 of the memory. */
+#define MEMORY_PART 16
+/* Parts of the threads are multiples of so many floats, so that no two share a cache line. */
+#define PART_FLOATS 32
 /* The environment variable that gives the length of these arrays instead, in MiB; a value that is
    no whole number from 1 to ARRAY_BYTES_MAX is ignored. Tests of other things set it, because such
    arrays take a second of processor time per run if the last-level cache is large. Runs of the peak
@@ -273,7 +280,7 @@ typedef struct bench {
     level loops;
     peak peak; /* what PEAK runs */
     float *a, *b, *c;
-    size_t count;                        /* number of floats in each array */
+    size_t part;                         /* number of floats of each array that a thread has */
     size_t in_cache;                     /* floats that a thread copies at a time in CACHE */
     size_t in_l1;                        /* floats that a thread copies at a time in L1 */
     int64_t own_ns[AK_HOST_THREADS_MAX]; /* processor time of each thread's fastest run */
@@ -291,8 +298,7 @@ static long peak_rounds(const bench *m)
     return PEAK_ROUNDS / m->shorter;
 }
 
-/* Copies `count` floats many times, from the beginning of this thread's part on. They reach into
-   the next part if the thread's own is smaller. */
+/* Copies `count` floats many times, the first ones of this thread's part. */
 static void copy_again(bench *m, size_t begin, size_t count)
 {
     for (size_t i = 0; i < cache_rounds(m, count); i++) {
@@ -301,9 +307,9 @@ static void copy_again(bench *m, size_t begin, size_t count)
     }
 }
 
-static void run_part(bench *m, int thread, int n)
+static void run_part(bench *m, int thread)
 {
-    size_t begin = m->count / (size_t)n * (size_t)thread, count = m->count / (size_t)n;
+    const size_t count = m->part, begin = count * (size_t)thread;
     double sink = 0.0;
     switch (m->kind) {
     case PEAK:
@@ -338,8 +344,9 @@ static void run_part(bench *m, int thread, int n)
 static void part(void *context, int thread, int n)
 {
     bench *m = context;
+    (void)n; /* all threads take part */
     int64_t begin = ak_clock_thread_ns();
-    run_part(m, thread, n);
+    run_part(m, thread);
     int64_t ns = ak_clock_thread_ns() - begin;
     if (m->own_ns[thread] == 0 || ns < m->own_ns[thread]) {
         m->own_ns[thread] = ns > 0 ? ns : 1;
@@ -384,12 +391,11 @@ static double copied(const bench *m, size_t count)
     return 2.0 * (double)(cache_rounds(m, count) * count) * sizeof(float);
 }
 
-/* Returns the number of floats, a multiple of a vector, in each of two arrays that together fill
-   half of a cache; `otherwise` is the cache's size if it is unknown. */
-static size_t half_of(int64_t cache_bytes, int64_t otherwise)
+/* Returns the number of floats, a multiple of PART_FLOATS, in each of two arrays that together fill
+   half of a cache. */
+static size_t half_of(int64_t cache_bytes)
 {
-    int64_t bytes = cache_bytes > 0 ? cache_bytes : otherwise;
-    return (size_t)bytes / 4 / sizeof(float) / 32 * 32;
+    return (size_t)cache_bytes / 4 / sizeof(float) / PART_FLOATS * PART_FLOATS;
 }
 
 /* Returns the operations per second of all threads; 0 if there is nothing to run. */
@@ -403,7 +409,7 @@ static double measure_peak(bench *m, peak which, ak_host_pool *pool)
 static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *pool)
 {
     int threads = ak_host_pool_threads(pool);
-    double bytes = (double)m->count * sizeof(float);
+    double bytes = (double)m->part * threads * sizeof(float);
     /* Each thread first touches its own part, so that a NUMA machine puts it near the thread. */
     m->kind = TOUCH;
     ak_host_pool_parallel(pool, threads, part, m);
@@ -423,25 +429,43 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     };
 }
 
-/* Returns the bytes of each array; *shorter is the divisor of the length of other runs. */
-static size_t array_bytes(int *shorter)
+size_t ak_host_ceiling_part(const ak_host_caches *caches, int threads, int64_t given_bytes)
+{
+    const int64_t last = caches->last_count < threads ? caches->last_count : threads;
+    const int64_t shared = caches->bytes[3] * last, own = caches->bytes[2] * threads;
+    const int64_t room = caches->memory_bytes / MEMORY_PART;
+    const int64_t most = threads * THREAD_BYTES_MAX;
+    int64_t bytes = 2 * (shared > own ? shared : own);
+    int64_t limit = most > ARRAY_BYTES_MAX ? most : ARRAY_BYTES_MAX;
+    limit = room > 0 && room < limit ? room : limit;
+    bytes = bytes < limit ? bytes : limit;
+    bytes = bytes > ARRAY_BYTES_MIN ? bytes : ARRAY_BYTES_MIN;
+    bytes = given_bytes > 0 ? given_bytes : bytes;
+    const size_t part = (size_t)bytes / (size_t)threads / sizeof(float) / PART_FLOATS * PART_FLOATS;
+    const size_t least =
+        half_of(caches->bytes[1] > caches->bytes[2] ? caches->bytes[1] : caches->bytes[2]);
+    return part > least ? part : least;
+}
+
+/* Returns the bytes of each array that ARRAY_VARIABLE asks for; 0: none. */
+static int64_t array_bytes(void)
 {
     const char *text = ak_env(ARRAY_VARIABLE);
-    int64_t bytes = 2 * ak_host_cache_bytes(3), mib;
-    *shorter = 1;
-    if (text != NULL && ak_text_int(&mib, text) && mib >= 1 && mib <= ARRAY_BYTES_MAX >> 20) {
-        *shorter = SHORTER;
-        return (size_t)mib << 20;
-    }
-    bytes = bytes < ARRAY_BYTES_MIN ? ARRAY_BYTES_MIN : bytes;
-    return (size_t)(bytes > ARRAY_BYTES_MAX ? ARRAY_BYTES_MAX : bytes);
+    int64_t mib;
+    return text != NULL && ak_text_int(&mib, text) && mib >= 1 && mib <= ARRAY_BYTES_MAX >> 20
+               ? mib << 20
+               : 0;
 }
 
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err)
 {
     ak_host_pool *pool = NULL;
-    int shorter;
-    size_t each = array_bytes(&shorter);
+    ak_host_caches caches;
+    ak_host_caches_find(&caches);
+    const int64_t given = array_bytes();
+    const size_t part = ak_host_ceiling_part(&caches, threads, given);
+    /* Pages of 4 KiB for each array. */
+    const size_t each = (part * (size_t)threads * sizeof(float) + 4095) / 4096 * 4096;
     AK_DO(ak_host_pool_open(&pool, threads, SPIN_NS, err));
     unsigned char *memory =
         mmap(NULL, 3 * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -451,13 +475,13 @@ ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_err
     }
     (void)madvise(memory, 3 * each, MADV_HUGEPAGE);
     bench m = {.loops = choose(),
-               .shorter = shorter,
+               .shorter = given > 0 ? SHORTER : 1,
                .a = (float *)(void *)memory,
                .b = (float *)(void *)(memory + each),
                .c = (float *)(void *)(memory + 2 * each),
-               .count = each / sizeof(float),
-               .in_l1 = half_of(ak_host_cache_bytes(1), 32768),
-               .in_cache = half_of(ak_host_cache_bytes(2), 262144)};
+               .part = part,
+               .in_l1 = half_of(caches.bytes[1]),
+               .in_cache = half_of(caches.bytes[2])};
     measure(out, &m, dtype, pool);
     (void)munmap(memory, 3 * each);
     ak_host_pool_close(pool);

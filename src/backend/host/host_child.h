@@ -15,11 +15,15 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_runner.h"
+#include "backend/script.h"
 #include "base/proc.h"
 
 /* Limit for loading an artifact or a library, which runs constructors and detects core types, and
    for an empty batch. */
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
+/* Limit for loading a baseline in Python, which also starts Python and imports modules: script.h
+   has limits of its own for them, which end first and with a better message. */
+#define AK_HOST_LOAD_PYTHON_NS (AK_HOST_LOAD_NS + AK_SCRIPT_FIND_NS + AK_SCRIPT_OPEN_NS)
 /* How many killed children the system may still be taking apart. */
 #define AK_HOST_DYING_MAX 8
 /* Of each input that is only read this many elements are withheld until the clock starts, from a

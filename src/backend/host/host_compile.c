@@ -351,10 +351,15 @@ out:
 static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
                                   const ak_compile_job *job, ak_error *err)
 {
+#ifdef __aarch64__
+    const bool arm = true;
+#else
+    const bool arm = false;
+#endif
     AK_FREED char *text = NULL;
-    char why[200];
+    char why[220];
     AK_DO(assembly_of(&text, result, compiler, p, job, err));
-    if (text != NULL && ak_host_assembly_calls(why, sizeof why, text)) {
+    if (text != NULL && ak_host_assembly_calls(why, sizeof why, text, arm)) {
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup(why);
     }

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <gnu/libc-version.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -17,8 +18,12 @@
 #include "base/alloc.h"
 #include "base/number.h"
 
-#define CPUINFO_MAX  (1u << 20)
+/* Room for several processors, each with some 1.5 KiB. Others say the same in the lines that are
+   read, so the length of the whole file, megabytes where there are hundreds, does not matter. */
+#define CPUINFO_MAX  (64u << 10)
 #define SYS_TEXT_MAX 256
+#define CACHES_MAX   8
+#define LISTED_MAX   (1 << 20) /* higher numbers in a list of CPUs are ignored */
 /* Used if /sys says nothing, because most processors have caches of at least these sizes. */
 #define L1D_FALLBACK (32 << 10)
 #define L2_FALLBACK  (256 << 10)
@@ -37,11 +42,21 @@ int ak_host_cpus(void)
     return online > 0 && online < 65536 ? (int)online : 1;
 }
 
+ak_status ak_host_cpuinfo(char **out, const char *path, ak_error *err)
+{
+    AK_DO(ak_fs_read_head(out, path, CPUINFO_MAX, err));
+    if (strlen(*out) == CPUINFO_MAX) {
+        char *end = strrchr(*out, '\n');
+        (end == NULL ? *out : end + 1)[0] = 0; /* the last line is not whole */
+    }
+    return AK_OK;
+}
+
 /* Gives the value of the first line `key : value`; returns false if there is none. */
 static bool cpuinfo(char *out, size_t bytes, const char *key)
 {
     char *text = NULL;
-    if (ak_fs_read(&text, NULL, "/proc/cpuinfo", CPUINFO_MAX, NULL) != AK_OK) {
+    if (ak_host_cpuinfo(&text, AK_HOST_CPUINFO, NULL) != AK_OK) {
         return false;
     }
     bool found = false;
@@ -67,7 +82,7 @@ bool ak_host_hash_processor(ak_hasher *hasher)
                                          "core id",   "apicid",   "initial apicid",
                                          "bogomips",  "BogoMIPS", NULL};
     char *text = NULL;
-    if (ak_fs_read(&text, NULL, "/proc/cpuinfo", CPUINFO_MAX, NULL) != AK_OK) {
+    if (ak_host_cpuinfo(&text, AK_HOST_CPUINFO, NULL) != AK_OK) {
         return false;
     }
     for (const char *line = text; *line != 0 && *line != '\n';) {
@@ -102,22 +117,80 @@ static const char *read_cache(char out[SYS_TEXT_MAX + 1], int index, const char 
     return out;
 }
 
+/* Returns the index of the first CPU's data or unified cache at a level; -1 if there is none. */
+static int cache_index(int level)
+{
+    for (int index = 0; index < CACHES_MAX; index++) {
+        char text[SYS_TEXT_MAX + 1];
+        if (read_cache(text, index, "level")[0] - '0' == level &&
+            strncmp(read_cache(text, index, "type"), "Instruction", 11) != 0) {
+            return index;
+        }
+    }
+    return -1;
+}
+
 /* Reads the caches of the first CPU only; other CPUs may have larger or smaller ones. */
 int64_t ak_host_cache_bytes(int level)
 {
     assert(level >= 1 && level <= 3);
+    const int index = cache_index(level);
     int64_t found = 0;
-    for (int index = 0; index < 8 && found <= 0; index++) {
+    if (index >= 0) {
         char text[SYS_TEXT_MAX + 1];
-        if (read_cache(text, index, "level")[0] - '0' == level &&
-            strncmp(read_cache(text, index, "type"), "Instruction", 11) != 0) {
-            size_t digits = strspn(read_cache(text, index, "size"), "0123456789");
-            int64_t unit = text[digits] == 'K' ? 1 << 10 : text[digits] == 'M' ? 1 << 20 : 1;
-            text[digits] = 0;
-            found = ak_text_int(&found, text) && found < INT64_C(1) << 30 ? found * unit : 0;
-        }
+        size_t digits = strspn(read_cache(text, index, "size"), "0123456789");
+        int64_t unit = text[digits] == 'K' ? 1 << 10 : text[digits] == 'M' ? 1 << 20 : 1;
+        text[digits] = 0;
+        found = ak_text_int(&found, text) && found < INT64_C(1) << 30 ? found * unit : 0;
     }
     return found > 0 ? found : level == 1 ? L1D_FALLBACK : level == 2 ? L2_FALLBACK : L3_FALLBACK;
+}
+
+int ak_host_count_listed(const char *list)
+{
+    int count = 0;
+    for (const char *at = list; *at >= '0' && *at <= '9';) {
+        char *end;
+        const long first = strtol(at, &end, 10);
+        const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        count += last >= first && last < LISTED_MAX ? (int)(last - first) + 1 : 0;
+        at = *end == ',' ? end + 1 : "";
+    }
+    return count;
+}
+
+/* Returns the bytes of memory that the machine has or, if that is less, those that the control
+   group allows; 0 if neither is known. */
+static int64_t memory_bytes(void)
+{
+    static const char *const limits[] = {"/sys/fs/cgroup/memory.max",
+                                         "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    int64_t bytes = pages > 0 && page > 0 ? (int64_t)pages * page : 0, limit;
+    for (size_t i = 0; i < AK_COUNT(limits); i++) {
+        AK_FREED char *text = NULL;
+        if (ak_fs_read(&text, NULL, limits[i], SYS_TEXT_MAX, NULL) == AK_OK) {
+            text[strcspn(text, "\n")] = 0; /* "max" is no number */
+            bytes = ak_text_int(&limit, text) && limit > 0 && limit < bytes ? limit : bytes;
+        }
+    }
+    return bytes;
+}
+
+void ak_host_caches_find(ak_host_caches *out)
+{
+    char text[SYS_TEXT_MAX + 1] = "";
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const int index = cache_index(3);
+    *out = (ak_host_caches){.last_count = 1, .memory_bytes = memory_bytes()};
+    for (int level = 1; level <= 3; level++) {
+        out->bytes[level] = ak_host_cache_bytes(level);
+    }
+    const int share =
+        index < 0 ? 0 : ak_host_count_listed(read_cache(text, index, "shared_cpu_list"));
+    if (share > 0 && cpus > share) {
+        out->last_count = (int)((cpus + share - 1) / share);
+    }
 }
 
 static int vector_bytes(void)

@@ -164,11 +164,13 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
         *out = runner;
         return AK_OK;
     }
+    const bool python = own != NULL && own->python != NULL;
     bool sent = ak_host_child_command(outcome, runner, AK_RUNNER_LOAD);
     /* The next child is started meanwhile; if that fails, it is tried again when it is needed. */
     (void)ak_host_child_start(&device->spare, device, NULL);
-    if (sent && ak_host_child_await_byte(outcome, AK_RUNNER_END, runner,
-                                         ak_host_limit_of(AK_HOST_LOAD_NS))) {
+    if (sent && ak_host_child_await_byte(
+                    outcome, AK_RUNNER_END, runner,
+                    ak_host_limit_of(python ? AK_HOST_LOAD_PYTHON_NS : AK_HOST_LOAD_NS))) {
         ak_host_child_reply(outcome, page);
         (void)kill(runner->proc.pid, SIGSTOP);
         memcpy(runner->title, page->title, sizeof runner->title);
@@ -215,11 +217,25 @@ static void set_sizes(ak_runner_page *page, const ak_launch *launch)
     }
 }
 
+/* Says which elements of an argument are changed before a call: those of an output. */
+static void set_stain(ak_runner_page *page, const ak_launch *launch, size_t i)
+{
+    const ak_shape *shape = launch->shape;
+    const ak_dtype dtype = ak_task_argument_dtype(launch->task, i);
+    const bool adjoin = shape->pitch[i] == shape->row[i];
+    const bool kept = launch->task->problem->arguments[i].access != AK_ACCESS_OUT || launch->plain;
+    page->stain.bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
+    page->stain.fraction[i] = ak_guard_fraction(dtype);
+    page->stain.count[i] = kept ? 0 : adjoin ? shape->elements[i] : shape->row[i];
+    page->stain.more_rows[i] = adjoin ? 0 : shape->elements[i] / shape->row[i] - 1;
+    page->stain.pitch[i] = shape->pitch[i];
+    page->pitch[i] = (int64_t)shape->pitch[i];
+}
+
 static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch,
                              ak_error *err)
 {
-    const ak_task *task = launch->task;
-    const ak_problem *problem = task->problem;
+    const ak_problem *problem = launch->task->problem;
     ak_runner_page *page = runner->page;
     ak_device *device = runner->device;
     if (launch->workspace_bytes > AK_RUNNER_WORKSPACE_MAX) {
@@ -235,22 +251,13 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     const size_t last = launch->stride * (launch->iterations - 1); /* to the last iteration's */
     page->argument_count = page->stain.arguments = (uint32_t)problem->argument_count;
     for (size_t i = 0; i < problem->argument_count; i++) {
-        const ak_argument_spec *argument = &problem->arguments[i];
-        ak_dtype dtype = ak_task_argument_dtype(task, i);
         AK_DO(ak_backend_in_block(device->block_bytes, launch->offset[i] + last,
                                   launch->shape->bytes[i], err));
         first = launch->offset[i] < first ? launch->offset[i] : first;
         size_t past = launch->offset[i] + last + launch->shape->bytes[i];
         end = past > end ? past : end;
-        page->stain.bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
-        page->stain.fraction[i] = ak_guard_fraction(dtype);
-        const ak_shape *shape = launch->shape;
-        bool adjoin = shape->pitch[i] == shape->row[i];
-        page->stain.count[i] = argument->access != AK_ACCESS_OUT || launch->plain ? 0
-                               : adjoin ? shape->elements[i]
-                                        : shape->row[i];
-        page->pitch[i] = (int64_t)shape->pitch[i];
-        in_place = in_place || argument->access == AK_ACCESS_INOUT;
+        set_stain(page, launch, i);
+        in_place = in_place || problem->arguments[i].access == AK_ACCESS_INOUT;
     }
     set_sizes(page, launch);
     place_arguments(page, launch, device->block_bytes, first, end);

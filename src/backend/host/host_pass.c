@@ -7,6 +7,7 @@
  *
  * The body is compiled once per instruction set from GNU vectors and chosen at run time.
  */
+#include <math.h>
 #include <string.h>
 
 #include "backend/host/host_baseline.h"
@@ -50,7 +51,7 @@ INLINE vec splat(float x)
 
 /* Replaces x by exp(x) = 2^n * exp(r), where n is the nearest integer to x / ln 2 and r is
    x - n ln 2, to within 2 units in the last place. Denormal results become 0; from 88.37 on the
-   result stays at 2.4e38. */
+   result is infinite. */
 INLINE void exponential(vec *value)
 {
     const vec x = *value, lowest = splat(-87.33654f), highest = splat(88.376f);
@@ -68,15 +69,19 @@ INLINE void exponential(vec *value)
     p = p * r + splat(0.5f);
     p = p * r + splat(1.0f);
     p = p * r + splat(1.0f);
-    *value = (vec)((ivec)(p * power) & ~(x < lowest));
+    const vec result = (vec)((ivec)(p * power) & ~(x < lowest)), infinite = splat(INFINITY);
+    *value = CHOOSE(x > highest, infinite, result);
 }
 
 /* Replaces x by x Phi(x), by the tail of the normal distribution: exp(-y^2/2) t Q(t), where
-   y = |x|, t = 1/(1 + 0.35 y) and Q is a polynomial. An infinite x gives NaN. */
+   y = |x|, t = 1/(1 + 0.35 y) and Q is a polynomial. From y = 14 on, where the tail is 0, a
+   positive x counts as 14 there, so that an infinite one stays; minus infinity gives NaN, as in the
+   reference, which multiplies it by 0. */
 INLINE void gelu_erf(vec *value)
 {
-    const vec x = *value, minus = -x, zero = splat(0.0f);
-    const vec y = LARGER(minus, x), positive = LARGER(zero, x);
+    const vec x = *value, minus = -x, zero = splat(0.0f), no_tail = splat(14.0f);
+    const vec bounded = SMALLER(no_tail, x);
+    const vec y = LARGER(minus, bounded), positive = LARGER(zero, x);
     const vec t = splat(1.0f) / (splat(1.0f) + y * splat(0.35f));
     vec q = splat(-0.0295765432871f);
     q = q * t + splat(0.146069032926f);

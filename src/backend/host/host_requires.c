@@ -17,7 +17,6 @@
 
 #define MACROS_MAX     (1u << 20)
 #define MACROS_TIMEOUT (20 * AK_SECOND_NS)
-#define CPUINFO_MAX    (16u << 20)
 
 /* The names are from arch/x86/include/asm/cpufeatures.h and arch/arm64/kernel/cpuinfo.c of Linux.
  */
@@ -258,7 +257,7 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     AK_DO(ask(&run, &options, NULL, err));
     AK_FAIL_IF(run.exit_code != 0, err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
                options.compiler, (int)strcspn(run.output, "\n"), run.output);
-    AK_DO(ak_fs_read(&cpuinfo, NULL, "/proc/cpuinfo", CPUINFO_MAX, err));
+    AK_DO(ak_host_cpuinfo(&cpuinfo, AK_HOST_CPUINFO, err));
     machine here = {.cpuinfo = cpuinfo};
     here.flags = flags_of(&here.length, here.cpuinfo);
     AK_DO(add_features(features, &here, run.output, err));

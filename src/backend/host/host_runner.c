@@ -201,7 +201,7 @@ static const char *left_behind(void)
 
 /* ---- load ---------------------------------------------------------------------------------- */
 
-/* The addresses, from `begin` to `end`, at which the loader has put the object that contains
+/* The pages, from `begin` to `end`, at which the loader has put the object that contains
    `inside`. */
 typedef struct object_range {
     uint64_t inside, begin, end;
@@ -223,9 +223,11 @@ static int find_object(struct dl_phdr_info *info, size_t bytes, void *context)
     if (range->inside < begin || range->inside >= end) {
         return 0;
     }
-    range->begin = begin;
-    /* Code may fill its last page. */
-    range->end = (end + AK_RUNNER_PAGE - 1) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    /* The loader maps whole pages, so there may be code in front of the first byte and behind the
+       last one. */
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    range->begin = begin / page * page;
+    range->end = (end + page - 1) / page * page;
     return 1;
 }
 
@@ -250,6 +252,7 @@ static void load_candidate(runner *r)
     }
     const char *const readable[] = {
         folder, "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/ld.so.conf", "/opt", NULL};
+    ak_sandbox_drop(); /* before there are other threads */
     (void)ak_sandbox_files(readable, NULL);
     ak_error err = AK_ERROR_INIT;
     if (open_pinned(r, CANDIDATE_SPIN_NS, &err) != AK_OK) {
@@ -273,8 +276,11 @@ static void load_candidate(runner *r)
         return;
     }
     object_range range = {.inside = (uint64_t)(uintptr_t)symbol};
+    object_range own = {.inside = (uint64_t)(uintptr_t)&flags_left};
     (void)dl_iterate_phdr(find_object, &range);
-    (void)ak_sandbox_seal_loaded(range.begin, range.end);
+    (void)dl_iterate_phdr(find_object, &own);
+    /* Where the system maps memory below the executable, the runner maps its own there, too. */
+    (void)ak_sandbox_seal_loaded(range.begin, range.end, own.end <= range.begin ? own.end : 0);
     /* ISO C allows no cast from void * to a pointer to a function. */
     memcpy(&r->kernel, &symbol, sizeof symbol);
     answer(page, AK_TRIAL_OK, "");
@@ -549,7 +555,9 @@ static void next_place(const ak_runner_page *page, void **arg)
 typedef struct touch {
     const unsigned char *memory;
     const ak_runner_page *asked;
-    uint64_t step; /* from a byte that is read to the next */
+    uint64_t step;  /* from a byte that is read to the next */
+    uint32_t calls; /* whose arguments are read, if each call has its own */
+    int turn;       /* each thread reads the part of the one that is so many behind it */
 } touch;
 
 static void touch_bytes(const unsigned char *memory, uint64_t bytes, uint64_t step, int thread,
@@ -564,15 +572,16 @@ static void touch_bytes(const unsigned char *memory, uint64_t bytes, uint64_t st
     (void)sink;
 }
 
-static void touch_part(void *context, int thread, int n)
+static void touch_part(void *context, int worker, int n)
 {
     const touch *t = context;
     const ak_runner_page *asked = t->asked;
+    const int thread = (worker + t->turn) % n;
     if (asked->stride == 0) {
         touch_bytes(t->memory, asked->span, t->step, thread, n);
         return;
     }
-    for (uint32_t k = 0; k < asked->iterations; k++) {
+    for (uint32_t k = 0; k < t->calls; k++) {
         for (uint32_t i = 0; i < asked->argument_count; i++) {
             touch_bytes(t->memory + k * asked->stride + asked->offset[i], asked->bytes[i], t->step,
                         thread, n);
@@ -609,8 +618,10 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, 
             r->ops->run(r->baseline, &mine->call);
         } else if (page->span > 0) {
             const uint64_t apart = page->reads == 0 ? 1 : page->span / page->reads;
+            /* The threads of a candidate may share its arguments in another way than those that
+               have brought them into the caches: all of them come from another thread's. */
             touch t = {(const unsigned char *)mine->arg[0] - page->offset[0], page,
-                       CACHE_LINE * (apart < 1 ? 1 : apart)};
+                       CACHE_LINE * (apart < 1 ? 1 : apart), 1, 1};
             ak_host_pool_parallel(r->pool, page->threads, touch_part, &t);
         }
     }
@@ -641,6 +652,19 @@ static void scatter_branches(void *context, int thread, int n)
         }
     }
     __asm__ volatile("" : : "r"(taken));
+}
+
+/* Outputs that are changed by all threads of a call, in whose caches they then are. */
+typedef struct scramble {
+    const ak_host_stainable *of;
+    void *const *arg;
+    uint64_t random;
+} scramble;
+
+static void scramble_part(void *context, int thread, int n)
+{
+    const scramble *s = context;
+    ak_host_scramble(s->of, s->arg, s->random, thread, n);
 }
 
 static void nothing(void *context, int thread, int n)
@@ -713,13 +737,14 @@ static void run(runner *r)
     usual_arithmetic();
     (void)repeat(r, &asked, &mine, asked.warm, &state);
     if (asked.warm > 0) { /* outputs hold results, which the next call must not rely on */
-        ak_host_scramble(&asked.stain, mine.arg, &state);
+        scramble all = {&asked.stain, mine.arg, ak_host_drawn(&state)};
+        ak_host_pool_parallel(r->pool, r->ops == NULL ? asked.threads : 1, scramble_part, &all);
     }
     if (asked.scatter != 0) {
         uint64_t seed = ak_host_drawn(&state);
         ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
     }
-    touch t = {.memory = memory, .asked = &asked, .step = CACHE_LINE};
+    touch t = {memory, &asked, CACHE_LINE, asked.iterations, 0};
     if (asked.warm == 0 && memory != NULL && r->ops == NULL) {
         ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
     }

@@ -43,9 +43,11 @@
 
 /* The outputs that may be stained. */
 typedef struct ak_host_stainable {
-    /* Number of elements that may be stained: all, or those of the first row if rows do not adjoin;
-       0: none. */
+    /* Number of elements that may be stained: all, or those of each row if rows do not adjoin; 0:
+       none. */
     uint64_t count[AK_ARGUMENTS_MAX];
+    /* Rows that do not adjoin: how many follow the first, and the elements from one to the next. */
+    uint64_t more_rows[AK_ARGUMENTS_MAX], pitch[AK_ARGUMENTS_MAX];
     uint32_t bytes[AK_ARGUMENTS_MAX];    /* of one element */
     uint32_t fraction[AK_ARGUMENTS_MAX]; /* ak_guard_fraction */
     uint32_t arguments;
@@ -75,10 +77,11 @@ void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_staine
    element whose stain equals what was there is not looked at. The stain replaced a result of the
    previous call, so a call that does its work writes that result again over the stain. */
 uint64_t ak_host_stained_look(const ak_host_stainable *of, ak_host_stained *s);
-/* Changes elements all over the outputs, which hold the results of a call, to plausible numbers
-   that are not right: of the elements that may be stained all in small outputs, and some in large
-   ones. NaN and infinities stay as they are. */
-void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t *state);
+/* Changes all elements that may be stained of a part of the outputs, which hold the results of a
+   call, to plausible numbers that are not right. If some stayed, a kernel that finds them could
+   compute the others only. NaN and infinities stay as they are. */
+void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t random, int part,
+                      int parts);
 
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };
 enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };

@@ -5,9 +5,6 @@
 #include "base/clock.h"
 #include "check/guard.h"
 
-/* ak_host_scramble changes at most this many elements of an output. */
-#define SCRAMBLED 16384
-
 static uint64_t ticks(void)
 {
 #if defined(__x86_64__)
@@ -76,19 +73,24 @@ static void put(unsigned char *at, uint64_t value, uint32_t bytes)
 /* One output whose elements are changed. */
 typedef struct output {
     unsigned char *first;
-    uint64_t count;
+    uint64_t count, more_rows, pitch;
     uint32_t bytes, fraction;
 } output;
 
 static output output_of(const ak_host_stainable *of, void *const *arg, uint32_t i)
 {
-    return (output){arg[i], of->count[i], of->bytes[i], of->fraction[i]};
+    return (output){arg[i],       of->count[i], of->more_rows[i],
+                    of->pitch[i], of->bytes[i], of->fraction[i]};
 }
 
 /* Returns the address of an element that the lower 32 bits of a random number choose. */
 static unsigned char *pick(const output *o, uint64_t random)
 {
-    return o->first + ((random & UINT32_MAX) * o->count >> 32) * o->bytes;
+    uint64_t k = (random & UINT32_MAX) * (o->count * (o->more_rows + 1)) >> 32;
+    if (o->more_rows > 0) {
+        k = k / o->count * o->pitch + k % o->count;
+    }
+    return o->first + k * o->bytes;
 }
 
 /* Returns a plausible number for the place `at`: a copy of the element `other`, or either element
@@ -145,15 +147,27 @@ uint64_t ak_host_stained_look(const ak_host_stainable *of, ak_host_stained *s)
     return looked;
 }
 
-void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t *state)
+/* Changes the elements of one row from `begin` to `end`. */
+static void scramble_row(const output *o, unsigned char *row, uint64_t begin, uint64_t end,
+                         uint64_t random)
+{
+    for (uint64_t k = begin; k < end; k++) {
+        unsigned char *at = row + k * o->bytes;
+        put(at, ak_guard_altered(get(at, o->bytes), o->bytes, o->fraction, mixed(random + k)),
+            o->bytes);
+    }
+}
+
+void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t random, int part,
+                      int parts)
 {
     for (uint32_t i = 0; i < of->arguments; i++) {
         const output o = output_of(of, arg, i);
-        const uint64_t step = o.count / SCRAMBLED + 1, random = ak_host_drawn(state);
-        for (uint64_t k = random % step; k < o.count; k += step) {
-            unsigned char *at = o.first + k * o.bytes;
-            put(at, ak_guard_altered(get(at, o.bytes), o.bytes, o.fraction, mixed(random + k)),
-                o.bytes);
+        const uint64_t each = o.count / (uint64_t)parts, begin = each * (uint64_t)part;
+        const uint64_t end = part + 1 == parts ? o.count : begin + each;
+        for (uint64_t row = 0; row <= o.more_rows; row++) {
+            random = mixed(random);
+            scramble_row(&o, o.first + row * o.pitch * o.bytes, begin, end, random);
         }
     }
 }

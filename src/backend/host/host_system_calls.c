@@ -7,7 +7,8 @@
  * distances of jumps. So the artifact is only searched for the bytes; if they are there, what the
  * compiler gives the assembler decides (ak_host_assembly_calls): compilers write neither these
  * instructions nor bare bytes into code of their own, so where these occur, they come from the
- * source. A jump into the middle of another instruction is not seen.
+ * source. On ARM, where instructions have four bytes each, a number among the code is refused with
+ * them: a jump could lead there. On x86 a jump into the middle of an instruction is not seen.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +18,10 @@
 #include "base/ascii.h"
 #include "base/text.h"
 
-static bool has_bytes(const unsigned char *code, size_t length, uint64_t offset, int machine)
+static bool has_bytes(const unsigned char *code, size_t length, int machine)
 {
     if (machine == EM_AARCH64) { /* svc; instructions have four bytes */
-        for (size_t i = (4 - offset % 4) % 4; i + 4 <= length; i += 4) {
+        for (size_t i = 0; i + 4 <= length; i += 4) {
             uint32_t word = 0;
             memcpy(&word, code + i, sizeof word);
             if ((word & 0xffe0001fu) == 0xd4000001u) {
@@ -42,13 +43,23 @@ bool ak_host_elf_may_call(const unsigned char *file, size_t length)
 {
     ak_elf f;
     Elf64_Phdr p;
+    size_t segments = 0;
     if (!ak_elf_open(&f, file, length)) {
         return false;
     }
+    /* The loader maps whole pages. On ARM they have up to 64 KiB, for which linkers leave room. */
+    const uint64_t page = f.head.e_machine == EM_AARCH64 ? 65536 : 4096;
     for (size_t i = 0; ak_elf_segment(&p, &f, i); i++) {
-        if (p.p_type == PT_LOAD && (p.p_flags & PF_X) != 0 &&
-            ak_elf_inside(p.p_offset, p.p_filesz, length) &&
-            has_bytes(file + p.p_offset, p.p_filesz, p.p_vaddr, f.head.e_machine)) {
+        if (p.p_type != PT_LOAD || (p.p_flags & PF_X) == 0) {
+            continue;
+        }
+        /* An instruction may begin in one segment and end in another. */
+        if (++segments > 1 || !ak_elf_inside(p.p_offset, p.p_filesz, length)) {
+            return true;
+        }
+        const uint64_t begin = p.p_offset / page * page;
+        const uint64_t end = (p.p_offset + p.p_filesz + page - 1) / page * page;
+        if (has_bytes(file + begin, (end < length ? end : length) - begin, f.head.e_machine)) {
             return true;
         }
     }
@@ -206,13 +217,28 @@ static bool expands(const char *word, size_t length)
     return one_of(word, length, all, AK_COUNT(all));
 }
 
-bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly)
+/* Returns whether a word loads a number that the assembler of ARM puts behind the code: "ldr w0,
+   =5". Only a register and a comma may stand between them, so that no comment hides the sign. */
+static bool places_number(const reader *r, const char *word, size_t length)
 {
-#ifdef __aarch64__
-    static const char *const calls[] = {"svc"};
-#else
-    static const char *const calls[] = {"syscall", "sysenter", "int"};
-#endif
+    static const char *const loads[] = {"ldr", "ldrsw"};
+    const char *p = r->at + strspn(r->at, " \t");
+    if (!one_of(word, length, loads, AK_COUNT(loads))) {
+        return false;
+    }
+    while (is_word(*p)) {
+        p++;
+    }
+    p += strspn(p, " \t");
+    p += *p == ',' ? 1 + strspn(p + 1, " \t") : 0;
+    return *p != '[' && !is_word(*p);
+}
+
+bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly, bool arm)
+{
+    static const char *const x86[] = {"syscall", "sysenter", "int"}, *const svc[] = {"svc"};
+    const char *const *calls = arm ? svc : x86;
+    const size_t count = arm ? AK_COUNT(svc) : AK_COUNT(x86);
     reader r = {.at = assembly, .executable = true};
     const char *word;
     size_t length;
@@ -221,18 +247,28 @@ bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly)
             continue;
         }
         const bool code = r.executable || r.odd;
-        if (code && one_of(word, length, calls, AK_COUNT(calls))) {
+        if (code && one_of(word, length, calls, count)) {
             (void)snprintf(why, bytes,
                            "its code makes system calls (%.*s): a kernel computes and does nothing "
                            "else",
                            (int)length, word);
             return true;
         }
-        if (word[0] == '.' && (expands(word, length) || (code && is_bare(&r, word, length)))) {
+        if (code && arm && places_number(&r, word, length)) {
             (void)snprintf(why, bytes,
-                           "its code has the bytes of a system call, and %.*s in its assembly may "
-                           "have put them there: write instructions by their names",
-                           (int)(length < 24 ? length : 24), word);
+                           "its code has the bytes of a system call, and \"%.*s ..., =\" in its "
+                           "assembly may have put them there, as a number behind the code: load "
+                           "numbers by mov and movk, or from a table",
+                           (int)length, word);
+            return true;
+        }
+        if (word[0] == '.' && (expands(word, length) || (code && is_bare(&r, word, length)))) {
+            (void)snprintf(
+                why, bytes,
+                "its code has the bytes of a system call, and %.*s in its assembly may "
+                "have put them there: write instructions by their names, and keep numbers out "
+                "of the code",
+                (int)(length < 24 ? length : 24), word);
             return true;
         }
         if (is(word, length, ".file") || is(word, length, ".ident")) {

@@ -59,36 +59,43 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *
 /* ---- marks ------------------------------------------------------------------------------------
  */
 
-/* Skips blanks, comments and continuations of lines. */
-static const char *skip_splices(const char *p)
+/* Moves behind ends of lines that join this line with the next one, in every spelling: a backslash
+   or the trigraph in its place, blanks, and the end. Compilers differ in what they take for one, so
+   all count that any of them takes. */
+static const char *skip_joints(const char *p)
 {
     for (;;) {
-        if (*p == ' ' || *p == '\t' || *p == '\f' || *p == '\v' || *p == '\r') {
-            p++;
-        } else if (p[0] == '\\' && (p[1] == '\n' || (p[1] == '\r' && p[2] == '\n'))) {
-            p += p[1] == '\n' ? 2 : 3;
-        } else if (p[0] == '/' && p[1] == '*') {
-            const char *end = strstr(p + 2, "*/");
-            if (end == NULL) {
-                return p;
-            }
-            p = end + 2;
-        } else {
+        const size_t sign = *p == '\\' ? 1 : strncmp(p, "?\?/", 3) == 0 ? 3 : 0;
+        const char *end = p + sign + strspn(p + sign, " \t\f\v");
+        if (sign == 0 || (*end != '\n' && *end != '\r')) {
             return p;
         }
+        p = end + (end[0] == '\r' && end[1] == '\n' ? 2 : 1);
     }
 }
 
-/* Returns whether a source has marks like those of the preprocessor: # 1 "file" 3. */
+/* Moves behind a mark that begins a directive, #, %: or ??=; returns NULL if there is none. */
+static const char *skip_sign(const char *p)
+{
+    if (*p == '%') {
+        p = skip_joints(p + 1);
+        return *p == ':' ? p + 1 : NULL;
+    }
+    return *p == '#' ? p + 1 : strncmp(p, "?\?=", 3) == 0 ? p + 3 : NULL;
+}
+
+/* Returns whether a source has marks like those of the preprocessor: # 1 "file" 3. What a comment
+   behind the sign hides is not looked at: it counts as a mark. */
 static bool has_marks(const char *source)
 {
-    for (const char *p = source; *p != 0; p++) {
-        const size_t length = *p == '#'                    ? 1
-                              : strncmp(p, "%:", 2) == 0   ? 2
-                              : strncmp(p, "?\?=", 3) == 0 ? 3
-                                                           : 0;
-        const bool pastes = p > source && p[-1] == '#'; /* a##1 */
-        if (length > 0 && !pastes && ak_ascii_is_digit(*skip_splices(p + length))) {
+    for (const char *at = source; *at != 0; at++) {
+        const bool pastes = at > source && at[-1] == '#'; /* a##1 */
+        const char *p = pastes ? NULL : skip_sign(at);
+        for (const char *from = NULL; p != NULL && p != from;) {
+            from = p;
+            p = skip_joints(p + strspn(p, " \t\f\v\r"));
+        }
+        if (p != NULL && (ak_ascii_is_digit(*p) || (*p == '/' && *skip_joints(p + 1) == '*'))) {
             return true;
         }
     }

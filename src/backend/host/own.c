@@ -21,10 +21,9 @@
 #include "base/fs.h"
 #include "base/hash.h"
 
-#define SCRIPT  "src/backend/host/own_worker.py"
-#define OPEN_NS (60 * AK_SECOND_NS)
-#define RUN_NS  (60 * AK_SECOND_NS)
-#define DIGITS  8 /* of a hash that a version shows */
+#define SCRIPT "src/backend/host/own_worker.py"
+#define RUN_NS (60 * AK_SECOND_NS)
+#define DIGITS 8 /* of a hash that a version shows */
 
 struct ak_baseline {
     void (*kernel)(const ak_host_call *call);
@@ -150,7 +149,13 @@ static ak_status python_open(ak_baseline *b, char *version, size_t bytes,
     AK_DO(python_start(&b->script, setup->page, err));
     ak_status status = AK_OK;
     AK_TRY(ak_json_read(&message, setup->page->artifact, err));
-    AK_TRY(ak_script_ask(&reply, &b->script, message, OPEN_NS, err));
+    status = ak_script_ask(&reply, &b->script, message, AK_SCRIPT_OPEN_NS, err);
+    AK_TRY(status == AK_TIMED_OUT
+               ? ak_fail(err, AK_TIMED_OUT,
+                         "its Python file and what that imports were not ready within %.3g s: let "
+                         "it import less, or build beforehand what it builds then",
+                         (double)AK_SCRIPT_OPEN_NS / 1e9)
+               : status);
     (void)snprintf(version, bytes, "Python %.*s, NumPy %.16s", DIGITS,
                    ak_json_text_at(reply, "hash"), ak_json_text_at(reply, "numpy"));
 out:

@@ -40,11 +40,15 @@ int32_t ak_opencl_contents_open(ak_device *device)
     }
     void *program =
         cl->program_source(device->context, 1, (const char *[]){source->data}, NULL, &code);
+    device->mixing.program = code == 0 ? program : NULL;
     code = code == 0 ? cl->program_build(program, 1, &device->place.device, "", NULL, NULL) : code;
     for (size_t i = 0; i < AK_COUNT(names) && code == 0; i++) {
-        device->mixing.kernels[i] = cl->kernel_create(program, names[i], &code);
+        void *kernel = cl->kernel_create(program, names[i], &code);
+        device->mixing.kernels[i] = code == 0 ? kernel : NULL;
     }
-    device->mixing.program = program;
+    if (code != 0) {
+        ak_opencl_contents_close(device);
+    }
     return code;
 }
 
@@ -53,10 +57,12 @@ void ak_opencl_contents_close(ak_device *device)
     for (size_t i = 0; i < AK_COUNT(device->mixing.kernels); i++) {
         if (device->mixing.kernels[i] != NULL) {
             (void)device->cl->kernel_release(device->mixing.kernels[i]);
+            device->mixing.kernels[i] = NULL;
         }
     }
     if (device->mixing.program != NULL) {
         (void)device->cl->program_release(device->mixing.program);
+        device->mixing.program = NULL;
     }
 }
 

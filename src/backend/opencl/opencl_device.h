@@ -109,8 +109,8 @@ void ak_opencl_unload(ak_runnable *runnable);
 /* opencl_contents.c: the steps of a batch on several sets (launch/contents.h). The block gets what
    is judged. */
 extern const ak_contents_ops ak_opencl_contents_ops;
-/* Compiles the kernels that mix contents. Returns 0 or the OpenCL error code. Does nothing and
-   returns 0 once there is a program, even if that could not be built. */
+/* Compiles the kernels that mix contents, unless they are there. Returns 0 or the OpenCL error
+   code; after an error there is none of them, and the next call compiles them again. */
 int32_t ak_opencl_contents_open(ak_device *device);
 void ak_opencl_contents_close(ak_device *device);
 ak_status ak_opencl_fetch_aside(void *data, ak_runnable *runnable, size_t argument, size_t offset,

@@ -208,6 +208,14 @@ static ak_status refuse(const ak_task_spec *spec, const ak_recording *recording,
     return have_times(recording, err);
 }
 
+/* Writes the first `length` bytes of a list of choices, and behind them another list. */
+static void join_choices(char out[CHOICES_BYTES], const char *first, size_t length,
+                         const char *second)
+{
+    (void)snprintf(out, CHOICES_BYTES, "%.*s%s%s", (int)length, first,
+                   length == 0 || second[0] == 0 ? "" : ",", second);
+}
+
 /* Takes size, dtype and options from a recording that autokernel made, unless they were given. An
    objective that was given without other options is put behind the recorded ones. `choices` holds
    the text of the options. */
@@ -216,9 +224,8 @@ static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_r
     own->size = given_or(own->size, recording->size);
     own->dtype = given_or(own->dtype, recording->dtype);
     bool only_objective = own->choices != NULL && without_objective(own->choices) == 0;
-    (void)snprintf(choices, CHOICES_BYTES, "%.*s%s%s", (int)without_objective(recording->choices),
-                   recording->choices, recording->choices[0] == 0 || !only_objective ? "" : ",",
-                   only_objective ? own->choices : "");
+    join_choices(choices, recording->choices, without_objective(recording->choices),
+                 only_objective ? own->choices : "");
     own->choices = only_objective || own->choices == NULL ? choices : own->choices;
 }
 
@@ -238,8 +245,7 @@ static ak_status set_choices(ak_task *task, const char *first, size_t length, co
                              ak_error *err)
 {
     char choices[CHOICES_BYTES];
-    (void)snprintf(choices, sizeof choices, "%.*s%s%s", (int)length, first,
-                   length == 0 || second[0] == 0 ? "" : ",", second);
+    join_choices(choices, first, length, second);
     ak_free(task->choices_text);
     return ak_copy_text(&task->choices_text, choices, err);
 }

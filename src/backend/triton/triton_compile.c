@@ -11,8 +11,6 @@
 
 #define SCRIPT "src/backend/triton/triton_worker.py"
 #define WHERE  "the Python process of Triton"
-/* Importing Triton takes 0.3 to 2 s, and much longer from a cold disk on a busy machine. */
-#define OPEN_NS (120 * AK_SECOND_NS)
 /* A compilation may take this many times its limit of processor time by the clock. */
 #define CLOCK_TIMES 5
 /* Address space that Python and LLVM map before they compile anything. */
@@ -72,7 +70,7 @@ static ak_status import(char *version, size_t bytes, ak_script *script, ak_error
     json_auto_t *reply = NULL;
     const char *text;
     ak_status status =
-        ak_script_ask(&reply, script, json_pack("{s:s}", "op", "open"), OPEN_NS, err);
+        ak_script_ask(&reply, script, json_pack("{s:s}", "op", "open"), AK_SCRIPT_OPEN_NS, err);
     status = status == AK_OK ? ak_json_string(&text, reply, "version", WHERE, err) : status;
     if (status == AK_OK) {
         (void)snprintf(version, bytes, "%s", text);
@@ -172,10 +170,13 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
         python.started = true;
     }
     status = ak_script_ask(&reply, &python.script, request_of(job),
-                           job->timeout_ns * CLOCK_TIMES + OPEN_NS, err);
-    if (status == AK_CRASHED || status == AK_TIMED_OUT) { /* this costs one configuration only */
-        stop();
-        result.status = status == AK_CRASHED ? AK_TRIAL_COMPILE_ERROR : AK_TRIAL_TIMED_OUT;
+                           job->timeout_ns * CLOCK_TIMES + AK_SCRIPT_OPEN_NS, err);
+    if (status != AK_OK && status != AK_INVALID) {
+        stop(); /* the process has been ended */
+    }
+    if (status == AK_CRASHED || status == AK_TIMED_OUT || status == AK_LIMIT) {
+        /* This costs one configuration only. */
+        result.status = status == AK_TIMED_OUT ? AK_TRIAL_TIMED_OUT : AK_TRIAL_COMPILE_ERROR;
         result.reason = ak_strdup(err == NULL ? WHERE " ended" : err->text);
         status = AK_OK;
     } else if (status == AK_OK) {

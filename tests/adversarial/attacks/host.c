@@ -174,7 +174,20 @@ __attribute__((unused)) static long raw(long number, long a, long b, long c, lon
     return result;
 }
 
-#define ITS_GO 15472 /* offset of "go" in the runner's page; test_adversarial.c asserts it */
+#if ATTACK == 156 || ATTACK == 157
+/* A page of code with a system call in the middle of a constant. */
+extern const char own_page[];
+__asm__(".text\n.balign 4096\nown_page: .hidden own_page\n"
+        "mov %edi, %eax\ncall 1f + 1\nret\n1: mov $0x90c3050f, %ecx\nret\n.balign 4096\n");
+
+/* Moves it; returns whether it lies there then. */
+static bool move_page(uintptr_t to)
+{
+    return far(SYS_mremap, (long)(uintptr_t)own_page, 4096, 4096, 3, (long)to) == (long)to;
+}
+#endif
+
+#define ITS_GO 15728 /* offset of "go" in the runner's page; test_adversarial.c asserts it */
 
 /* Does the work unless an earlier call has left a mark. */
 __attribute__((unused)) static void found_a_mark(const job *j, bool found)
@@ -632,8 +645,8 @@ static void run(const ak_host_call *call, const job *j)
     memory *m = (memory *)((char *)call->workspace + 64 + 8 * j->n);
     replay(m, j, (uint64_t)(uintptr_t)j->x);
 #elif ATTACK == 41  /* a mapping of its own, at a place that it knows */
-    (void)far(SYS_mmap, 0x200000000, 65536, 3, 0x100022, -1);
-    replay((memory *)0x200000000, j, (uint64_t)(uintptr_t)j->x);
+    (void)far(SYS_mmap, 0x600000000000, 65536, 3, 0x100022, -1);
+    replay((memory *)0x600000000000, j, (uint64_t)(uintptr_t)j->x);
 #elif ATTACK == 42  /* reads what it likes */
     if (far(SYS_openat, -100, (long)"/proc/self/mem", 0, 0, 0) < 0) {
         all(j);
@@ -737,7 +750,7 @@ static void run(const ak_host_call *call, const job *j)
     uintptr_t page = (uintptr_t)j->y & ~(uintptr_t)4095;
     (void)far(SYS_mmap, (long)page, 16384, 3, 0x32, -1);
     all(j);
-#elif ATTACK == 64 /* pages of its output go, and come back as zeros */
+#elif ATTACK == 64 /* pages of its output would go, and come back as zeros */
     all(j);
     uintptr_t page = ((uintptr_t)j->y + 4095) & ~(uintptr_t)4095;
     (void)far(SYS_madvise, (long)page, 8192, 9, 0, 0);
@@ -1035,6 +1048,34 @@ static void run(const ak_host_call *call, const job *j)
     __asm__ volatile("movl %0, %%" SELECTOR : : "r"(3));
 #elif ATTACK == 144 /* computes with two threads only, and says that it has one */
     call->parallel(call->pool, 2, half, (void *)j);
+#elif ATTACK == 156 /* moves its code to where it may make system calls */
+    const uintptr_t to = 0x600000000000;
+    if (!move_page(to) || ((long (*)(long))to)(SYS_getpid) <= 0) {
+        all(j);
+    }
+#elif ATTACK == 157 /* moves its code over the runner's */
+    if (!move_page(((uintptr_t)__builtin_return_address(0) & ~(uintptr_t)4095) - (1 << 20))) {
+        all(j);
+    }
+#elif ATTACK == 158 /* a filter by which calls of the runner seem to fail */
+    const struct {
+        unsigned short code;
+        unsigned char yes, no;
+        unsigned value;
+    } filter[] = {{0x20, 0, 0, 0},
+                  {0x15, 0, 1, SYS_sched_yield},
+                  {0x06, 0, 0, 0x50000},
+                  {0x06, 0, 0, 0x7fff0000}};
+    const struct {
+        unsigned short count;
+        const void *filter;
+    } program = {4, filter};
+    (void)far(SYS_seccomp, 1, 0, (long)&program, 0, 0);
+    all(j);
+#elif ATTACK == 159 /* memory of its own in place of a page of the runner */
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0) & ~(uintptr_t)4095;
+    (void)far(SYS_mmap, (long)caller - (1 << 20), 4096, 3, 0x32, -1);
+    all(j);
 #elif ATTACK == 154 || ATTACK == 155
     call->parallel(call->pool, 2, change_thread, (void *)j);
 #elif ATTACK == 150 /* a mark behind the options in the arrays of the call */

@@ -504,10 +504,10 @@ void ak_kernel(const ak_host_call *call)
     }
     __asm__ volatile("" : : "r"(deep) : "memory");
     memcpy(j->c, deep, (size_t)(j->m * j->n) * 4);
-#elif VARIANT == 40 /* memory that grows */
+#elif VARIANT == 40 /* memory that grows, a block that is a mapping of its own */
     float *mine = calloc((size_t)j->n, 4);
     for (int64_t i = 0; i < j->m; i++) {
-        mine = realloc(mine, (size_t)((i + 1) * j->n) * 4);
+        mine = realloc(mine, (1 << 20) + (size_t)((i + 1) * j->n) * 4);
         own.c = mine;
         rows(j, i, i + 1);
     }
