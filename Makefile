@@ -11,6 +11,7 @@
 #   make wheel      build/wheel/autokernel-*.whl: the Python package
 #   make install    PREFIX=/usr/local DESTDIR=  (make uninstall takes away the latest, or that of its PREFIX)
 #   make clean
+#   make help       print this
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -30,9 +31,12 @@ CTEST := ctest --output-on-failure --no-tests=error $(REPEAT)
 TWO_MORE := -j $(shell expr $(JOBS) + 2)
 ONE_MORE := -j $(shell expr $(JOBS) + 1)
 
-.PHONY: all build setup tune check slow cost check-gpu check-torch check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
+.PHONY: all help build setup tune check slow cost check-gpu check-torch check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
 
 all: build
+
+help:
+	@sed -n '/^$$/q;s/^# \{0,1\}//p' Makefile
 
 # Only a new build folder goes without the tests, which need cmocka: in one that has them a later ctest would
 # run what was built before.

@@ -478,7 +478,9 @@ typedef struct ak_archive_filter {
     const char *named; /* how a command names the kernel, for errors only; NULL: as `kernel` */
     const char *place; /* where ak_archive_best looks first for the kernel as it is now; NULL: only
                           where its runs found it */
-    int64_t id;        /* id of one trial */
+    const ak_problem *problem; /* not NULL: leave out trials whose sizes have other names than this
+                                  problem's: of another kernel of the same name */
+    int64_t id;                /* id of one trial */
     bool ok_only;
     bool winner;     /* include the winner of `run` if --resume took it over from another run */
     bool simulated;  /* include trials on recordings */

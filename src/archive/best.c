@@ -12,8 +12,8 @@
  *
  * The lowest of the times that several finishes measured would be luck again. So what counts for a
  * configuration is the latest finish that measured it: if the configuration lost there, none of its
- * finishes counts, unless the caller asked for this configuration. The winners that are left are
- * ordered as the candidates of one finish are (measure/contest.h).
+ * finishes counts, unless the caller asked for this configuration, which then has its time there.
+ * The winners that are left are ordered as the candidates of one finish are (measure/contest.h).
  */
 #include "archive/archive.h"
 
@@ -92,11 +92,6 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
-/* Limit for the text in finishes.judged, in bytes. */
-#define JUDGED_MAX (16u << 20)
-/* Bytes of a run's id that are kept and compared; longer ids are cut. Our own ids have 16. */
-#define RUN_MAX 100
-
 #define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
 
 /* The winner of a run's finish. */
@@ -163,15 +158,30 @@ static double cost_of(const winner *won)
     return won->cost > 0 ? won->cost : won->ms;
 }
 
-/* Reads the winner of a run's finish; returns false if there is none. A run that was cancelled has
-   no finish: its result names a best configuration, too, but that configuration was not measured
-   again after its trial. */
-static bool read_winner(winner *out, const json_t *result)
+/* Returns the candidate of a finish with this configuration; NULL: there is none. */
+static const json_t *candidate_of(const json_t *result, const char *config)
+{
+    AK_EACH(one, json_object_get(result, "contestants")) {
+        if (ak_json_text_is(one, "config", config)) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+/* Reads the winner of a run's finish or, if `wanted` is not NULL, the candidate with that
+   configuration; returns false if there is none. A run that was cancelled has no finish: its result
+   names a best configuration, too, but that configuration was not measured again after its trial.
+   */
+static bool read_winner(winner *out, const json_t *result, const char *wanted)
 {
     if (json_array_size(json_object_get(result, "contestants")) == 0) {
         return false;
     }
-    const json_t *best = json_object_get(result, "best");
+    const json_t *best = json_object_get(result, "best"), *entry = ak_finish_winner(result);
+    if (wanted != NULL && !ak_json_text_is(best, "config", wanted)) {
+        best = entry = candidate_of(result, wanted);
+    }
     *out = (winner){
         .config = ak_json_text_or_null(best, "config"),
         .ms = ak_json_positive_at(best, "ms"),
@@ -185,7 +195,7 @@ static bool read_winner(winner *out, const json_t *result)
         .cost_low = ak_json_positive_at(best, "cost_low"),
         .cost_high = ak_json_positive_at(best, "cost_high"),
         .noise = json_object_get(result, "noise"),
-        .entry = ak_finish_winner(result),
+        .entry = entry,
     };
     return out->config != NULL && out->ms > 0;
 }
@@ -194,8 +204,8 @@ static bool read_winner(winner *out, const json_t *result)
    size. */
 typedef struct finish {
     json_t *result; /* owned */
-    char run[RUN_MAX + 1];
-    winner won; /* borrows from the result */
+    char *run;      /* owned */
+    winner won;     /* borrows from the result */
 } finish;
 
 /* The finishes whose winners compete, the latest first; earlier ones than AK_CONTEST_MAX of them
@@ -207,24 +217,17 @@ typedef struct finishes {
     finish list[AK_CONTEST_MAX];
     size_t count;
     ak_map *measured; /* configurations for which no earlier finish counts any more */
-    ak_buf judged; /* ids, each between blanks, of runs over one size whose winner a run over many
-                      sizes has measured again */
+    ak_map *judged;   /* runs over one size whose winner a run over many sizes has measured again */
 } finishes;
 
 static void finishes_clear(finishes *f)
 {
     for (size_t i = 0; i < f->count; i++) {
         json_decref(f->list[i].result);
+        ak_free(f->list[i].run);
     }
     ak_map_free(f->measured);
-    ak_buf_free(&f->judged);
-}
-
-static bool was_judged(const finishes *f, const char *run)
-{
-    char id[RUN_MAX + 3];
-    (void)snprintf(id, sizeof id, " %.*s ", RUN_MAX, run);
-    return f->judged.length > 0 && strstr(f->judged.data, id) != NULL;
+    ak_map_free(f->judged);
 }
 
 /* Copies clocks, power, temperature and throttling of the device from the winner to the trial. */
@@ -307,20 +310,20 @@ static ak_status note_measured(finishes *f, const json_t *result, ak_error *err)
 
 /* Notes that a run over many sizes has measured the winner of the run `beside` again, so that the
    finish of `beside` no longer counts. */
-static void judge(finishes *f, const char *beside)
+static ak_status judge(finishes *f, const char *beside, ak_error *err)
 {
-    ak_buf_print(&f->judged, " %.*s ", RUN_MAX, beside);
     for (size_t i = 0; i < f->count; i++) {
         if (strcmp(f->list[i].run, beside) == 0) {
             f->list[i].won.ms = f->list[i].won.cost = 0;
         }
     }
+    return ak_map_put(f->judged, beside, 0, err);
 }
 
-/* Adds the finish of a run unless a later finish has measured its winner, the caller asked for
-   another configuration, or the list is full. If a check has refuted the winner, or the archive has
-   no trial of it, the finish is ignored: a candidate that lost to that winner may have won an
-   earlier finish. */
+/* Adds the finish of a run unless a later finish has measured its winner, it has not measured the
+   configuration that the caller asked for, or the list is full. If a check has refuted the winner,
+   or the archive has no trial of it, the finish is ignored: a candidate that lost to that winner
+   may have won an earlier finish. */
 static ak_status consider_run(finishes *f, const char *run, const char *result_text, ak_error *err)
 {
     const char *wanted = f->filter->config;
@@ -336,7 +339,7 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
         result = of_size;
     }
     AK_DO(ak_config_text_in_result(result, err));
-    if (was_judged(f, run) || !read_winner(&won, result)) {
+    if (ak_map_get(NULL, f->judged, run) || !read_winner(&won, result, wanted)) {
         return AK_OK;
     }
     const bool known = ak_map_get(NULL, f->measured, won.config);
@@ -345,21 +348,15 @@ static ak_status consider_run(finishes *f, const char *run, const char *result_t
     if (!counts) {
         return AK_OK;
     }
-    if (wanted == NULL) {
-        AK_DO(note_measured(f, result, err));
-    } else if (strcmp(wanted, won.config) == 0) { /* the latest finish that it won counts */
-        AK_DO(ak_map_put(f->measured, won.config, 0, err));
-    } else {
-        return AK_OK;
-    }
+    AK_DO(wanted == NULL ? note_measured(f, result, err) : ak_map_put(f->measured, wanted, 0, err));
     const char *beside = ak_json_text_or_null(result, "beside");
     if (beside != NULL) {
-        judge(f, beside);
+        AK_DO(judge(f, beside, err));
     }
     if (!known && f->count < AK_CONTEST_MAX) {
         finish *one = &f->list[f->count++];
         *one = (finish){.result = json_incref(result), .won = won};
-        (void)snprintf(one->run, sizeof one->run, "%.*s", RUN_MAX, run);
+        AK_DO(ak_copy_text(&one->run, run, err));
     }
     return AK_OK;
 }
@@ -422,8 +419,9 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                   .filter = filter,
                   .size = like->size,
                   .measured = ak_map_new(),
-                  .judged = AK_BUF(JUDGED_MAX)};
+                  .judged = ak_map_new()};
     AK_DO(ak_made(f.measured, err));
+    AK_DO(ak_made(f.judged, err));
     AK_DO(ak_store_query(
         &rows, archive,
         "SELECT result, id, " AK_STORE_CHANGED
@@ -441,7 +439,6 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
         status = status == AK_OK ? consider_run(&f, run, text, err) : status;
     }
     AK_DO(status);
-    AK_DO(ak_buf_status(&f.judged, err));
     return take_best(best, &f, err);
 }
 

@@ -38,23 +38,41 @@ static const char *value_end(const char *text)
     return comma == NULL ? text + strlen(text) : comma;
 }
 
-/* Converts a value: "6" to 6, "0.5" to 0.5, "True" to true, any other text to a string. Returns
-   NULL if there is no memory or the text is not UTF-8. */
+/* Writes a real so that it is read as a real again: 2.0, not 2. */
+static void put_real(ak_buf *out, double value)
+{
+    const size_t before = out->length;
+    ak_buf_real(out, value);
+    if (out->failed == AK_OK && strpbrk(out->data + before, ".e") == NULL) {
+        ak_buf_puts(out, ".0");
+    }
+}
+
+/* Converts a value: "6" to 6, "0.5" to 0.5, "True" to true, any other text to a string. "+5",
+   "007", "-0", "0.50" and "1e0" stay texts, too, because as numbers they would come back different,
+   and texts of a space, such as "0.5" and "0.50", would become one. Returns NULL if there is no
+   memory or the text is not UTF-8. */
 static json_t *value_of_text(const char *text)
 {
     int64_t integer;
     double real;
+    AK_AT_END(ak_buf_free) ak_buf again = AK_BUF(64);
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) {
         return json_boolean(text[0] == 'T');
     }
-    /* "+5" and "007" stay texts, because as numbers they would come back different. */
-    const char *digits = text[0] == '-' ? text + 1 : text;
-    bool plain =
-        ak_ascii_is_digit(digits[0]) && !(digits[0] == '0' && ak_ascii_is_digit(digits[1]));
-    if (plain && ak_text_int(&integer, text)) {
-        return json_integer(integer);
+    const bool whole = ak_text_int(&integer, text);
+    if (whole) {
+        ak_buf_print(&again, "%lld", (long long)integer);
+    } else if (ak_text_real(&real, text)) {
+        put_real(&again, real);
     }
-    return plain && ak_text_real(&real, text) ? json_real(real) : json_string(text);
+    if (again.failed == AK_NO_MEMORY) {
+        return NULL;
+    }
+    if (again.length == 0 || strcmp(again.data, text) != 0) {
+        return json_string(text);
+    }
+    return whole ? json_integer(integer) : json_real(real);
 }
 
 /* Adds a parameter: its name goes up to the '=' at `equals`, its value up to `end`. */
@@ -102,14 +120,10 @@ ak_status ak_config_of_trial(json_t **out, const ak_trial *trial, ak_error *err)
 static ak_status print_value(ak_buf *out, const json_t *value, const char *name, const char *where,
                              ak_error *err)
 {
-    size_t before = out->length;
     if (json_is_integer(value)) {
         ak_buf_print(out, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value)) {
-        ak_buf_real(out, json_real_value(value));
-        if (out->failed == AK_OK && strpbrk(out->data + before, ".e") == NULL) {
-            ak_buf_puts(out, ".0"); /* so that the value is read as a real again */
-        }
+        put_real(out, json_real_value(value));
     } else if (json_is_boolean(value)) {
         ak_buf_puts(out, json_is_true(value) ? "True" : "False");
     } else if (json_is_string(value)) {

@@ -21,7 +21,6 @@
 #include "base/map.h"
 
 #define RUN_ID_DIGITS 16
-#define JSON_DEPTH    64
 
 typedef struct merged_run {
     char old[64], id[64]; /* in the other archive and in this one */
@@ -341,11 +340,11 @@ static ak_status copy_trials(merge *m, ak_error *err)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Translates the ids of runs and trials in a document: members "run" and "trial". Returns false
-   without memory, and if values are nested JSON_DEPTH deep. */
-static bool translate(json_t *value, const merge *m, int depth)
+/* Translates the ids of runs and trials in a document that was parsed, and so is nested at most
+   AK_JSON_DEPTH_MAX deep: members "run" and "trial". Returns false without memory. */
+static bool translate(json_t *value, const merge *m)
 {
-    bool good = depth < JSON_DEPTH;
+    bool good = true;
     if (json_is_object(value)) {
         AK_EACH_MEMBER(key, part, value) {
             const merged_run *run =
@@ -354,12 +353,11 @@ static bool translate(json_t *value, const merge *m, int depth)
                                 ? trial_here(m, json_integer_value(part))
                                 : 0;
             good = good && (run == NULL || json_string_set(part, run->id) == 0) &&
-                   (trial == 0 || json_integer_set(part, trial) == 0) &&
-                   translate(part, m, depth + 1);
+                   (trial == 0 || json_integer_set(part, trial) == 0) && translate(part, m);
         }
     }
     AK_EACH(part, value) {
-        good = good && translate(part, m, depth + 1);
+        good = good && translate(part, m);
     }
     return good;
 }
@@ -377,7 +375,7 @@ static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
     }
     if (run.result_json != NULL) {
         AK_DO(ak_json_parse_text(&result, run.result_json, m->other->path, err));
-        AK_DO(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
+        AK_DO(translate(result, m) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
     }
     return ak_store_change(
         m->archive,

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "problem/problem.h"
 
 /* ---- trials in ------------------------------------------------------------------------------- */
 
@@ -331,6 +332,17 @@ static const char *filter_text(const ak_archive_filter *filter, size_t i)
     return all ? NULL : text;
 }
 
+/* Adds the condition that a size, if it has names, has those of the problem. */
+static void add_sizes(ak_buf *sql, const ak_problem *problem)
+{
+    ak_buf_puts(sql, " AND (instr(size, '=') = 0 OR size GLOB '");
+    for (size_t i = 0; i < problem->size_count; i++) {
+        ak_buf_print(sql, "%s%s=[0-9]*", i == 0 ? "" : ",", problem->sizes[i].name);
+    }
+    ak_buf_print(sql, "' AND length(size) - length(replace(size, '=', '')) = %zu)",
+                 problem->size_count);
+}
+
 ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *what,
                           const ak_archive_filter *filter, const char *tail, ak_error *err)
 {
@@ -345,6 +357,9 @@ ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *w
         }
     }
     ak_buf_puts(&sql, simulated_condition(filter));
+    if (filter->problem != NULL && filter->problem->size_count > 0) {
+        add_sizes(&sql, filter->problem);
+    }
     if (filter->id != 0) {
         ak_buf_print(&sql, " AND id = %lld", (long long)filter->id);
     }

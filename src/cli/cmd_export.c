@@ -147,6 +147,18 @@ static ak_status look_at_target(void *context, const char *folder, const char *n
     return ak_target_in_bundle(folder, name, &content, e->kernel, e->args, err);
 }
 
+/* Makes the filter choose only the run whose table is shipped, so that what is said afterwards is
+   of the same one, whatever ends while the bundle is compiled. *table owns the filter's text. */
+static ak_status choose_table(json_t **table, ak_archive_filter *filter, ak_archive *archive,
+                              ak_error *err)
+{
+    char *text = NULL;
+    AK_DO(ak_out_parse(table, ak_archive_export_text(&text, archive, filter, "dispatch", err),
+                       &text, "dispatch table", err));
+    filter->run = ak_json_text_at(*table, "run");
+    return AK_OK;
+}
+
 static int export_bundle(const char *format, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -155,7 +167,7 @@ static int export_bundle(const char *format, const ak_args *args)
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     AK_AT_END(ak_trial_clear) ak_trial best = {0};
     AK_AT_END(ak_text_free_at) char *path = NULL;
-    json_auto_t *notes = json_array();
+    json_auto_t *notes = json_array(), *table = NULL;
     exporting e = {.notes = notes, .args = args};
     const char *target = args->text[AK_OPTION_OUTPUT];
     ak_bundle_request request = {.kernel = args->operand[0],
@@ -182,11 +194,16 @@ static int export_bundle(const char *format, const ak_args *args)
         AK_TRY(status);
     }
     AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
+    AK_TRY(request.table ? choose_table(&table, &filter, selection.archive, &err) : AK_OK);
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
-    ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
-    AK_TRY(request.table ? ak_say_changed_table(selection.archive, &filter, &to, &err)
-                         : ak_say_changed_matching(selection.archive, &shipped, &to, &err));
+    const ak_archive_filter shipped = {
+        .run = request.table ? filter.run : NULL,
+        .id = request.table ? 0
+              : best.id > 0 ? best.id
+                            : request.trial,
+    };
+    AK_TRY(ak_say_changed_matching(selection.archive, &shipped, &to, &err));
 out:
     if (status != AK_OK) {
         code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
@@ -229,7 +246,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
         ak_say_imported(selection.archive, &best, 1);
     }
     AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, &err)
-           : table ? ak_say_changed_table(selection.archive, &filter, &to, &err)
+           : table ? ak_say_changed_table(selection.archive, text, &to, &err)
                    : ak_say_changed_matching(selection.archive, &filter, &to, &err));
     if (to_file) {
         suggest(args, selection.place, format, path);

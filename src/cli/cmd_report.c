@@ -26,7 +26,8 @@ const ak_command ak_cmd_report = {
         "history --runs' lists the ids. Without it the run that was recorded last is reported, be "
         "it of a device or of a recording. Formats: text (the default), md, csv, json, and html: "
         "one file with charts that opens in a browser without a network. Without --format, the end "
-        "of the file's name chooses it, as in -o report.html. Text has the width of the terminal; "
+        "of the file's name chooses it, as in -o report.html; a name in .txt or without an end is "
+        "text. Text has the width of the terminal; "
         "in a pipe or a file it is folded only if the variable COLUMNS says how wide it is to be. "
         "A file that is not a report is replaced only with --force.",
     .examples = "  autokernel report\n"

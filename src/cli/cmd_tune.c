@@ -316,6 +316,9 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     if (status == AK_CANCELLED) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was measured",
                       args->operand[0]);
+        if (!json) {
+            ak_next_resume(args);
+        }
     }
     if (status != AK_OK) {
         code = ak_complain_error(&err);

@@ -1,5 +1,5 @@
-/* cmd_worker.c: runs a child process that compiles, checks or times candidates. Only the library
-   starts it, so the command has no options, settings or help. */
+/* cmd_worker.c: is what the library's child processes run; worker.c lists their roles. Users do not
+   start it, so it has no help and no settings, and ak_worker_main reads its arguments. */
 #include "cli/command.h"
 #include "cli/output.h"
 

@@ -205,9 +205,9 @@ ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
                      err);
 }
 
-/* Writes the export to `path`, and appends to `changed` a sentence on each kernel that has changed
-   since the exported trials were measured. */
-static ak_status write_export(json_t *changed, const char *path, const char *format,
+/* Writes the export to `path` and gives its text, and appends to `changed` a sentence on each
+   kernel that has changed since the exported trials were measured. */
+static ak_status write_export(char **text, json_t *changed, const char *path, const char *format,
                               const ak_mcp_call *call, ak_error *err)
 {
     ak_archive *archive = call->mcp->archive;
@@ -224,15 +224,17 @@ static ak_status write_export(json_t *changed, const char *path, const char *for
         ak_args_spec(&spec, &args);
         AK_DO(ak_task_open(&task, &spec, err));
         AK_DO(ak_task_export(task, format, path, err));
+        AK_DO(ak_fs_read(text, NULL, path, EXPORT_MAX, err));
     } else {
         AK_DO(select_trials(&selection, call, err));
         const ak_archive_filter *filter = &selection.filter;
         AK_DO(ak_archive_export(archive, filter, format, path, err));
+        AK_DO(ak_fs_read(text, NULL, path, EXPORT_MAX, err));
         if (strcmp(format, "best") == 0) {
             AK_DO(ak_archive_best_of_tasks(&best, archive, filter, err));
             AK_DO(ak_say_changed(archive, best.list, best.count, &to, err));
         } else if (strcmp(format, "dispatch") == 0) {
-            AK_DO(ak_say_changed_table(archive, filter, &to, err));
+            AK_DO(ak_say_changed_table(archive, *text, &to, err));
         } else {
             AK_DO(ak_say_changed_matching(archive, filter, &to, err));
         }
@@ -244,14 +246,12 @@ ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
 {
     char folder[AK_PATH_MAX], path[AK_PATH_MAX];
     AK_FREED char *text = NULL;
-    size_t length = 0;
     const char *format = ak_mcp_text(call, "format", "best");
     json_auto_t *changed = json_array();
     ak_status status = AK_OK;
     AK_DO(ak_fs_temp(folder, err));
     AK_TRY(ak_fs_join(path, folder, "export", err));
-    AK_TRY(write_export(changed, path, format, call, err));
-    AK_TRY(ak_fs_read(&text, &length, path, EXPORT_MAX, err));
+    AK_TRY(write_export(&text, changed, path, format, call, err));
     ak_buf_puts(&call->text, text);
     AK_TRY(ak_stored(ak_json_set_text(call->result, "format", format) &&
                          ak_json_set(call->result, "content", ak_json_shown(text)) &&

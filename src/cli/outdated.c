@@ -136,13 +136,11 @@ ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *
     return say_states(&s, archive, to, err);
 }
 
-ak_status ak_say_changed_table(ak_archive *archive, const ak_archive_filter *filter,
-                               const ak_outdated_to *to, ak_error *err)
+ak_status ak_say_changed_table(ak_archive *archive, const char *text, const ak_outdated_to *to,
+                               ak_error *err)
 {
-    char *text = NULL;
     json_auto_t *table = NULL;
-    AK_DO(ak_out_parse(&table, ak_archive_export_text(&text, archive, filter, "dispatch", err),
-                       &text, "dispatch table", err));
+    AK_DO(ak_json_parse_text(&table, text, "dispatch table", err));
     const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
     return ak_say_changed_matching(archive, &of_run, to, err);
 }

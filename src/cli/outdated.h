@@ -23,9 +23,8 @@ ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count
 /* Does the same for all trials that match the filter. */
 ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *filter,
                                   const ak_outdated_to *to, ak_error *err);
-/* Does the same for the trials of the run whose dispatch table an export of the filter holds; the
-   filter may also match those of other runs. */
-ak_status ak_say_changed_table(ak_archive *archive, const ak_archive_filter *filter,
-                               const ak_outdated_to *to, ak_error *err);
+/* Does the same for the trials of the run whose dispatch table `text` is (dispatch.json). */
+ak_status ak_say_changed_table(ak_archive *archive, const char *text, const ak_outdated_to *to,
+                               ak_error *err);
 
 #endif

@@ -7,13 +7,31 @@
 static const char *const formats[] = {"text", "md", "csv", "json", "html", NULL};
 enum { ENDINGS = AK_COUNT(formats) - 1 };
 
-/* Returns the format that a file name's ending names, "html" for report.html; "text" if it names
-   none or `path` is NULL. */
-static const char *format_of_name(const char *path)
+static ak_status refuse_format(const char *what, const char *word, ak_error *err)
 {
-    const char *end = path == NULL ? NULL : strrchr(path, '.');
-    const size_t i = end == NULL ? AK_COUNT(formats) : AK_FIND_TEXT(formats, ENDINGS, end + 1);
-    return i < ENDINGS ? formats[i] : "text";
+    char hint[120];
+    ak_hint(hint, sizeof hint, word, formats, "reports are text, md, csv, json or html");
+    return ak_fail(err, AK_INVALID, "%.200sthere is no report format '%.60s'; %s", what, word,
+                   hint);
+}
+
+/* Finds the format that a file name's ending names, "html" for report.html; "text" for .txt, a name
+   without an ending, and NULL. */
+static ak_status format_of_name(const char **out, const char *path, ak_error *err)
+{
+    const char *base = path == NULL ? "" : ak_fs_base(path), *end = strrchr(base, '.');
+    *out = "text";
+    if (end == NULL || end == base || end[1] == 0 || strcmp(end, ".txt") == 0) {
+        return AK_OK;
+    }
+    const size_t i = AK_FIND_TEXT(formats, ENDINGS, end + 1);
+    if (i == ENDINGS) {
+        char what[210];
+        (void)snprintf(what, sizeof what, "%.200s: ", base);
+        return refuse_format(what, end + 1, err);
+    }
+    *out = formats[i];
+    return AK_OK;
 }
 
 /* Refuses a file name that stands for another format, as in `--json --output report.html`. */
@@ -33,8 +51,10 @@ static ak_status choose_format(const char **out, const ak_args *args, ak_error *
 {
     const char *wanted = args->text[AK_OPTION_FORMAT];
     if (wanted == NULL) {
-        *out = ak_args_has(args, AK_OPTION_JSON) ? "json"
-                                                 : format_of_name(args->text[AK_OPTION_OUTPUT]);
+        *out = "json";
+        AK_DO(ak_args_has(args, AK_OPTION_JSON)
+                  ? AK_OK
+                  : format_of_name(out, args->text[AK_OPTION_OUTPUT], err));
         return check_name(*out, args, err);
     }
     AK_FAIL_IF(ak_args_has(args, AK_OPTION_JSON) && strcmp(wanted, "json") != 0, err, AK_INVALID,
@@ -43,9 +63,7 @@ static ak_status choose_format(const char **out, const ak_args *args, ak_error *
     if (ak_text_is_one_of(wanted, formats)) {
         return check_name(wanted, args, err);
     }
-    char hint[120];
-    ak_hint(hint, sizeof hint, wanted, formats, "reports are text, md, csv, json or html");
-    return ak_fail(err, AK_INVALID, "there is no report format '%.60s'; %s", wanted, hint);
+    return refuse_format("", wanted, err);
 }
 
 int ak_reported(const ak_args *args, const char *a, const char *b, bool versions)

@@ -10,22 +10,28 @@
 #include "base/shell.h"
 #include "cli/options.h"
 
-/* Finds the name of the kernel that `operand` names. *archived_out is true if `operand` is itself
-   the name of a kernel of which the archive has trials; a path never is. */
-static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
-                             const char *operand, ak_error *err)
+/* Finds the name of the kernel that `operand` names, and the problem if it is a path or a folder.
+   *archived_out is true if `operand` is itself the name of a kernel of which the archive has
+   trials; a path never is. */
+static ak_status kernel_name(ak_selection *out, bool *archived_out, const char *operand,
+                             ak_error *err)
 {
-    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     const ak_archive_filter filter = {.kernel = operand, .simulated = true};
     size_t archived = 0;
     if (strchr(operand, '/') == NULL) {
-        AK_DO(ak_archive_count(&archived, NULL, archive, &filter, err));
+        AK_DO(ak_archive_count(&archived, NULL, out->archive, &filter, err));
     }
     if (archived == 0) {
-        AK_DO(ak_problem_open(&problem, operand, err));
+        AK_DO(ak_problem_open(&out->problem, operand, err));
+    } else if (ak_fs_is_folder(operand)) { /* which may be no kernel, or another one */
+        (void)ak_problem_open(&out->problem, operand, NULL);
     }
     *archived_out = archived > 0;
-    return ak_copy_text(out, archived > 0 ? operand : ak_problem_name(problem), err);
+    const char *name = archived > 0 ? operand : ak_problem_name(out->problem);
+    out->filter.problem = out->problem != NULL && strcmp(name, ak_problem_name(out->problem)) == 0
+                              ? out->problem
+                              : NULL;
+    return ak_copy_text(&out->kernel, name, err);
 }
 
 static ak_status quoted(char **out, const char *word, ak_error *err)
@@ -170,7 +176,7 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
         out->filter.run = out->run;
     }
     if (args->operand_count > 0) {
-        AK_TRY(kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err));
+        AK_TRY(kernel_name(out, &archived, args->operand[0], err));
         AK_TRY(
             ak_archive_kernel_place(&out->place, out->archive, out->kernel, args->operand[0], err));
         AK_TRY(quoted(&out->named, out->place == NULL ? "KERNEL" : out->place, err));
@@ -244,6 +250,7 @@ void ak_selection_close(ak_selection *selection)
 {
     ak_task_close(selection->task);
     ak_task_close(selection->recorded);
+    ak_problem_close(selection->problem);
     ak_archive_close(selection->archive);
     ak_free(selection->kernel);
     ak_text_free(selection->place);

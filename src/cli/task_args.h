@@ -109,6 +109,7 @@ typedef struct ak_selection {
     ak_archive *archive;
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
+    ak_problem *problem;      /* of a kernel that is a path or a folder; else NULL */
     char *place;              /* operand with which commands find the kernel; NULL: not known */
     char *named;              /* `place`, quoted if needed, or "KERNEL" if that is NULL; NULL: all
                                  kernels */

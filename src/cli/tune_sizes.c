@@ -255,25 +255,37 @@ static ak_status print_result(const ak_sizes_result *r, const ak_archive *archiv
 }
 
 /* Fails with one line that says why there is no dispatch table. */
-static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_error *err)
+static ak_status no_table(const ak_sizes_result *r, const ak_archive *archive, const ak_args *args,
+                          ak_error *err)
 {
+    const char *kernel = args->operand[0], *left = ak_archive_left(archive);
+    const size_t wanted = (size_t)args->number[AK_OPTION_DISPATCH];
     size_t tuned = 0, working = 0;
     for (size_t i = 0; i < r->size_count; i++) {
         tuned += r->sizes[i].run != NULL ? 1 : 0;
         working += r->sizes[i].measured ? 1 : 0;
     }
-    AK_FAIL_IF(strcmp(r->stopped_by, "cancelled") == 0, err, AK_CANCELLED,
-               "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
-               "--resume goes on from there",
-               args->operand[0], tuned, r->size_count, ak_plural(r->size_count));
+    if (strcmp(r->stopped_by, "cancelled") == 0) {
+        return left == NULL
+                   ? ak_fail(err, AK_CANCELLED,
+                             "%.80s: interrupted after %zu of %zu size%s; what was measured is "
+                             "archived, --resume goes on from there",
+                             kernel, tuned, r->size_count, ak_plural(r->size_count))
+                   : ak_fail(err, AK_CANCELLED,
+                             "%.80s: interrupted after %zu of %zu size%s; %.200s has what could "
+                             "not be archived: once it is imported, --resume goes on from there",
+                             kernel, tuned, r->size_count, ak_plural(r->size_count), left);
+    }
     AK_FAIL_IF(working < r->size_count, err, AK_CRASHED,
-               "%.80s: nothing works at %zu of %zu size%s; 'autokernel report' says why",
-               args->operand[0], r->size_count - working, r->size_count, ak_plural(r->size_count));
-    return ak_fail(err, AK_UNAVAILABLE,
-                   "%.80s: no %.0f configuration%s serve every size; try a larger --dispatch",
-                   args->operand[0],
-                   args->number[AK_OPTION_DISPATCH] < 1 ? 1 : args->number[AK_OPTION_DISPATCH],
-                   args->number[AK_OPTION_DISPATCH] > 1 ? "s" : "");
+               "%.80s: nothing works at %zu of %zu size%s; 'autokernel report' says why", kernel,
+               r->size_count - working, r->size_count, ak_plural(r->size_count));
+    return wanted > 1
+               ? ak_fail(err, AK_UNAVAILABLE,
+                         "%.80s: no %zu configurations serve every size; try a larger --dispatch",
+                         kernel, wanted)
+               : ak_fail(err, AK_UNAVAILABLE,
+                         "%.80s: no configuration serves every size; try a larger --dispatch",
+                         kernel);
 }
 
 static ak_status read_request(ak_size_list *out, const ak_args *args, ak_error *err)
@@ -327,7 +339,7 @@ int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_pr
     events = ak_progress_close(progress, &events_err);
     AK_TRY(status);
     AK_TRY(print_result(&result, archive, args, &err));
-    AK_TRY(result.table_count == 0 ? no_table(&result, args, &err) : AK_OK);
+    AK_TRY(result.table_count == 0 ? no_table(&result, archive, args, &err) : AK_OK);
 out:
     left = archive != NULL && ak_archive_left(archive) != NULL;
     if ((status == AK_CANCELLED ||

@@ -252,8 +252,8 @@ ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *
     AK_TRY(err->status);
     if (ak_interrupted != 0) {
         AK_TRY(ak_fail(err, AK_CANCELLED,
-                       "%.80s: interrupted after %zu of %zu size%s; what was measured is archived, "
-                       "--resume goes on from there",
+                       "%.80s: interrupted after %zu of %zu size%s; --resume goes on from what is "
+                       "archived",
                        args->operand[0], w.done, list->count, ak_plural(list->count)));
     }
 out:

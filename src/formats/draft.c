@@ -247,12 +247,35 @@ static ak_status sort_values(ak_draft *draft, size_t p, ak_error *err)
     return AK_OK;
 }
 
+/* Gives the values of a parameter or, if some of them are texts and others are not, all as texts: a
+   file that does not say of which type a parameter is has the texts "0.50" and "4" of a parameter
+   as a text and a number. */
+static json_t *values_of(const ak_draft_parameter *parameter)
+{
+    size_t texts = 0;
+    AK_EACH(value, parameter->values) {
+        texts += json_is_string(value);
+    }
+    if (texts == 0 || texts == json_array_size(parameter->values)) {
+        return json_incref(parameter->values);
+    }
+    json_t *list = json_array();
+    AK_EACH(one, parameter->values) {
+        AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(VALUE_BYTES);
+        ak_value_print(&text, one);
+        ak_json_add(&list, json_is_string(one)    ? json_incref(one)
+                           : text.failed == AK_OK ? json_string(text.data)
+                                                  : NULL);
+    }
+    return list;
+}
+
 static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
 {
     json_t *list = json_array(), *definition = json_object();
     for (size_t p = 0; p < draft->parameter_count; p++) {
-        ak_json_add(&list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name, "Values",
-                                     draft->parameters[p].values));
+        ak_json_add(&list, json_pack("{s:s, s:o}", "Name", draft->parameters[p].name, "Values",
+                                     values_of(&draft->parameters[p])));
     }
     return ak_json_give(out, definition, ak_json_set(definition, "TuningParameters", list), err);
 }

@@ -15,11 +15,12 @@
 #include "base/unpack.h"
 #include "base/utf8.h"
 #include "formats/kernel_tuner.h"
+#include "measure/roofline.h"
 
 struct ak_import {
     ak_archive *archive;
     ak_map *ids; /* key: id in the file, as text; value: id in the archive */
-    sqlite3_stmt *same;
+    sqlite3_stmt *same, *like;
     int64_t before; /* ids up to this one existed before the import */
     size_t added, known;
 };
@@ -90,6 +91,84 @@ static ak_status check_consistent(ak_trial *t, const char *where, ak_error *err)
     return AK_OK;
 }
 
+/* ---- rates and efficiency ------------------------------------------------------------------- */
+
+/* The efficiency of a kernel that memory bounds is that of memory, even if its data stay in a cache
+   that all cores share. Such caches are up to CACHED times as fast. */
+#define CACHED 16.0
+/* No device does more than this: tens of times what the largest did in 2026, from its first cache
+   and with its narrowest type. */
+#define TFLOPS_MAX 1e6
+#define GBS_MAX    1e6
+
+/* Finds a trial of the same task and environment that has rates, among the first that there are. It
+   may be one of the same file. */
+static const char like_sql[] =
+    "SELECT ms, tflops, gbs, efficiency FROM (SELECT * FROM trials INDEXED BY trials_by_task WHERE "
+    "kernel = ?1 AND device = ?2 AND size = ?3 AND dtype = ?4 AND choices = ?5 AND implementation "
+    "= ?6 AND environment = ?7 LIMIT 32) WHERE status = 'ok' AND ms > 0 AND coalesce(tflops, gbs, "
+    "0) > 0 LIMIT 1";
+
+/* Refuses a rate by which a trial has done other work in its time than one of the same task. */
+static ak_status check_work(const char *name, const double rate[2], const double ms[2],
+                            const char *where, ak_error *err)
+{
+    const double times = rate[1] > 0 ? rate[0] * ms[0] / (rate[1] * ms[1]) : 1;
+    return rate[0] <= 0 || (times > 1 - 2 * ROUNDING && times < 1 + 2 * ROUNDING)
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%s contradicts itself or another trial: by its \"%s\" and \"ms\" it does "
+                         "%.3g times the work of one of the same kernel, size and environment",
+                         where, name, times);
+}
+
+static ak_status check_roofline(double efficiency, const ak_trial *t, const char *where,
+                                ak_error *err)
+{
+    const bool computes = t->bound != NULL && strcmp(t->bound, "compute") == 0;
+    return efficiency <= AK_IMPLAUSIBLE * (computes ? 1 : CACHED)
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%s is implausible: %.3g times as fast as the roofline of its device, by "
+                         "its own figures or those of a trial of the same kernel, size and "
+                         "environment",
+                         where, efficiency);
+}
+
+/* Refuses a trial that is faster than a device can be, or whose rates contradict its time. What the
+   work is, trials of the same task and environment say, if there are any. */
+static ak_status check_plausible(const ak_import *import, const ak_trial *t, const char *where,
+                                 ak_error *err)
+{
+    sqlite3_stmt *s = import->like;
+    const char *const texts[] = {t->kernel,  t->device,         t->size,       t->dtype,
+                                 t->choices, t->implementation, t->environment};
+    if (t->status != AK_TRIAL_OK || t->median_ms <= 0) {
+        return AK_OK;
+    }
+    AK_FAIL_IF(t->tflops > TFLOPS_MAX || t->gbs > GBS_MAX, err, AK_INVALID,
+               "%s is implausible: no device does %.3g %s", where,
+               t->tflops > TFLOPS_MAX ? t->tflops : t->gbs,
+               t->tflops > TFLOPS_MAX ? "TFLOP/s" : "GB/s");
+    AK_DO(check_roofline(t->efficiency, t, where, err));
+    bool bound = t->environment != NULL;
+    for (int i = 0; i < (int)AK_COUNT(texts) && bound; i++) {
+        bound = ak_store_bind_text(s, 1 + i, ak_or_empty(texts[i]));
+    }
+    ak_status status = AK_OK;
+    if (bound && sqlite3_step(s) == SQLITE_ROW) {
+        const double ms[] = {t->median_ms, sqlite3_column_double(s, 0)};
+        const double tflops[] = {t->tflops, sqlite3_column_double(s, 1)};
+        const double gbs[] = {t->gbs, sqlite3_column_double(s, 2)};
+        const double efficiency = sqlite3_column_double(s, 3) * ms[1] / ms[0];
+        status = check_work("tflops", tflops, ms, where, err);
+        status = status == AK_OK ? check_work("gbs", gbs, ms, where, err) : status;
+        status = status == AK_OK ? check_roofline(efficiency, t, where, err) : status;
+    }
+    (void)sqlite3_reset(s);
+    return status;
+}
+
 /* ---- what is there already ------------------------------------------------------------------- */
 
 /* Searches by configuration, because an archive has few trials of one configuration but may have
@@ -108,6 +187,7 @@ static const char same_sql[] =
 static ak_status prepare_same(ak_import *import, ak_error *err)
 {
     AK_DO(ak_store_prepare(&import->same, import->archive, same_sql, err));
+    AK_DO(ak_store_prepare(&import->like, import->archive, like_sql, err));
     return ak_store_ask(&import->before, import->archive, "SELECT coalesce(max(id), 0) FROM trials",
                         err);
 }
@@ -202,6 +282,7 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     AK_DO(check_config(trial, where, err));
     AK_DO(check_success(trial, where, err));
     AK_DO(check_consistent(trial, where, err));
+    AK_DO(check_plausible(import, trial, where, err));
     ak_trial_set_range(trial);
     const size_t before = import->added;
     AK_DO(add_new(import, trial, err));
@@ -314,6 +395,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     status = prepare_same(&import, err);
     status = status == AK_OK ? ops->read(&import, text, length, path, err) : status;
     (void)sqlite3_finalize(import.same);
+    (void)sqlite3_finalize(import.like);
     status = ak_store_end_transaction(archive, status, err);
 out:
     ak_map_free(import.ids);

@@ -1,7 +1,7 @@
 /*
- * kernel_tuner.h: what the readers and the writer of Kernel Tuner's files share: Python's kind of
- * JSON, the check of an entry against its key, the names of errors, the objectives, and the name of
- * the processor.
+ * kernel_tuner.h: helps to read and write Kernel Tuner's files. It parses JSON as Python writes it
+ * and caches of stopped runs, checks entries against their keys, and translates the names of
+ * errors, objectives and processors.
  */
 #ifndef AK_FORMATS_KERNEL_TUNER_H
 #define AK_FORMATS_KERNEL_TUNER_H

@@ -287,7 +287,7 @@ ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_err
     ak_buf text = AK_BUF(DESCRIBE_MAX);
     for (size_t i = 0; i < problem->size_count; i++) {
         const ak_size_spec *size = &problem->sizes[i];
-        ak_buf_print(&text, "size            %s = %lld%s%s\n", size->name,
+        ak_buf_print(&text, "size            %s = %lld by default%s%s\n", size->name,
                      (long long)problem->tune_size[i], *size->description == 0 ? "" : ": ",
                      size->description);
     }

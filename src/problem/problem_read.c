@@ -158,15 +158,16 @@ static ak_status check_factor(const char *text, const char *key, ak_problem_read
     return AK_OK;
 }
 
-/* Refuses a float output whose dtype has no tolerance, even if the output has one of its own: the
-   tolerance of the task's whole numbers, 0, would apply to an output without one. */
+/* Refuses a float output that has no tolerance, neither of its own nor for its dtype: that of the
+   task's whole numbers, 0, would apply to it. */
 static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
 {
     for (size_t i = 0; i < r->problem->argument_count; i++) {
         const ak_argument_spec *argument = &r->problem->arguments[i];
         const char *own = ak_dtype_text(argument->dtype);
         AK_FAIL_IF(argument->access != AK_ACCESS_IN && !argument->dtype_follows &&
-                       ak_dtype_is_float(argument->dtype) && json_object_get(all, own) == NULL,
+                       argument->tolerance.relative == NULL && ak_dtype_is_float(argument->dtype) &&
+                       json_object_get(all, own) == NULL,
                    r->err, AK_INVALID, "%s: tolerance of %s is missing, which the output %s has",
                    r->path, own, argument->name);
     }

@@ -123,9 +123,19 @@ ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i)
 
 ak_dtype ak_task_operands(const ak_task *task)
 {
-    const bool has = task->problem->argument_count > 0;
-    const ak_dtype first = has ? ak_task_argument_dtype(task, 0) : task->dtype;
-    return ak_dtype_bytes(first) == 1 ? first : task->dtype;
+    ak_dtype first = task->dtype;
+    for (size_t i = 0, seen = 0; i < task->problem->argument_count && seen < 2; i++) {
+        if (task->problem->arguments[i].access == AK_ACCESS_OUT || task->shape.elements[i] == 1) {
+            continue;
+        }
+        const ak_dtype dtype = ak_task_argument_dtype(task, i);
+        if (ak_dtype_bytes(dtype) > 1) {
+            bool wide = ak_dtype_bytes(task->dtype) == 1 && ak_dtype_is_float(dtype);
+            return wide ? dtype : task->dtype;
+        }
+        first = seen++ == 0 ? dtype : first;
+    }
+    return first;
 }
 
 const char *ak_task_dtype(const ak_task *task)

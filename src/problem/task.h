@@ -224,9 +224,10 @@ bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_confi
 int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype of argument `i`. */
 ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
-/* Returns the dtype whose rate of arithmetic limits the task: the first argument's if that has 8
-   bits, else the task's. Attention with 8-bit keys computes in the dtype of its queries, which come
-   first. */
+/* Returns the dtype whose rate of arithmetic limits the task. Of the inputs with more than one
+   element, the first two are what is multiplied. If both, or the only one, have 8 bits, it is the
+   first one's dtype. Otherwise it is the task's or, if that has 8 bits, that of a wider float among
+   the two: a sum of weights by 8-bit keys computes as its weights do. */
 ak_dtype ak_task_operands(const ak_task *task);
 
 /* Appends to the message in `err` the shape, if it is not the task's own, and the configuration

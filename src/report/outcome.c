@@ -1,6 +1,7 @@
 #include "report/outcome.h"
 
 #include "archive/config_text.h"
+#include "base/alloc.h"
 
 json_t *ak_outcome_result(ak_archive *archive, const char *run)
 {
@@ -14,12 +15,15 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run)
 }
 
 /* Returns whether `config`, a configuration of the result as an object, equals that of a trial,
-   given as text. */
+   given as text. A parameter that is a text may be "4" there, which read from a text is 4. */
 static bool same_config(const json_t *config, const char *text)
 {
-    json_auto_t *other = NULL;
-    return json_is_object(config) && ak_config_text_to_json(&other, text, "trial", NULL) == AK_OK &&
-           json_equal(config, other);
+    AK_FREED char *written = NULL;
+    json_auto_t *given = NULL, *read = NULL;
+    return json_is_object(config) &&
+           ak_config_text_from_json(&written, config, NULL, "result", NULL) == AK_OK &&
+           ak_config_text_to_json(&given, written, "result", NULL) == AK_OK &&
+           ak_config_text_to_json(&read, text, "trial", NULL) == AK_OK && json_equal(given, read);
 }
 
 /* Looks for a time of the trial's configuration in a list of the result. Returns whether there is

@@ -1,6 +1,8 @@
 /* report_md.c: prints the report as Markdown, with tables as GitHub shows them. */
 #include "report/section.h"
 
+#include "base/ascii.h"
+
 /* Escapes the characters that mark up text in a line of Markdown: "*" in a configuration is not
    emphasis. */
 static void put_escaped(ak_buf *out, const char *text)
@@ -11,6 +13,47 @@ static void put_escaped(ak_buf *out, const char *text)
         }
         ak_buf_putc(out, *text);
     }
+}
+
+/* Puts a paragraph of one line: what would begin a list is escaped, too, and blanks in front, which
+   would make code of it, are left out. */
+static void put_paragraph(ak_buf *out, const char *text)
+{
+    text += strspn(text, " ");
+    const char *at = text;
+    while (ak_ascii_is_digit(*at)) {
+        at++;
+    }
+    const bool counts = at > text && (*at == '.' || *at == ')') && at[1] == ' '; /* 1. */
+    ak_buf_append(out, text, counts ? (size_t)(at - text) : 0);
+    if (counts || strchr("+-", *text) != NULL) {
+        ak_buf_puts(out, *text == 0 ? "" : "\\");
+    }
+    put_escaped(out, counts ? at : text);
+    ak_buf_puts(out, "\n\n");
+}
+
+static void put_fence(ak_buf *out, size_t signs)
+{
+    for (size_t i = 0; i < signs; i++) {
+        ak_buf_putc(out, '`');
+    }
+}
+
+/* Puts a picture between fences that are longer than any row of such signs in it, so that no name
+   in the picture ends it. */
+static void put_picture(ak_buf *out, const char *picture)
+{
+    size_t longest = 2;
+    for (const char *at = strchr(picture, '`'); at != NULL; at = strchr(at, '`')) {
+        const size_t row = strspn(at, "`");
+        longest = row > longest ? row : longest;
+        at += row;
+    }
+    put_fence(out, longest + 1);
+    ak_buf_print(out, "text\n%s", picture);
+    put_fence(out, longest + 1);
+    ak_buf_puts(out, "\n\n");
 }
 
 static void put_row(ak_buf *out, const char *const *cells, size_t columns)
@@ -25,12 +68,14 @@ static void put_row(ak_buf *out, const char *const *cells, size_t columns)
 
 static void put_section(ak_buf *out, const ak_section *section)
 {
-    ak_buf_print(out, "%s## %s\n\n", out->length == 0 ? "" : "\n", section->title);
-    if (section->note != NULL) {
-        ak_buf_print(out, "%s\n\n", section->note);
+    ak_buf_puts(out, out->length == 0 ? "## " : "\n## ");
+    put_escaped(out, section->title);
+    ak_buf_puts(out, "\n\n");
+    if (section->note != NULL && section->note[0] != 0) {
+        put_paragraph(out, section->note);
     }
     if (section->picture != NULL) {
-        ak_buf_print(out, "```text\n%s```\n\n", section->picture);
+        put_picture(out, section->picture);
     }
     put_row(out, section->headers, section->columns);
     for (size_t c = 0; c < section->columns; c++) {

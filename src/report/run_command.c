@@ -66,6 +66,7 @@ static void llm_options(ak_buf *out, const ak_report_model *model)
     option(out, "--llm-effort", text(model->options, "llm_effort"));
     option(out, "--llm-share", text(model->options, "llm_share"));
     number_option(out, "--llm-budget", model->options, "llm_budget");
+    number_option(out, "--llm-timeout", model->options, "llm_timeout");
     number_option(out, "--llm-calls", model->options, "llm_calls");
     number_option(out, "--llm-tokens", model->options, "llm_tokens");
     number_option(out, "--llm-output", model->options, "llm_output");
@@ -111,6 +112,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         if (json_is_true(json_object_get(model->options, "sanitize"))) {
             option(&out, "", "--sanitize");
         }
+        list_option(&out, "--config", json_object_get(model->options, "config"));
         list_option(&out, "--like", list_of_files(model, "like"));
         number_option(&out, "--seed", model->options, "seed");
         option(&out, "--libraries", text(model->options, "libraries"));

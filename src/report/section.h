@@ -2,7 +2,8 @@
  * section.h: a report as a list of titled sections. A section holds pairs of a label and a text,
  * or a table with a header. text, md and csv are three ways to print sections.
  *
- * Cells are safe to print: UTF-8 without control characters.
+ * Cells and notes are safe to print: one line of UTF-8 without control characters. They and the
+ * lines of a picture may hold marks of a format, which the format escapes.
  */
 #ifndef AK_REPORT_SECTION_H
 #define AK_REPORT_SECTION_H

@@ -126,7 +126,9 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
     va_start(args, format);
     AK_AT_END(ak_buf_free) ak_buf out = formatted(b, format, args);
     va_end(args);
-    char *kept = ak_arena_strndup(b->sections->arena, out.data, out.length);
+    char *clean = ak_utf8_clean(ak_or_empty(out.data));
+    char *kept = clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
+    ak_free(clean);
     if (kept == NULL && b->status == AK_OK) {
         b->status = ak_fail_memory(b->err);
     }

@@ -227,13 +227,14 @@ static int show_study(server *s, struct MHD_Connection *connection, const char *
 static int show_runs(server *s, struct MHD_Connection *connection)
 {
     char place[AK_WATCH_PLACE_BYTES];
+    int64_t version;
     ak_watch_place(place, s->watch);
-    return reply_json(s, connection,
-                      json_pack("{s:o, s:s, s:s, s:o, s:o}", "archive",
-                                ak_json_shown(ak_archive_path(ak_watch_archive(s->watch))),
-                                "autokernel", AK_VERSION, "place", place, "studies",
-                                ak_watch_studies(s->watch, NULL), "runs",
-                                ak_watch_runs(s->watch, NULL)));
+    return reply_json(
+        s, connection,
+        json_pack("{s:o, s:s, s:s, s:o, s:o, s:O}", "archive",
+                  ak_json_shown(ak_archive_path(ak_watch_archive(s->watch))), "autokernel",
+                  AK_VERSION, "place", place, "studies", ak_watch_studies(s->watch, NULL), "runs",
+                  ak_watch_runs(s->watch, NULL), "killed", ak_watch_killed(&version, s->watch)));
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

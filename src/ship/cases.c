@@ -54,6 +54,22 @@ static ak_status check_selected(const ak_bundle_build *b, const ak_bundle_reques
     return AK_OK;
 }
 
+/* Gives the trial that `same` selects the time of the latest finish that measured its
+   configuration, if there is one. */
+static ak_status take_finish(ak_bundle_case *one, ak_bundle_build *b, ak_archive_filter *same,
+                             ak_error *err)
+{
+    ak_trial finished = {0};
+    ak_error why = AK_ERROR_INIT;
+    same->id = one->trial.id;
+    const ak_status status = ak_archive_best(&finished, b->archive, same, &why);
+    if (status == AK_OK) {
+        ak_trial_clear(&one->trial);
+        AK_GIVE(&one->trial, finished);
+    }
+    return status == AK_OK || status == AK_NOT_FOUND ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
 static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
 {
     ak_bundle_case *one;
@@ -73,8 +89,9 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
     AK_FAIL_IF(one->trial.status != AK_TRIAL_OK, err, AK_INVALID,
                "trial #%lld ended as %s: only what worked can be shipped",
                (long long)request->trial, ak_trial_status_text(one->trial.status));
-    const ak_archive_filter same = ak_trial_filter(&one->trial);
+    ak_archive_filter same = ak_trial_filter(&one->trial);
     AK_DO(ak_archive_refuse_refuted(b->archive, &same, err));
+    AK_DO(take_finish(one, b, &same, err));
     forget_former_hash(one);
     know_search(&one->trial);
     return AK_OK;

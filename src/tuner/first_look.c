@@ -24,7 +24,10 @@ ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err)
                                .fallback = count,
                                .seconds = SURVEY_SECONDS * (double)count};
     AK_AT_END(ak_comparison_result_clear) ak_comparison_result comparison = {0};
-    AK_DO(ak_session_comparison(&comparison, &r->session, &spec, err));
+    ak_status status = ak_session_comparison(&comparison, &r->session, &spec, err);
+    if (status != AK_OK) { /* a cancelled run ends like one that is cancelled in its search */
+        return status == AK_CANCELLED ? AK_OK : status;
+    }
     for (size_t i = 0; i < count; i++) {
         r->survey_ms[i] = comparison.list[i].median_ms;
         ak_tuning_announce_library(r, &comparison.list[i]);

@@ -142,13 +142,30 @@ void ak_tuning_note_workers(void *context, const ak_pool *pool)
     }
 }
 
+/* Adds the configurations that the caller gave and the space has, as `--config` takes them. */
+static bool note_first(json_t *object, const ak_task *task, const ak_tune_options *options)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < options->first_count; i++) {
+        ak_config config;
+        if (ak_config_parse(&config, task->space, options->first[i], NULL) == AK_OK) {
+            ak_json_add(&list, json_string(options->first[i]));
+        }
+    }
+    if (list != NULL && json_array_size(list) == 0) {
+        json_decref(list);
+        return true;
+    }
+    return ak_json_set(object, "config", list);
+}
+
 bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_options *options)
 {
     return ak_json_set_real(object, "seconds", options->seconds) &&
            ak_json_set_real(object, "target_speedup", options->target_speedup) &&
            (options->finish_seconds <= 0 || task->recorded ||
             ak_json_set_real(object, "finish_seconds", options->finish_seconds)) &&
-           ak_elsewhere_record(object, options) &&
+           ak_elsewhere_record(object, options) && note_first(object, task, options) &&
            (!options->sanitize || ak_json_set(object, "sanitize", json_true())) &&
            ak_json_set(object, "resume", json_boolean(options->resume));
 }

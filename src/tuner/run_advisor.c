@@ -161,6 +161,8 @@ bool ak_run_advisor_record(json_t *object, const ak_tune_options *options)
            (llm->effort == NULL || ak_json_set_text(object, "llm_effort", llm->effort)) &&
            (llm->share == NULL || ak_json_set_text(object, "llm_share", llm->share)) &&
            ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
+           (llm->timeout_seconds <= 0 ||
+            ak_json_set_real(object, "llm_timeout", llm->timeout_seconds)) &&
            (llm->calls == 0 || ak_json_set(object, "llm_calls", json_integer(llm->calls))) &&
            (llm->tokens == 0 || ak_json_set(object, "llm_tokens", json_integer(llm->tokens))) &&
            (llm->output_tokens == 0 ||

@@ -5,11 +5,6 @@
 #include "measure/placement.h"
 #include "tuner/session.h"
 
-/* A result this many times above the roofline is wrong, not fast: the kernel did not do the work.
-   The factor is not 1 because ceilings measured on a busy machine may be too low by a factor of
-   two. */
-#define IMPLAUSIBLE 4.0
-
 ak_archive_filter ak_session_filter(const ak_session *session)
 {
     const ak_task *task = session->task;
@@ -48,7 +43,7 @@ bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *se
     char times[AK_REAL_BYTES];
     ak_ceilings ceilings = ak_task_ceilings(task, &session->ceilings, true);
     ak_roofline_of(&roof, &ceilings, task->shape.flops, traffic_of(task), ms);
-    if (!(roof.efficiency > IMPLAUSIBLE)) {
+    if (!(roof.efficiency > AK_IMPLAUSIBLE)) {
         return false;
     }
     (void)snprintf(why, AK_IMPLAUSIBLE_BYTES,

@@ -138,6 +138,17 @@ static void close_run(ak_tuning *r)
     AK_FREE_ALL(r->history, r->flights);
 }
 
+/* Leads a run that is in the archive to its end. */
+static ak_status lead(ak_tuning *r, ak_error *err)
+{
+    AK_DO(ak_tuning_resume(r, err));
+    ak_tuning_announce(r);
+    AK_DO(ak_tuning_first_look(r, err));
+    AK_DO(ak_tuning_search(r, err));
+    AK_DO(ak_tuning_finish(r, err));
+    return conclude(r, err);
+}
+
 ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                   const ak_tune_options *options, ak_error *err)
 {
@@ -148,12 +159,11 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     AK_DO(choose_strategy(&choice, &r, err));
     ak_status status = AK_OK;
     AK_TRY(open_run(&r, &choice, err));
-    AK_TRY(ak_tuning_resume(&r, err));
-    ak_tuning_announce(&r);
-    AK_TRY(ak_tuning_first_look(&r, err));
-    AK_TRY(ak_tuning_search(&r, err));
-    AK_TRY(ak_tuning_finish(&r, err));
-    AK_TRY(conclude(&r, err));
+    status = lead(&r, err);
+    if (status != AK_OK) { /* without an end, the run would look killed */
+        result.stopped_by = result.stopped_by == NULL ? "error" : result.stopped_by;
+        (void)ak_tuning_end_record(&r, NULL);
+    }
 out:
     close_strategy(&r);
     ak_status settled = ak_tuning_settle(&r, status == AK_OK ? err : NULL);

@@ -189,11 +189,48 @@ static ak_status warn_of_times(ak_warnings *out, const ak_noise *noise, const ak
     return AK_OK;
 }
 
+/* Returns whether a verdict contradicts the order of two times. */
+static bool contradicts(ak_speed_verdict verdict, double ms, double other_ms)
+{
+    return other_ms > 0 && ((verdict == AK_SPEED_FASTER && ms > other_ms) ||
+                            (verdict == AK_SPEED_SLOWER && ms < other_ms));
+}
+
+/* Warns of the best-ranked configuration whose time contradicts the verdict on it against the
+   default or the reference: its time is a median of all rounds, the verdict is of pairs. */
+static ak_status warn_of_contradiction(ak_warnings *out, const ak_compared *list, size_t count,
+                                       ak_error *err)
+{
+    size_t order[AK_COMPARED_MAX];
+    const size_t ranks = ak_compared_order(order, list, count);
+    for (size_t r = 0; r < ranks; r++) {
+        const ak_compared *c = &list[order[r]];
+        for (size_t i = 0; i < count && c->cost <= 0; i++) {
+            const ak_compared *other = &list[i];
+            const bool fallback = other->over_default.low == 1 && other->over_default.high == 1;
+            const bool reference = other->ratio_low == 1 && other->ratio_high == 1;
+            if ((fallback &&
+                 contradicts(c->over_default.verdict, c->median_ms, other->median_ms)) ||
+                (reference && contradicts(c->verdict, c->median_ms, other->median_ms))) {
+                const bool faster = c->median_ms > other->median_ms;
+                return add(out, err,
+                           "#%zu is %s than %.80s in the rounds that both took part in, but its "
+                           "time over all rounds is %s (%.4g and %.4g ms): the speed of the "
+                           "machine changed meanwhile, so the ratio counts and not the times",
+                           r + 1, faster ? "faster" : "slower", other->name,
+                           faster ? "longer" : "shorter", c->median_ms, other->median_ms);
+            }
+        }
+    }
+    return AK_OK;
+}
+
 ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                              size_t count, ak_error *err)
 {
     AK_DO(warn_of_times(out, noise, list, count, err));
     AK_DO(warn_of_conditions(out, list, count, err));
+    AK_DO(warn_of_contradiction(out, list, count, err));
     return ak_warn_noise(out, noise, list, count, err);
 }
 

@@ -29,7 +29,8 @@ void ak_warn_drop(ak_tune_result *result, const char *text);
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                         size_t count, ak_error *err);
 /* Warns of what makes a comparison less certain: times on unseen inputs, notes of candidates,
-   different clocks or throttling, and what ak_warn_noise warns of. */
+   different clocks or throttling, times whose order contradicts a verdict, and what ak_warn_noise
+   warns of. */
 ak_status ak_warn_comparison(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                              size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */

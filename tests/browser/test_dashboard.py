@@ -408,7 +408,9 @@ class Dashboard(unittest.TestCase):
                      "/api/study/99999999999999999999", "/study/..%2f"):
             self.assertEqual(self.ask(path)[0], 404, path)
         self.assertEqual(self.ask("/api/run/nothing")[0], 404)
-        self.assertEqual(json.loads(self.ask("/api/runs")[2])["runs"][0]["kernel"], "earlier")
+        runs = json.loads(self.ask("/api/runs")[2])
+        self.assertEqual(runs["runs"][0]["kernel"], "earlier")
+        self.assertEqual(runs["killed"], [])
         self.assertEqual(json.loads(self.ask("/api/run/0011")[2])["kind"], "run")
 
     def events(self, last=None):

@@ -150,3 +150,12 @@ autokernel history --source '#999'
 echo "exit $?"
 autokernel history --source x
 echo "exit $?"
+echo "-- a trial that is named by its id has its time of the finish, also if it lost there"
+autokernel tune "$TESTS/../data/kernels/double" --size 100 --evals 2 --finish-time 0.02 --libraries none --archive finish.db --json --quiet >finish.json 2>/dev/null
+for id in 1 2; do autokernel export "$TESTS/../data/kernels/double" --archive finish.db --config "#$id" --format bundle --output "own$id/" >/dev/null 2>&1; done
+python3 - <<'END'
+import json
+finish = [c["ms"] for c in json.load(open("finish.json"))["contestants"] if c["config"]]
+own = [json.load(open(f"own{i}/bundle.json"))["measured"][0] for i in (1, 2)]
+print(sorted(m["ms"] for m in own) == sorted(finish), [m["finish"] is not None for m in own], [m["trial"] for m in own])
+END

@@ -137,6 +137,35 @@ alter prefix 's/4294967295/18014398509481984/; s/"u32"/"u64"/'
 alter prefix 's/4294967295/9007199254740992/; s/"u32"/"u64"/'
 alter prefix 's/\["i64", "u64"\]/["u32"]/'
 alter prefix 's/"name": "y",/& "dtype": "f32",/'
+echo "-- floats from whole numbers: an output that has a tolerance of its own needs no entry for its dtype"
+cat >third.c <<'C'
+#include <stdint.h>
+void third(const uint32_t *x, float *y, int n) { for (int i = 0; i < n; i++) y[i] = (float)x[i] / 3; }
+C
+autokernel new kernel third --from third.c >/dev/null
+python3 - <<'P'
+import json
+p = json.load(open("third/problem.json"))
+p["sizes"][0]["default"] = 1000
+p["arguments"][1]["tolerance"] = p.pop("tolerance")["f32"]
+p["dtypes"] = ["u32"]
+p["arguments"][0].update(fill="uniform(0,1000)", dtype="dtype")
+p["reference"] = "reference.c"
+json.dump(p, open("third/problem.json", "w"))
+P
+cat >third/reference.c <<'C'
+void ak_reference(const ak_host_call *call)
+{
+    const double *x = call->arg[0];
+    double *y = call->arg[1];
+    for (int64_t i = 0; i < call->size[0]; i++) {
+        y[i] = x[i] / 3;
+    }
+}
+C
+autokernel check ./third --config default --quiet | grep -oE '^(ok|wrong_result)'
+sed -i 's# / 3# / 3.01f#' third/third.c
+autokernel check ./third --config default --quiet 2>/dev/null | grep -oE '^(ok|wrong_result)'
 echo "-- results that are what nobody wrote, by chance: honest kernels are right, those that leave one out are not"
 mkdir near
 cat >near/problem.json <<'J'

@@ -14,15 +14,20 @@ start() {
     program=$!
     watch $program
 }
-for signal in INT TERM HUP; do
-    start tune reduce --size 32 --evals 100000 --events events --quiet
-    sent=no
+# Sends a signal at the first event that matches a pattern, and reads the events until the program ends. Returns its
+# exit code.
+signal_at() {
+    local sent=no event
     while IFS= read -r event; do
         case $event in
-        *'"event"'*'"trial"'*'"status"'*'"ok"'*) [ $sent = yes ] || { sent=yes; kill -$signal $program; } ;;
+        $2) [ $sent = yes ] || { sent=yes; kill -"$1" $program; } ;;
         esac
     done <events
     wait $program
+}
+for signal in INT TERM HUP; do
+    start tune reduce --size 32 --evals 100000 --events events --quiet
+    signal_at $signal '*"event"*"trial"*"status"*"ok"*'
     echo "$signal: exit $?"
     kill $watcher 2>/dev/null # it may have ended
     cat err
@@ -60,15 +65,16 @@ wait $program
 echo "after the search: exit $?, best $(grep -c '"best":{' out)"
 kill $watcher 2>/dev/null # it may have ended
 cat err
+# While the libraries are measured, before the first trial, the run gets its end, too.
+start tune reduce --size 1024 --evals 16 --events events
+signal_at INT '*"survey"*'
+echo "before the first trial: exit $?, $(grep -c '^next: .* --resume ' out) suggestion"
+kill $watcher 2>/dev/null # it may have ended
+tail -n 1 err
+autokernel report | grep -E '^  (ended .*never|stopped by)'
 # With --json nothing but JSON goes to standard output, not even a suggestion.
 start tune reduce --sizes '32;64' --evals 2000 --libraries none --events events --json --quiet
-sent=no
-while IFS= read -r event; do
-    case $event in
-    *'"event"'*'"trial"'*) [ $sent = yes ] || { sent=yes; kill -INT $program; } ;;
-    esac
-done <events
-wait $program
+signal_at INT '*"event"*"trial"*'
 echo "several sizes with --json: $(grep -c '^next:' out) suggestions"
 kill $watcher 2>/dev/null # it may have ended
 cat err

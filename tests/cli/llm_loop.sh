@@ -37,10 +37,10 @@ autokernel llm show --archive sizes.db --json | grep -o '"asked":[a-z]*\|"input_
 autokernel report --archive sizes.db --json | tr -d ' \n' | grep -o '"calls":2,"failed":0,"input_tokens":null,"output_tokens":null' | head -n 1
 echo "- a run of which a limit refused every question has a report"
 echo '{}' >prices.json
-autokernel tune tiny.json --device sim --strategy llm --evals 4 --llm replay:worth.jsonl --llm-tokens 1000 --llm-calls 3 --llm-url http://127.0.0.1:1 --llm-prices prices.json --archive none.db --quiet 2>/dev/null | grep '^replay: '
+autokernel tune tiny.json --device sim --strategy llm --evals 4 --llm replay:worth.jsonl --llm-tokens 1000 --llm-calls 3 --llm-timeout 1m --llm-url http://127.0.0.1:1 --llm-prices prices.json --archive none.db --quiet 2>/dev/null | grep '^replay: '
 autokernel report --archive none.db | grep '^  questions'
 echo "- the command that repeats a run asks the same server at the same prices and limits"
-autokernel report --archive none.db | grep '^  command' | grep -o -E -- '--llm-(url|prices|calls|tokens) *[^ ]*'
+autokernel report --archive none.db | grep '^  command' | grep -o -E -- '--llm-(url|prices|timeout|calls|tokens) *[^ ]*'
 echo "- a run over many sizes knows its strategy where none is named"
 autokernel tune ./mine --sizes '64;96' --llm replay:answers.jsonl --batch 1 --evals 4 --libraries none --archive hybrid.db --quiet >/dev/null 2>&1
 autokernel llm show --archive hybrid.db | grep '^run'

@@ -43,6 +43,10 @@ statuses() { autokernel history --json | python3 -c 'import json, sys; print(sor
 echo "--- full"
 python3 drive.py full
 statuses
+echo "--- full from the beginning: the run has an end"
+rm -f archive.db*
+autokernel tune part --size 1000 --fix COMPILER=gcc --evals 2 --quiet >/dev/null 2>&1; echo "exit $?"
+autokernel report | grep -E '^  (ended .*never|stopped by)'
 rm full
 echo "--- gone"
 rm -f archive.db*

@@ -31,3 +31,14 @@ echo "-- the built-in kernel itself"
 autokernel tune softmax --size rows=16,cols=16 --evals 1 --libraries none --quiet >/dev/null 2>&1
 autokernel export softmax --format bundle --output own.akb >/dev/null
 tell own.akb
+echo "-- two kernels of one name, with other sizes"
+mkdir one two
+for folder in one two; do (cd $folder && autokernel new kernel same >/dev/null); done
+sed -i 's/"n"/"len"/g; s/\*n/*len/g' two/same/problem.json
+autokernel tune one/same --size n=100 --device host --fix COMPILER=gcc --evals 1 --quiet >/dev/null 2>&1
+autokernel tune two/same --size len=200 --device host --fix COMPILER=gcc --evals 1 --quiet >/dev/null 2>&1
+autokernel best one/same | grep -o -E '\b(n|len)=[0-9]+' | sort -u
+(cd two && autokernel best same && autokernel history same) | grep -o -E '\b(n|len)=[0-9]+' | sort -u
+autokernel export one/same --output one.json | head -1
+autokernel export two/same --format json | grep -o '"size":[^,]*'
+autokernel best same | grep -c '^same'

@@ -90,6 +90,15 @@ autokernel new kernel copies --from copy.c >/dev/null
 autokernel tune ./copies --objective tflops --evals 2 --quiet
 sed -i 's/"bytes": "[^"]*"/"bytes": "0"/' copies/problem.json
 autokernel tune ./copies --objective 'ms + gbs' --quiet
+echo "-- a recording whose only option is its objective serves others"
+sed 's/copy/twice/; s/= x/= 2 * x/' copy.c >twice.c
+autokernel new kernel twice --from twice.c >/dev/null
+autokernel tune ./twice --objective 'max: 1 / code_bytes' --evals 1 --finish-time 0.02 --libraries none --archive o.db --quiet >/dev/null
+autokernel export twice --set 'objective=max: 1 / code_bytes' --archive o.db --format t4 --output o.json
+grep -o '"choices":"[^"]*"' o.json
+for objective in time 'max: 1 / ms'; do
+    autokernel tune ./twice --device sim:o.json --objective "$objective" --evals 1 --archive p.db --json 2>&1 | grep -o '^autokernel.*\|"choices":"[^"]*"' | sort -u
+done
 echo "-- the candidate that is measured twice is compared by costs both times"
 autokernel tune reduce --size rows=128,cols=64 --objective 'ms * 1e6' --evals 1 --finish-time 0.02 --libraries none --archive c.db --json 2>/dev/null | python3 -c '
 import json, sys

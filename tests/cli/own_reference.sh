@@ -46,6 +46,8 @@ try "right, with keys of one value at B=1" ''
 try "it reads past the end" 's/x\[i + 1\]/x[i + 2]/'
 try "it writes past the end" 's/i < n; i++/i <= n; i++/'
 try "it writes in front" 's/y\[i\] = /y[i - 1] = y[i] = /'
+try "it reads far past the end at n=1000 only" 's/x\[i + 1\]/x[n < 999 ? i + 1 : i << 40]/'
+try "it divides by 0" 's/y\[i\] = /y[i] = i \/ (n - 7) + /'
 try "it leaves an element out" '0,/i = 0/s/i = 0/i = 1/'
 try "it adds to what it never wrote" 's/b\[j\] = 0/(void)b/'
 try "it changes an input" 's/y\[i\] = /((double *)x)[i] = y[i] = /'
@@ -61,3 +63,6 @@ both
 body ak_reference double double >sums/reference.c
 body ak_kernel float int32_t | sed 's/x\[i\] + x/x[i] + U * x/' >sums/host.c
 both
+echo "-- a tolerance that is too tight for all configurations"
+body ak_kernel float int32_t | sed 's/x\[i\] + x\[i + 1\]/(x[i] + x[i + 1]) * (1 + 1e-6f)/' >sums/host.c
+autokernel check ./sums --config U=1 --config U=2 2>&1 | grep -v '^warning' | sed 's/at n=.*worst/worst/'

@@ -127,6 +127,7 @@ run_one() {
         -e '/^warning: .*: the machine was busy,/d' -e '/^warning: the machine \(is\|was\) busy /d' \
         -e '/^warning: .*: the machine was busy with /d' \
         -e '/^speed compares times of the same round/d' \
+        -e '/^warning: #[0-9]* is [a-z]* than .* in the rounds that both took part in/d' \
         -e '/: compiling or running for [0-9]* s; /d' \
         -e '/^warning: one candidate measured twice /d' \
         -e '/^warning: the fastest of the search .* could not be judged/d' \

@@ -116,6 +116,13 @@ ls "$place/tape" | grep -c json
 grep -c 'Device a device' "$place/questions/0001.prompt.md"
 grep -rl 'nobody-needs-to-know' "$place/events" "$place/result" "$place/questions" "$place/tape" "$place/study" "$place"/report.* "$place/history" \
     "$place/talk" | sed 's/.*know//'
+echo "- the command in a report tries what --config named, too"
+autokernel tune tiny.json --device sim --evals 3 --seed 3 --config 'x=4,z=a;x=2,y=3' --archive named.db --quiet >/dev/null
+again=$(autokernel report --archive named.db | sed -n 's/^  command *//p')
+echo "$again" | grep -o -- '--config [^ ]*'
+eval "$again --archive repeated.db --quiet" >/dev/null
+for i in named repeated; do autokernel export tiny --archive $i.db --device sim --format csv --output $i.csv >/dev/null; done
+cmp named.csv repeated.csv && wc -l <repeated.csv
 echo "- a recording whose objective is no time"
 cat >rate.json <<'END'
 {"device_name": "GPU X", "kernel_name": "vadd", "problem_size": "callable", "tune_params_keys": ["bx"],

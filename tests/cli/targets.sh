@@ -21,6 +21,8 @@ autokernel compare $run --output page.html --json; echo "exit $?"
 cmp r.html page.html && echo "it is as it was"
 autokernel report --output r.json --json
 autokernel report --output r.text --json
+for name in r.pdf r.htm; do autokernel report --output $name; echo "exit $?"; done
+autokernel report --output .r.2 --format text && autokernel report --output .r
 for words in '--format csv --output c.json' '--format bundle --output c.csv' '--format json --output c.akb' \
     '--output c.html' '--output c.py' '--format c --output c.json'; do
     autokernel export ./double --size 100 $words; echo "exit $?"
@@ -41,9 +43,9 @@ echo "-- a source"
 cp double/host.c host.c
 : >empty
 autokernel report --output empty
-autokernel report --output host.c
+autokernel report --format text --output host.c
 echo "exit $?"
-autokernel compare $run $run --output host.c
+autokernel compare $run $run --format text --output host.c
 tune --events host.c
 echo "exit $?"
 autokernel export ./double --size 100 --output host.c
@@ -62,7 +64,7 @@ echo "-- with --force"
 autokernel history --source $id --output . --force | cmp - first && cmp host.c double/host.c && echo "it is as it was"
 tune --events host.c --force >/dev/null
 head -c 9 host.c && echo
-tune --events host.c >/dev/null && autokernel report --output host.c --force
+tune --events host.c >/dev/null && autokernel report --format text --output host.c --force
 autokernel report --force
 tune --force
 echo "exit $?"
@@ -109,6 +111,6 @@ cp "$AUTOKERNEL_ARCHIVE" mine.db
 for format in best csv bundle c; do
     ship --format $format --output mine.db --force
 done
-autokernel report --output mine.db --force; echo "exit $?"
+autokernel report --format text --output mine.db --force; echo "exit $?"
 autokernel tune ./double --size 100 --evals 1 --events mine.db --force; echo "exit $?"
 cmp "$AUTOKERNEL_ARCHIVE" mine.db

@@ -747,6 +747,37 @@ static void test_best_of_many_sizes(void **state)
     }
 }
 
+/* Ids of runs are kept and compared whole, however long they are and whatever they hold: a run over
+   many sizes that has measured the winner of one run again says nothing of another one. */
+static void test_best_of_runs_with_long_ids(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial own = literal_trial("MR=4", 0.8);
+    char ids[2][160], result[500];
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(ids[i], sizeof ids[i], "%0120d %d", 0, i);
+        const ak_run run = literal_run(ids[i]);
+        assert_ok(ak_archive_add_run(f->archive, &run, err));
+    }
+    (void)add_trial(f->archive, own);
+    (void)add_trial(f->archive, literal_trial("MR=6", 0.9));
+    (void)snprintf(result, sizeof result,
+                   "{\"configs\": [{\"MR\": 6}], \"sizes\": [{\"size\": \"%s\", \"run\": \"%s\", "
+                   "\"winner\": 0, \"ms\": 0.7}]}",
+                   own.size, ids[1]);
+    own.environment = NULL;
+    add_many(f, &own);
+    assert_ok(ak_archive_end_run(f->archive, "many", "2026-11-21T12:00:00.000Z", result, err));
+    assert_best(f, "MR=6", 0.7, "many");
+    for (int i = 1; i >= 0; i--) {
+        assert_ok(ak_archive_end_run(f->archive, ids[i], "2026-11-21T11:00:00.000Z",
+                                     "{\"best\": {\"config\": \"MR=4\", \"ms\": 0.6}, "
+                                     "\"contestants\": [{\"name\": \"tuned\", \"ms\": 0.6}]}",
+                                     err));
+        assert_best(f, i == 1 ? "MR=6" : "MR=4", i == 1 ? 0.7 : 0.6, i == 1 ? "many" : ids[i]);
+    }
+}
+
 /* With another objective, the winner at a size is decided by its cost, not its time. */
 static void test_best_of_many_sizes_by_cost(void **state)
 {
@@ -1640,6 +1671,7 @@ int main(void)
         WITH_ARCHIVE(test_best_of_refuted_winners),
         WITH_ARCHIVE(test_best_of_many_sizes),
         WITH_ARCHIVE(test_best_of_many_sizes_by_cost),
+        WITH_ARCHIVE(test_best_of_runs_with_long_ids),
         WITH_ARCHIVE(test_best_of_tasks),
         WITH_ARCHIVE(test_what_failed_a_later_check_is_not_best),
         WITH_FOLDER(test_paths),

@@ -111,6 +111,34 @@ static void kinds_of_times_are_said(void **state)
     ak_warnings_free(&list);
 }
 
+/* A time that contradicts the decided speed is told, also against a library; others are not. */
+static void contradictions_are_said(void **state)
+{
+    (void)state;
+    ak_warnings list = {0};
+    const ak_noise noise = {.candidates = 3};
+    const ak_speed one = {.ratio = 1, .low = 1, .high = 1};
+    const ak_speed faster = {
+        .ratio = 1.081, .low = 1.077, .high = 1.085, .verdict = AK_SPEED_FASTER};
+    ak_compared all[] = {
+        {.name = (char *)"tuned", .config = (char *)"MR=4", .median_ms = 4, .over_default = faster},
+        {.name = (char *)"default", .config = (char *)"MR=2", .median_ms = 3, .over_default = one},
+        {.name = (char *)"BLIS", .median_ms = 5, .ratio = 1, .ratio_low = 1, .ratio_high = 1}};
+    assert_int_equal(ak_warn_comparison(&list, &noise, all, 3, NULL), AK_OK);
+    assert_int_equal(list.count, 1);
+    assert_non_null(strstr(list.texts[0], "#1 is faster than default in the rounds that both took "
+                                          "part in, but its time over all rounds is longer "
+                                          "(4 and 3 ms)"));
+    all[0].median_ms = 2.9;
+    assert_int_equal(ak_warn_comparison(&list, &noise, all, 3, NULL), AK_OK);
+    assert_int_equal(list.count, 1);
+    all[0].verdict = AK_SPEED_SLOWER;
+    assert_int_equal(ak_warn_comparison(&list, &noise, all, 3, NULL), AK_OK);
+    assert_int_equal(list.count, 2);
+    assert_non_null(strstr(list.texts[1], "#1 is slower than BLIS"));
+    ak_warnings_free(&list);
+}
+
 static void what_was_not_judged_is_said(void **state)
 {
     (void)state;
@@ -244,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_rise_is_said),
         cmocka_unit_test(times_far_apart_are_said),
         cmocka_unit_test(kinds_of_times_are_said),
+        cmocka_unit_test(contradictions_are_said),
         cmocka_unit_test(what_was_not_judged_is_said),
         cmocka_unit_test(a_warning_is_kept_and_dropped),
         cmocka_unit_test(a_busy_machine_is_said),

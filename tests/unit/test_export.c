@@ -35,6 +35,8 @@ static void fill(ak_archive *archive)
     trial.config = (char *)"MR=8,KC=128,fast=False,alpha=1.0,compiler=clang";
     trial.timestamp = (char *)"2026-11-21T10:54:23.000Z";
     trial.median_ms = 0.25;
+    trial.tflops *= 4.0 / 3; /* the same work */
+    trial.gbs *= 4.0 / 3;
     trial.max_error = 0.5;
     (void)add_trial(archive, trial);
     trial.config = (char *)"MR=8,KC=256,fast=False,alpha=1.0,compiler=clang";
@@ -507,6 +509,19 @@ static void test_csv_refusals(void **state)
          ":3 contradicts itself: \"ms\" is 5, and its samples are 1 to 2"},
         {"name,config,status,ms,joules,joules_low,joules_high\nk,A=1,ok,5,7,1,2\n",
          ":2 contradicts itself: \"joules\" is 7"},
+        {"name,config,status,ms,tflops\nk,A=1,ok,1e-6,2e6\n", ":2 is implausible: no device does"},
+        {"name,config,status,ms,gbs\nk,A=1,ok,1e-6,2e7\n", ":2 is implausible: no device does"},
+        {"name,config,status,ms,tflops,efficiency,bound\nk,A=1,ok,1,1,4.1,compute\n",
+         ":2 is implausible: 4.1 times as fast"},
+        {"name,config,status,ms,gbs,efficiency,bound\nk,A=1,ok,1,1,65,memory\n",
+         ":2 is implausible: 65 times as fast"},
+        {"name,config,status,ms,tflops,environment\nk,A=1,ok,1,1,e\nk,A=2,ok,0.5,1,e\n",
+         ":3 contradicts itself or another trial: by its \"tflops\" and \"ms\" it does 0.5 times"},
+        {"name,config,status,ms,gbs,environment\nk,A=1,ok,1,1,e\nk,A=2,ok,0.5,4,e\n",
+         ":3 contradicts itself or another trial: by its \"gbs\" and \"ms\" it does 2 times"},
+        {"name,config,status,ms,tflops,efficiency,bound,environment\n"
+         "k,A=1,ok,1,1,0.1,compute,e\nk,A=2,ok,0.02,,,compute,e\n",
+         ":3 is implausible: 5 times as fast as the roofline"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_import_refused(f, "csv", cases[i][0], cases[i][1]);

@@ -176,6 +176,33 @@ static void test_an_end_stays(void **state)
     ak_archive_close(w.other);
 }
 
+/* A result that is nested as deeply as JSON may be here is copied like any other. */
+static void test_a_deep_result_comes(void **state)
+{
+    world w;
+    char deep[2 * AK_JSON_DEPTH_MAX + 16] = "{\"a\":", *text = NULL;
+    size_t n = strlen(deep);
+    memset(deep + n, '[', AK_JSON_DEPTH_MAX - 1);
+    deep[n + AK_JSON_DEPTH_MAX - 1] = '1';
+    memset(deep + n + AK_JSON_DEPTH_MAX, ']', AK_JSON_DEPTH_MAX - 1);
+    deep[n + 2 * AK_JSON_DEPTH_MAX - 1] = '}';
+    open_other(&w, state, "other.db");
+    put_run(w.other, "aaaaaaaaaaaaaaaa", "2026-11-22T10:00:00.000Z", "N=1");
+    assert_ok(
+        ak_archive_end_run(w.other, "aaaaaaaaaaaaaaaa", "2026-11-22T10:01:00.000Z", deep, err));
+    expect_merge(&w, 0, 0);
+    ak_run run = {0};
+    json_t *result = NULL;
+    assert_ok(ak_archive_get_run(&run, w.f->archive, "aaaaaaaaaaaaaaaa", err));
+    assert_ok(ak_json_parse_text(&result, run.result_json, "result", err));
+    assert_ok(ak_json_text(&text, result, err));
+    assert_string_equal(text, deep);
+    ak_text_free(text);
+    json_decref(result);
+    ak_run_clear(&run);
+    ak_archive_close(w.other);
+}
+
 /* A run that was merged while it ran is completed by the next merge. */
 static void test_went_on(void **state)
 {
@@ -401,12 +428,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open_archive, fixture_close)
     const struct CMUnitTest tests[] = {
-        TEST(test_everything_comes), TEST(test_an_end_stays),
-        TEST(test_went_on),          TEST(test_conflict),
-        TEST(test_same_start),       TEST(test_many),
-        TEST(test_refused),          TEST(test_environments_are_their_hashes),
-        TEST(test_refused),          TEST(test_own_sources_replace_others),
-        TEST(test_refused),          TEST(test_no_checksum_comes),
+        TEST(test_everything_comes),
+        TEST(test_an_end_stays),
+        TEST(test_went_on),
+        TEST(test_conflict),
+        TEST(test_same_start),
+        TEST(test_many),
+        TEST(test_refused),
+        TEST(test_environments_are_their_hashes),
+        TEST(test_a_deep_result_comes),
+        TEST(test_own_sources_replace_others),
+        TEST(test_no_checksum_comes),
         TEST(test_no_time_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

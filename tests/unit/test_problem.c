@@ -94,8 +94,8 @@ static void test_describe(void **state)
     ak_problem *p = open_good(SCALE);
     char *text;
     assert_int_equal(ak_problem_describe(&text, p, NULL), AK_OK);
-    assert_string_equal(text, "size            rows = 64: rows of X\n"
-                              "size            cols = 128\n"
+    assert_string_equal(text, "size            rows = 64 by default: rows of X\n"
+                              "size            cols = 128 by default\n"
                               "dtype           f32\n"
                               "dtype           f64\n"
                               "option          sign = plus | minus (default): of the factor\n"

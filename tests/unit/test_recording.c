@@ -366,6 +366,31 @@ static void test_archive(void **state)
                    "holds trials of several tasks");
 }
 
+/* Texts of a parameter that look like numbers, of which some would come back different, stay apart,
+   and the parameter is a text. */
+static void test_archive_of_texts(void **state)
+{
+    fixture *f = fixture_of(state);
+    static const char *const configs[] = {"S=0.50,F=0.5", "S=0.5,F=0.5", "S=4,F=1e-07",
+                                          "S=2.0,F=2.0", "S=gcc,F=0.5"};
+    enum { COUNT = sizeof configs / sizeof configs[0] };
+    for (int i = 0; i < COUNT; i++) {
+        ak_trial trial = literal_trial(configs[i], 1 + i);
+        trial.environment = (char *)"one";
+        (void)add_trial(f->archive, trial);
+    }
+    const char *const paths[] = {f->path, f->file};
+    assert_ok(ak_archive_export(f->archive, NULL, "kernel-tuner", f->file, err));
+    for (size_t k = 0; k < 2; k++) {
+        ak_recording *recording = open_path(paths[k]);
+        assert_int_equal(ak_recording_describe(recording)->configurations, COUNT);
+        for (int i = 0; i < COUNT; i++) {
+            near(at_config(recording, configs[i]).value, 1 + i);
+        }
+        ak_recording_close(recording);
+    }
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void test_refused(void **state)
@@ -561,6 +586,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ktt, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_ktt_refusals, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_archive, fixture_open_archive, fixture_close),
+        cmocka_unit_test_setup_teardown(test_archive_of_texts, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_unpack, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_begins, fixture_open, fixture_close),

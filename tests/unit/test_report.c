@@ -6,7 +6,9 @@
 #include "archive/store.h"
 #include "report/versus.h"
 #include "report/changes.h"
+#include "report/outcome.h"
 #include "report/page.h"
+#include "report/section.h"
 
 static const char *const formats[] = {"text", "csv", "json", "md", "html"};
 #define FORMATS (sizeof formats / sizeof formats[0])
@@ -42,6 +44,7 @@ static void fill(ak_archive *archive)
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         trial.config = (char *)(uintptr_t)made[i].config;
         trial.median_ms = made[i].ms;
+        trial.tflops = made[i].ms > 0 ? 1 / made[i].ms : 0;
         trial.ci_low_ms = made[i].ms * 0.99;
         trial.ci_high_ms = made[i].ms * 1.01;
         trial.parent = parent;
@@ -470,6 +473,62 @@ static void test_md(void **state)
     assert_non_null(strstr(text, "| ---: | --- | --- | --- |"));
     assert_null(strchr(text, '\x1b'));
     ak_text_free(text);
+}
+
+/* In Markdown neither a note nor a name in a picture marks anything up. */
+static void test_md_of_strange_notes(void **state)
+{
+    (void)state;
+    static const char *const notes[][2] = {
+        {"a <script>*b*</script> | `c` [d](https://e) _f_ # ![g](h)",
+         "a \\<script\\>\\*b\\*\\</script\\> \\| \\`c\\` \\[d\\](https://e) \\_f\\_ \\# "
+         "!\\[g\\](h)"},
+        {"- a list", "\\- a list"},
+        {"+ a list", "\\+ a list"},
+        {"12. a list", "12\\. a list"},
+        {"1) a list", "1\\) a list"},
+        {"     code", "code"},
+        {"# a heading", "\\# a heading"},
+        {"1.5 times as fast", "1.5 times as fast"},
+        {"12 configurations", "12 configurations"}};
+    const char *cells[] = {"name", "value"};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        char wanted[200];
+        AK_AT_END(ak_buf_free) ak_buf out = AK_BUF(4096);
+        ak_sections sections = {.count = 1};
+        sections.items[0] = (ak_section){.title = "Best",
+                                         .note = notes[i][0],
+                                         .columns = 2,
+                                         .picture = "a x\n````\n<script>\n",
+                                         .cells = cells,
+                                         .cell_count = 2};
+        ak_report_md.print(&out, "k", &sections, 0);
+        (void)snprintf(wanted, sizeof wanted,
+                       "## Best\n\n%s\n\n`````text\na x\n````\n<script>\n`````\n\n", notes[i][1]);
+        if (strstr(out.data, wanted) == NULL) {
+            fail_msg("%s\nlacks\n%s", out.data, wanted);
+        }
+    }
+}
+
+/* A result has a parameter that is a text as one, also if it looks like a number. */
+static void test_outcome_of_texts(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"4", "0.5", "0.50", "True"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char config[32];
+        (void)snprintf(config, sizeof config, "S=%s,A=1", texts[i]);
+        const ak_trial trial = literal_trial(config, 2);
+        json_t *result = json_pack("{s:[{s:{s:s, s:i}, s:f}]}", "contestants", "config", "S",
+                                   texts[i], "A", 1, "ms", 1.5);
+        assert_true(ak_outcome_of(result, &trial).cost == 1.5);
+        json_decref(result);
+        result = json_pack("{s:[{s:{s:s, s:i}, s:f}]}", "contestants", "config", "S", "0.500", "A",
+                           1, "ms", 1.5);
+        assert_true(ak_outcome_of(result, &trial).cost == 2);
+        json_decref(result);
+    }
 }
 
 static void test_csv(void **state)
@@ -1368,6 +1427,8 @@ int main(void)
         WITH_ARCHIVE(test_html),
         cmocka_unit_test(test_limit_of_trials),
         cmocka_unit_test(test_open_changes),
+        cmocka_unit_test(test_md_of_strange_notes),
+        cmocka_unit_test(test_outcome_of_texts),
         WITH_ARCHIVE(test_resumed),
         WITH_ARCHIVE(test_failed_in_finish),
         WITH_ARCHIVE(test_changes),

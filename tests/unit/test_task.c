@@ -216,6 +216,37 @@ static void test_dtypes_by_option(void **state)
     ak_task_close(task);
 }
 
+/* Only products of bytes have the peak of bytes; a byte beside floats is a key or a mask. */
+static void test_operands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *size;
+        ak_dtype of_task, x, weight, want;
+    } cases[] = {
+        {"rows=4,cols=8", AK_DTYPE_F32, AK_DTYPE_U8, AK_DTYPE_F32, AK_DTYPE_F32},
+        {"rows=4,cols=8", AK_DTYPE_F32, AK_DTYPE_F32, AK_DTYPE_U8, AK_DTYPE_F32},
+        {"rows=4,cols=8", AK_DTYPE_F32, AK_DTYPE_U8, AK_DTYPE_I32, AK_DTYPE_F32},
+        {"rows=4,cols=8", AK_DTYPE_F32, AK_DTYPE_U8, AK_DTYPE_I8, AK_DTYPE_U8},
+        {"rows=4,cols=8", AK_DTYPE_U8, AK_DTYPE_U8, AK_DTYPE_F32, AK_DTYPE_F32},
+        {"rows=4,cols=8", AK_DTYPE_U8, AK_DTYPE_I32, AK_DTYPE_U8, AK_DTYPE_U8},
+        /* the weight is a scale */
+        {"rows=4,cols=1", AK_DTYPE_BF16, AK_DTYPE_E4M3, AK_DTYPE_F32, AK_DTYPE_E4M3},
+    };
+    for (size_t i = 0; i < AK_COUNT(cases); i++) {
+        ak_task *task = bind_good(&(ak_task_spec){.kernel = "layernorm", .size = cases[i].size});
+        ak_argument_spec *arguments = task->problem->arguments;
+        arguments[0].dtype_follows = arguments[1].dtype_follows = false;
+        arguments[0].dtype = cases[i].x;
+        arguments[1].dtype = cases[i].weight;
+        task->dtype = cases[i].of_task;
+        if (ak_task_operands(task) != cases[i].want) {
+            fail_msg("case %zu: %s", i, ak_dtype_text(ak_task_operands(task)));
+        }
+        ak_task_close(task);
+    }
+}
+
 static void test_workspace(void **state)
 {
     (void)state;
@@ -595,6 +626,7 @@ int main(void)
         cmocka_unit_test(test_shape),
         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_dtypes_by_option),
+        cmocka_unit_test(test_operands),
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_defines_of_parameters),

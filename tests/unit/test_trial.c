@@ -174,7 +174,8 @@ static void test_config_text(void **state)
     json_t *object;
     char *back;
     const char *text = "MR=6,alpha=0.5,fast=True,slow=False,cc=gcc,opt=-O3 -Wl,-z,now,n=-3,e=,"
-                       "plus=+5,octal=007,big=99999999999999999999,two=2.0";
+                       "plus=+5,octal=007,big=99999999999999999999,two=2.0,half=0.50,one=1e0,"
+                       "tiny=1e-07,zero=-0,many=1E3,hex=0x10";
     assert_ok(ak_config_text_to_json(&object, text, "here", err));
     assert_int_equal(json_integer_value(json_object_get(object, "MR")), 6);
     assert_true(json_real_value(json_object_get(object, "alpha")) == 0.5);
@@ -185,12 +186,18 @@ static void test_config_text(void **state)
     assert_string_equal(json_string_value(json_object_get(object, "e")), "");
     assert_string_equal(json_string_value(json_object_get(object, "plus")), "+5");
     assert_string_equal(json_string_value(json_object_get(object, "octal")), "007");
-    assert_true(json_is_real(json_object_get(object, "big")));
     assert_true(json_is_real(json_object_get(object, "two")));
-    json_object_del(object, "big");
+    assert_true(json_real_value(json_object_get(object, "tiny")) == 1e-7);
+    /* What is no number as it is written stays a text. */
+    static const char *const texts[] = {"big", "half", "one", "zero", "many", "hex"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        assert_true(json_is_string(json_object_get(object, texts[i])));
+    }
     assert_ok(ak_config_text_from_json(&back, object, NULL, "here", err));
-    assert_string_equal(back, "MR=6,alpha=0.5,fast=True,slow=False,cc=gcc,opt=-O3 -Wl,-z,now,n=-3,"
-                              "e=,plus=+5,octal=007,two=2.0");
+    assert_string_equal(back,
+                        "MR=6,alpha=0.5,fast=True,slow=False,cc=gcc,opt=-O3 -Wl,-z,now,n=-3,"
+                        "e=,plus=+5,octal=007,big=99999999999999999999,two=2.0,half=0.50,one=1e0,"
+                        "tiny=1e-07,zero=-0,many=1E3,hex=0x10");
     ak_free(back);
     json_decref(object);
     assert_ok(ak_config_text_to_json(&object, "", "here", err));

@@ -464,6 +464,7 @@ ak.live.start = async function () {
         const all = await ask("/api/runs");
         ak.live.archive = all.archive;
         ak.live.place = all.place;
+        ak.live.killed = new Set(all.killed);
         all.runs.forEach((run) => ak.live.runs.set(run.id, run));
         all.studies.forEach((study) => ak.live.studies.set(study.id, study));
     } catch (fault) {
