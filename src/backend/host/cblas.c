@@ -1,4 +1,4 @@
-/* cblas.c: OpenBLAS and BLIS, libraries with the C interface of BLAS: they multiply matrices by
+/* cblas.c: OpenBLAS and BLIS, libraries with the C interface of BLAS, which multiply matrices by
    cblas_sgemm. */
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void cblas_run(ak_baseline *baseline, const ak_host_call *call)
    choice and is read when the library is loaded, so each core type needs its own process. */
 static const char *const openblas_names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
 
-/* Writes the library's number and its name for the core. The number is the second word of a text
+/* Writes the library's version and its name for the core. The version is the second word of a text
    such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Cooperlake MAX_THREADS=64". */
 static void describe_openblas(char *version, size_t bytes, void *library)
 {

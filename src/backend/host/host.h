@@ -12,8 +12,8 @@ extern const ak_backend_rules ak_host_rules;
 /* host_libraries.c: `baselines` of backend.h */
 ak_status ak_host_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err);
-/* Loads each library of baselines.def, one after the other, and visits it, also one that is not
-   installed, but not its variants. */
+/* Loads the libraries of baselines.def one after the other and visits each, installed or not,
+   without its variants. */
 ak_status ak_host_libraries(ak_baseline_visitor visit, void *context, ak_error *err);
 
 /* host_describe.c: what `doctor` shows of this machine */
@@ -28,7 +28,7 @@ int ak_host_cpus(void); /* CPUs that this process may use */
 int64_t ak_host_cache_bytes(int level);
 typedef struct ak_host_caches {
     int64_t bytes[4];     /* by ak_host_cache_bytes, at the index of the level; [0] is not used */
-    int last_count;       /* how many level 3 caches there are: CPUs share each; 1 if not known */
+    int last_count;       /* number of level 3 caches; 1 if not known */
     int64_t memory_bytes; /* what this process may use of the memory; 0 if not known */
 } ak_host_caches;
 void ak_host_caches_find(ak_host_caches *out);
@@ -39,8 +39,8 @@ int ak_host_count_listed(const char *list);
    (Linux 5.16, Documentation/arch/x86/xstate.rst). Asking again is cheap. */
 bool ak_host_tiles(void);
 #define AK_HOST_CPUINFO "/proc/cpuinfo"
-/* Reads whole lines from the beginning of such a file, those of the first processors, however many
-   there are. The caller frees *out. */
+/* Reads the beginning of such a file, in whole lines. It describes at least one processor, but not
+   all if there are many. The caller frees *out. */
 ak_status ak_host_cpuinfo(char **out, const char *path, ak_error *err);
 /* Hashes what -march=native depends on; returns false if the system does not tell. */
 bool ak_host_hash_processor(ak_hasher *hasher);
@@ -128,8 +128,8 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
 typedef struct ak_host_energy {
     bool begun;                        /* the latest reading succeeded */
     double last[AK_HOST_PACKAGES_MAX]; /* microjoules when each package was last read */
-    double sum; /* joules since the first reading; of those before a reading that failed some may be
-                   missing, and of those from it to the next all are */
+    double sum; /* joules since the first reading; a reading that fails loses those up to the next
+                   one, and may lose some since the one before */
 } ak_host_energy;
 ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err);
 
@@ -152,13 +152,13 @@ bool ak_host_elf_may_call(const unsigned char *file, size_t length);
    included files. */
 bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly, bool arm);
 /* Returns whether the assembly has the assembler read a file, which no list of headers names. If it
-   returns false, `unknown` gets whether there are macros, which could do so all the same. */
+   returns false, *unknown says whether there are macros, which could do so all the same. */
 bool ak_host_assembly_reads(bool *unknown, const char *assembly);
 
 /* host_ceilings.c */
-/* Returns how many floats of each array every thread has while ceilings are measured: so many that
-   all threads together reach far beyond the caches, and that none shares what it copies within its
-   own cache. `given_bytes` is the length of an array that is asked for instead; 0: none. */
+/* Returns how many floats of each array a thread has while ceilings are measured. All threads
+   together reach far beyond the caches, if the memory is large enough, and a thread has at least
+   what it copies within its own caches. `given_bytes`, unless 0, is the length of an array. */
 size_t ak_host_ceiling_part(const ak_host_caches *caches, int threads, int64_t given_bytes);
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err);
 

@@ -1,7 +1,7 @@
 /*
  * host_baseline.h: what a baseline must offer to be compared with. Each library, and the copy, has
- * a line in baselines.def. Libraries are loaded with dlopen, in a runner, with declarations written
- * in their files. An absent library is not an error.
+ * a line in baselines.def. Libraries are loaded with dlopen, in a runner. Their headers are not
+ * used: the files here declare what they call. An absent library is not an error.
  */
 #ifndef AK_BACKEND_HOST_BASELINE_H
 #define AK_BACKEND_HOST_BASELINE_H

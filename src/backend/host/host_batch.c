@@ -30,13 +30,14 @@
 #include "base/instrumented.h"
 #include "base/rng.h"
 
-/* The child reads unseen inputs, which are in the worker's cache, at SHOW_BYTES_PER_NS or more. To
-   start its threads and report the end takes it at most SHOW_NS more. */
+/* A child is expected to read unseen inputs, which are in the worker's cache, at SHOW_BYTES_PER_NS
+   or more, and to need at most SHOW_NS more to start its threads and to report. What it takes
+   beyond that counts as time of the call (`show`). */
 #define SHOW_BYTES_PER_NS 5
 #define SHOW_NS           50000
 #define CALIBRATIONS      15
-/* Stopping a child may take STOP_TIMES times the median of the empty batches, but at most STOP_NS;
-   only what goes beyond counts as time of the batch. */
+/* Stopping a child may take STOP_TIMES times the median of what it takes after empty batches, but
+   at most STOP_NS; only what goes beyond counts as time of the batch. */
 #define STOP_TIMES 2
 #define STOP_NS    60000
 /* For this long after a single call, or calls with a stride, began, the worker polls for their end
@@ -164,16 +165,16 @@ static void give_back(ak_runnable *runner, size_t left)
     }
 }
 
-/* Adds how long this thread, which reads the clock, has waited for a processor: its waits count as
-   time of the child. Returns -1 if its waits are not known, or if `sum` is negative. */
+/* Adds how long this thread, which reads the clock, has waited for a processor, because its waits
+   lengthen the time that it measures. Returns -1 if they are not known, or if `sum` is negative. */
 static int64_t with_own_waits(int64_t sum)
 {
     const int64_t own = sum < 0 ? -1 : ak_host_waits("/proc/thread-self/schedstat");
     return own < 0 ? -1 : sum + own;
 }
 
-/* Lets a child that is ready continue, in this batch for the `go`-th time. A child that has let
-   itself go has begun before the clock; returns false and refuses it. */
+/* Lets a child that is ready continue, in this batch for the `go`-th time. Refuses a child that has
+   let itself go, because it began before the clock; returns false then. */
 static bool let_go(ak_outcome *out, ak_runnable *runner, uint32_t go)
 {
     if (atomic_exchange(&runner->page->go, go) != go - 1) {
@@ -355,7 +356,8 @@ static bool request_whole(const ak_runner_page *page, const ak_runner_page *aske
     return memcmp((const char *)page + BEGIN, (const char *)asked + BEGIN, END - BEGIN) == 0;
 }
 
-/* This function is long because it is one side of the wire protocol with the child. */
+/* Runs and times one batch. This function is long because it is the worker's side of the wire
+   protocol with the child. */
 static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
     const ak_host_limit limit = ak_host_limit_of(limit_ns);
@@ -441,7 +443,8 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
 }
 
 /* Moves this thread away from the processors that the child's threads are pinned to, which are the
-   first ones (ak_host_pool_pin). Returns false if there are no others. */
+   first ones (ak_host_pool_pin); *usual gets those that it has had. Returns false, and moves
+   nothing, if there are no others. */
 static bool step_aside(cpu_set_t *usual, int threads)
 {
     cpu_set_t others;

@@ -48,14 +48,14 @@
 #define ARRAY_BYTES_MIN  ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX  ((int64_t)256 << 20)
 #define THREAD_BYTES_MAX ((int64_t)24 << 20)
-/* The arrays take at most 3/16 of the memory. */
+/* Each array takes at most 1/MEMORY_PART of the memory, or ARRAY_BYTES_MIN if that is more. */
 #define MEMORY_PART 16
 /* Parts of the threads are multiples of so many floats, so that no two share a cache line. */
 #define PART_FLOATS 32
 /* The environment variable that gives the length of these arrays instead, in MiB; a value that is
-   no whole number from 1 to ARRAY_BYTES_MAX is ignored. Tests of other things set it, because such
-   arrays take a second of processor time per run if the last-level cache is large. Runs of the peak
-   and of the caches are then shorter, too, by the factor SHORTER. */
+   no whole number, below 1 or above ARRAY_BYTES_MAX is ignored. Tests of other things set it,
+   because such arrays take a second of processor time per run if the last-level cache is large.
+   Runs of the peak and of the caches are then shorter, too, by the factor SHORTER. */
 #define ARRAY_VARIABLE "AUTOKERNEL_CEILING_MIB"
 #define SHORTER        5
 /* Bytes that a thread copies in one run of a cache ceiling. */
@@ -213,7 +213,7 @@ DEFINE_DOTS(dots_i8, "vpdpbusd")
 DEFINE_DOTS(dots_i16, "vpdpwssd")
 DEFINE_DOTS(dots_bf16, "vdpbf16ps")
 
-/* Multiplies tiles of zeros: four sums from two tiles each of a and b, 16 x 16 x 64 bytes each. */
+/* Multiplies tiles of zeros, of 16 rows of 64 bytes: four sums from two tiles of a and two of b. */
 #define DEFINE_TILES(name, instruction)                                                            \
     static double name(long rounds)                                                                \
     {                                                                                              \
@@ -464,7 +464,7 @@ ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_err
     ak_host_caches_find(&caches);
     const int64_t given = array_bytes();
     const size_t part = ak_host_ceiling_part(&caches, threads, given);
-    /* Pages of 4 KiB for each array. */
+    /* bytes of each array, in whole pages */
     const size_t each = (part * (size_t)threads * sizeof(float) + 4095) / 4096 * 4096;
     AK_DO(ak_host_pool_open(&pool, threads, SPIN_NS, err));
     unsigned char *memory =

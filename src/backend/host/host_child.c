@@ -19,8 +19,8 @@
    memory back. */
 #define DEATH_NS (2 * AK_SECOND_NS)
 /* A child that is out of time gets as much more as its threads, added up, have waited for a
-   processor since it last got some: at most GRANT_MAX times its limit over all batches, and none if
-   it would be less than 1/GRANT_PART of the limit. */
+   processor, less what it got before: at most GRANT_MAX times its limit over all batches, and none
+   if it would be less than 1/GRANT_PART of the limit. */
 #define GRANT_MAX  3
 #define GRANT_PART 10
 

@@ -43,7 +43,7 @@ struct ak_device {
     int64_t stop_ns[2];      /* stopping a child may take this; [1]: after a single call */
     double forget_ns;        /* what setting the processor's state back takes before each call */
     bool watch;              /* count waits for a processor: in all but the empty batches */
-    uint64_t salt;
+    uint64_t salt;           /* changes with each launch; seed of what is stained and withheld */
     pid_t dying[AK_HOST_DYING_MAX]; /* children that were killed but not reaped; 0: free */
     unsigned char *held;            /* the withheld parts of inputs */
     size_t held_bytes;
@@ -106,10 +106,11 @@ void ak_host_child_reap(ak_device *device, bool all);
 
 /* Wakes the child and sends it an AK_RUNNER_LOAD or AK_RUNNER_RUN. */
 bool ak_host_child_command(ak_outcome *out, ak_runnable *runner, char what);
-/* A time limit, from now on. */
+/* A time limit, and the moment by ak_clock_ns when it ends. */
 typedef struct ak_host_limit {
-    int64_t ns, deadline; /* by ak_clock_ns */
+    int64_t ns, deadline;
 } ak_host_limit;
+/* Returns a limit that begins now. */
 ak_host_limit ak_host_limit_of(int64_t ns);
 /* Waits for a byte, until the deadline; a child that had to wait for a processor gets more time. */
 bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, ak_host_limit limit);
@@ -125,7 +126,7 @@ int64_t ak_host_waits(const char *schedstat);
 /* Returns the sum of these waits over the child's threads; negative if one is not known. */
 int64_t ak_host_child_waits(const ak_runnable *runner);
 
-/* host_batch.c: runs the batch that runner->page asks for. If the launch has one iteration or a
+/* host_batch.c. Runs the batch that runner->page asks for. If the launch has one iteration or a
    stride, some elements of the inputs are withheld until the clock starts, from candidates and
    wherever inputs are to be unseen. */
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch);

@@ -39,7 +39,7 @@
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
 /* Returns whether a compiler can be used. One that fails to report its version would fail for each
-   configuration, too. One that gave no answer counts as there; if it is gcc or clang,
+   configuration, too. One that gave no answer counts as usable; if it is gcc or clang,
    ak_host_environment refuses to go on without the answer. */
 bool ak_host_available(void *context, const char *compiler)
 {
@@ -269,7 +269,7 @@ static bool is_clang(const char *compiler)
 #define LIST "-Wa,--MD,"
 
 /* Has the assembler list what it reads, unless it is clang's, the source has Fortran, or the path
-   of the list has a comma, which the option cannot have. */
+   of the list has a comma, which would end the option's argument. */
 static void list_files(parts *out, const char *compiler, const ak_compile_job *job)
 {
     if (!out->fortran && !is_clang(compiler) && strchr(job->artifact, ',') == NULL) {
@@ -445,8 +445,8 @@ static void hash_header_folders(ak_hasher *hasher, const ak_compile_job *job)
     }
 }
 
-/* Finds the place of a compilation in the cache. out->usable is false if there is none: for code
-   with Fortran, and if the compiler, its version or the processor is not known. */
+/* Finds the place of a compilation in the cache. out->usable is false if there is none: without a
+   cache, for code with Fortran, and if the compiler, its version or the processor is not known. */
 static ak_status cache_find(ak_compile_cache *out, const char *const *argv, const parts *p,
                             const ak_compile_job *job, ak_error *err)
 {

@@ -18,8 +18,8 @@
 #include "base/alloc.h"
 #include "base/number.h"
 
-/* Room for several processors, each with some 1.5 KiB. Others say the same in the lines that are
-   read, so the length of the whole file, megabytes where there are hundreds, does not matter. */
+/* Room for several processors, each with some 1.5 KiB. The lines that are read are the same for the
+   others, so a longer file does not matter. */
 #define CPUINFO_MAX  (64u << 10)
 #define SYS_TEXT_MAX 256
 #define CACHES_MAX   8
@@ -130,7 +130,6 @@ static int cache_index(int level)
     return -1;
 }
 
-/* Reads the caches of the first CPU only; other CPUs may have larger or smaller ones. */
 int64_t ak_host_cache_bytes(int level)
 {
     assert(level >= 1 && level <= 3);
@@ -160,7 +159,7 @@ int ak_host_count_listed(const char *list)
 }
 
 /* Returns the bytes of memory that the machine has or, if that is less, those that the control
-   group allows; 0 if neither is known. */
+   group of a container allows; 0 if the machine's are not known. */
 static int64_t memory_bytes(void)
 {
     static const char *const limits[] = {"/sys/fs/cgroup/memory.max",

@@ -105,8 +105,8 @@ static bool is_narrowing(const char *name, size_t length)
 }
 
 /* Returns whether a function is mathematical: its name is the name of the function for double,
-   followed by the suffix of its type. With -ffinite-math-only older versions of glibc
-   have __NAME_finite; the versions of lgamma that do not write signgam end in _r. */
+   followed by the suffix of its type. With -ffinite-math-only older versions of glibc have
+   __NAME_finite; the versions of lgamma that do not write signgam end in _r. */
 static bool is_mathematics(const char *name, size_t length)
 {
     const size_t shorter = without(name, length, "_finite");

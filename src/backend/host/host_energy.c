@@ -45,8 +45,8 @@ static ak_status read_number(double *out, const char *folder, const char *packag
     return AK_OK;
 }
 
-/* Adds the joules that one package has used since the last call; nothing at the first call and at
-   that after a failure. */
+/* Adds the joules that one package has used since the last reading; none at the first reading and
+   at the one after a failure. */
 static ak_status add_package(ak_host_energy *energy, const char *folder, const char *package,
                              size_t at, ak_error *err)
 {

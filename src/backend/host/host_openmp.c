@@ -31,7 +31,7 @@ typedef struct team {
     share shares[SHARES];
 } team;
 
-/* One region of several threads runs at a time, because those within another have one thread. */
+/* One region of several threads runs at a time, because a region within another has one thread. */
 static team the_team = {.lock = ATOMIC_FLAG_INIT};
 static atomic_flag critical = ATOMIC_FLAG_INIT;
 static ak_host_pool *the_pool;

@@ -217,7 +217,8 @@ static void set_sizes(ak_runner_page *page, const ak_launch *launch)
     }
 }
 
-/* Says which elements of an argument are changed before a call: those of an output. */
+/* Says which elements of an argument are changed before a call: those of an output, unless the
+   launch is plain. */
 static void set_stain(ak_runner_page *page, const ak_launch *launch, size_t i)
 {
     const ak_shape *shape = launch->shape;

@@ -50,7 +50,7 @@ INLINE vec splat(float x)
 #define SMALLER(a, b)         CHOOSE((a) < (b), a, b)
 
 /* Replaces x by exp(x) = 2^n * exp(r), where n is the nearest integer to x / ln 2 and r is
-   x - n ln 2, to within 2 units in the last place. Denormal results become 0; from 88.37 on the
+   x - n ln 2, to within 2 units in the last place. Denormal results become 0; above 88.376 the
    result is infinite. */
 INLINE void exponential(vec *value)
 {
@@ -169,7 +169,7 @@ INLINE void rows_with(int activation, const rows *r)
     }
 }
 
-/* Compiles one loop per activation, so that the activation is not chosen anew for each element. */
+/* Finishes the rows by a loop for this activation, so that it is not chosen for each element. */
 INLINE void rows_of(int activation, const rows *r)
 {
     switch (activation) {

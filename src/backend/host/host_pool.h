@@ -13,9 +13,10 @@
 
 typedef struct ak_host_pool ak_host_pool;
 
-/* Starts a pool. `threads` includes the caller. An idle worker spins for spin_ns before it sleeps,
-   or sleeps at once if there are more threads than processors. */
+/* Starts a pool of 1 to AK_HOST_THREADS_MAX threads, the caller included. An idle worker spins for
+   spin_ns before it sleeps, or sleeps at once if there are more threads than processors. */
 ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak_error *err);
+/* Ends the workers and frees the pool; NULL is allowed. */
 void ak_host_pool_close(ak_host_pool *pool);
 int ak_host_pool_threads(const ak_host_pool *pool);
 /* Pins the caller and each worker to a processor of its own if there are enough. Without this the

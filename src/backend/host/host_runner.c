@@ -131,7 +131,7 @@ static void usual_arithmetic(void)
 #endif
 }
 
-/* The flags that the calls in all batches have left set. */
+/* The processor's flags that the calls in all batches have left set. */
 static uint64_t flags_left;
 
 /* Clears the flags that a call must not leave set, and returns them. This comes first after a call:
@@ -533,8 +533,8 @@ static void point_to_arrays(whole_call *c)
     c->call.pitch = c->pitch;
 }
 
-/* Copies the call for the kernel, anew each time: one that changed its size, or the place of its
-   outputs, would have less to do in later calls. */
+/* Copies the call for the kernel, anew each time: a kernel that changed its sizes, or the place of
+   its outputs, would have less to do in later calls. */
 static void give(runner *r, const whole_call *mine)
 {
     r->given = *mine;
@@ -557,7 +557,7 @@ typedef struct touch {
     const ak_runner_page *asked;
     uint64_t step;  /* from a byte that is read to the next */
     uint32_t calls; /* whose arguments are read, if each call has its own */
-    int turn;       /* each thread reads the part of the one that is so many behind it */
+    int turn;       /* thread t reads the part of thread t + turn */
 } touch;
 
 static void touch_bytes(const unsigned char *memory, uint64_t bytes, uint64_t step, int thread,
@@ -618,8 +618,8 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, whole_call *mine, 
             r->ops->run(r->baseline, &mine->call);
         } else if (page->span > 0) {
             const uint64_t apart = page->reads == 0 ? 1 : page->span / page->reads;
-            /* The threads of a candidate may share its arguments in another way than those that
-               have brought them into the caches: all of them come from another thread's. */
+            /* A candidate's threads may divide the arguments in another way than the threads that
+               brought these into their caches. So each reads here what is in another's cache. */
             touch t = {(const unsigned char *)mine->arg[0] - page->offset[0], page,
                        CACHE_LINE * (apart < 1 ? 1 : apart), 1, 1};
             ak_host_pool_parallel(r->pool, page->threads, touch_part, &t);
@@ -686,8 +686,8 @@ static void wait_for_go(ak_runner_page *page, uint32_t last)
     atomic_store(&page->dozing, 0u);
 }
 
-/* This function is long because it is the child's side of the wire protocol; one_batch
-   (host_batch.c) is the worker's. */
+/* Runs one batch. This function is long because it is the child's side of the wire protocol;
+   one_batch (host_batch.c) is the worker's. */
 static void run(runner *r)
 {
     ak_runner_page *page = r->page;
@@ -789,7 +789,7 @@ static void run(runner *r)
     }
 }
 
-enum { BLOCK_FD = 3, PAGE_FD = 4 }; /* arguments of autokernel worker --runner BLOCK_FD PAGE_FD */
+enum { BLOCK_FD = 3, PAGE_FD = 4 }; /* in argv: autokernel worker --runner BLOCK_FD PAGE_FD */
 
 /* Reads the number of an inherited descriptor; returns false if the text is no number below 4096,
    and for a standard or a closed descriptor. */

@@ -54,7 +54,7 @@ static uint64_t get(const unsigned char *at, uint32_t bytes)
 
 static void put(unsigned char *at, uint64_t value, uint32_t bytes)
 {
-    switch (bytes) { /* every host is little endian */
+    switch (bytes) { /* the supported processors are little endian */
     case 8:
         memcpy(at, &value, 8);
         break;

@@ -7,8 +7,8 @@
  * distances of jumps. So the artifact is only searched for the bytes; if they are there, what the
  * compiler gives the assembler decides (ak_host_assembly_calls): compilers write neither these
  * instructions nor bare bytes into code of their own, so where these occur, they come from the
- * source. On ARM, where instructions have four bytes each, a number among the code is refused with
- * them: a jump could lead there. On x86 a jump into the middle of an instruction is not seen.
+ * source. On ARM, where instructions have four bytes each, a number among the code is refused, too:
+ * a jump could lead there. On x86 a jump into the middle of an instruction is not seen.
  */
 #include <stdio.h>
 #include <string.h>

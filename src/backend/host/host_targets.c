@@ -104,7 +104,7 @@ static bool has_marks(const char *source)
 
 typedef enum whose { OF_SOURCE, OF_SYSTEM, OF_COMPILER } whose;
 
-/* Returns whose lines follow this one: if it is a mark, as the mark says, else still `now`. */
+/* Returns whose lines follow this one: what the line says if it is a mark, else `now`. */
 static whose read_mark(whose now, const char *line, size_t length)
 {
     if (length < 3 || line[0] != '#' || line[1] != ' ' || line[2] < '0' || line[2] > '9') {

@@ -175,8 +175,8 @@ static json_t *numbers(const uint64_t *values, size_t count)
 }
 
 /* Tells the process where the arguments are. The process then runs the function once, so that the
-   text of an exception can be reported; it passes copies of the arguments that are both read and
-   written, which so stay as they are. */
+   text of an exception can be reported. It passes copies of the arguments that are both read and
+   written, so that these stay as they are. */
 static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_error *err)
 {
     const ak_runner_page *page = b->page;

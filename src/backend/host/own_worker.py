@@ -2,8 +2,8 @@
 
 The first request has the function's source and what its parameters may be (host_own.c). The later ones say where the
 arguments lie in the shared memory `fd`: offsets, pitches and extents, and the sizes; the function is called once then,
-with copies of what is read and written, so that an exception is told. An empty line runs the function, and is answered
-by an empty line.
+with copies of what is both read and written, so that an exception is told. An empty line runs the function, and is
+answered by an empty line.
 
 The function gets views of the arguments, in their own dtype. It writes into the outputs, or returns them: one array,
 several in the order of the arguments, or a dictionary of them."""
@@ -11,7 +11,7 @@ import hashlib
 import mmap
 import traceback
 
-started = []  # the last process that the function asked for: the kernel refuses them, and some libraries hide why
+started = []  # the last process that the function asked for: the system refuses it, and some libraries hide why
 
 
 def note_process(event, arguments):
@@ -61,7 +61,7 @@ def content():
 
 
 def place(request):
-    """Makes views of the arguments."""
+    """Makes views of the arguments, and runs the function once."""
     key = (request["first"], request["span"])
     if key not in memory:
         memory.clear()
@@ -102,7 +102,7 @@ def run():
 
 
 def said(error):
-    """One line for an exception, with the line of the user's file where it happened."""
+    """Returns one line about an exception, with the line of the user's file where it happened."""
     if isinstance(error, Wrong):
         return str(error)
     line = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == task["file"]]

@@ -40,7 +40,7 @@ typedef struct part_of {
     int thread, n;
 } part_of;
 
-/* Ends the program, and says how in words that only this function knows. */
+/* Prints `how` with the token, which only this function reads, and ends the program. */
 static void end(const char *how, int code)
 {
     char token[TOKEN_BYTES + 1] = "";
