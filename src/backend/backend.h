@@ -275,14 +275,14 @@ typedef struct ak_backend_ops {
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
     /* (optional) Gives what a machine needs to run the artifact of a job, in the form that bundles
-       use, for the host {"os", "architecture", "cpu_features": [...]} and "tiles" if it uses those.
-       `version` gets one line that names the compiler. */
+       use: for the host {"os", "architecture", "cpu_features": [...]}, and "tiles" if it uses the
+       tile registers of AMX. `version` gets one line that names the compiler. */
     ak_status (*requires)(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                           ak_error *err);
     /* (optional) Builds a configuration with sanitizers, or for them, and runs it at the edge-case
        shapes, and on the host also at the task's own, that it allows and that are small enough.
-       Only the host confines it as it confines a candidate. Blocks for seconds, at most some
-       minutes; may be called in any process. */
+       Only the host confines it. Blocks for seconds, at most some minutes; may be called in any
+       process. */
     ak_status (*sanitize)(ak_sanitized *out, const ak_task *task, const ak_config *config,
                           ak_error *err);
     /* The device is the CPU itself, so a compiler first runs only on processors that are otherwise
@@ -329,7 +329,8 @@ typedef struct ak_backend_ops {
        again, even if the baseline is loaded anew. */
     bool (*another)(ak_runnable *runnable);
     void (*unload)(ak_runnable *runnable);
-    /* (optional) Gives clocks, power and temperature in the timed batches since the last call. */
+    /* (optional) Gives clocks, power, temperature and the reasons that held the clock back in the
+       timed batches since the last call. */
     void (*conditions)(ak_conditions *out, ak_device *device);
     /* (optional) Gives the energy in joules that the device has used since a fixed moment in the
        past. Fails with one line that says why it cannot be read here. */

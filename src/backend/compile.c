@@ -174,8 +174,8 @@ static ak_status fail_folder(const char *folder, ak_error *err)
                    folder, strerror(errno));
 }
 
-/* Returns whether the compiler did not find a file that the source includes. It sees only the
-   source, not the kernel's folder. */
+/* Returns whether a reason says that the compiler did not find a file that the source includes. A
+   compiler sees only the source, not the kernel's folder. */
 static bool lacks_file(const char *reason)
 {
     static const char *const words[] = {": No such file or directory", "' file not found",
@@ -297,10 +297,10 @@ static uint64_t segment_bytes(const ak_elf *elf, size_t length)
     return sum;
 }
 
-/* Returns how many bytes of machine code a 64-bit ELF file in this machine's byte order has, at
-   most INT_MAX; 0 for any other file. In a shared object for the host all that the loader makes
-   executable counts: its author chooses the types of its sections, so code could hide in a section
-   of another type. */
+/* Returns how many bytes of machine code a file has, at most INT_MAX; 0 if it is no 64-bit ELF
+   file, which must be in this machine's byte order. In a shared object for the host all that the
+   loader makes executable counts: its author chooses the types of its sections, so code could hide
+   in a section of another type. */
 static int code_bytes(const char *file, size_t length)
 {
     ak_elf elf;

@@ -2,8 +2,9 @@
  * compile.h: runs a compiler as a confined child, and judges how it ended and what it wrote. All
  * backends that compile share it, whichever compiler they use.
  *
- *     status = ak_proc_run(&run, &spec, err);
- *     status = ak_compile_judge(&result, &run, job, "NVRTC", err);
+ *     ak_compile_limit(&spec, job);
+ *     status = ak_compile_run(&run, spec, job->source_path, job->folder, err);
+ *     status = status == AK_OK ? ak_compile_judge(&result, &run, job, "gcc", err) : status;
  *     if (status == AK_OK && result.status == AK_TRIAL_OK) {
  *         status = ak_compile_hash(&result, job, NULL, err);
  *     }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define SECTIONS_MAX 65280
+#define SECTIONS_MAX 65280 /* SHN_LORESERVE: indices from here on have other meanings */
 
 bool ak_elf_open(ak_elf *out, const void *bytes, size_t length)
 {

@@ -1,6 +1,7 @@
 /*
- * inventory.h: which devices a driver has, for backends whose drivers and libraries must not be
- * loaded into this process, because their code may crash or hang. A child writes one line of JSON:
+ * inventory.h: finds out which devices a driver has, for backends whose drivers and libraries must
+ * not be loaded into this process, because their code may crash or hang. A child asks the driver
+ * and writes one line of JSON:
  * {"devices": [{"device": "cuda:0", FACT: number, ...}, ...], ...}.
  */
 #ifndef AK_BACKEND_INVENTORY_H
@@ -16,7 +17,7 @@
 typedef struct ak_inventory {
     const char *who;                                   /* "CUDA" */
     const char *where;                                 /* "CUDA inventory" */
-    const char *arguments[AK_INVENTORY_ARGUMENTS_MAX]; /* what the child, this program, gets */
+    const char *arguments[AK_INVENTORY_ARGUMENTS_MAX]; /* of the child, which runs this program */
     /* Writes "NAME=VALUE" for the child's environment, or "". NULL: there is nothing to add. */
     void (*variable)(char *out, size_t bytes);
     const char *missing; /* member of `known` that says why there is no device */

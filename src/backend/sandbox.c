@@ -341,8 +341,9 @@ static unsigned short skip_below(struct sock_filter *code, size_t at, uint64_t b
     return AK_COUNT(block);
 }
 
-/* Appends the last instructions of the second filter, which treat the calls that map memory. The C
-   library's realloc copies where mremap fails, and both C libraries ignore that madvise does. */
+/* Appends the last instructions of the second filter, which decide about the calls that map memory.
+   mremap always fails, and madvise fails except for huge pages: realloc then copies, and glibc and
+   musl ignore a madvise that fails. */
 static unsigned short keep_maps(struct sock_filter *code, unsigned short n, uint64_t kept)
 {
     const struct sock_filter block[] = {
@@ -492,7 +493,7 @@ static unsigned short only_threads(struct sock_filter *code, unsigned short n)
 
 /* Appends instructions that refuse signals to other processes. abort() and raise() signal the
    process itself by tgkill, so this is allowed: ak_sandbox_plan_apply completes the instruction at
-   out->self, because only then the process id is known. */
+   out->self, because the process id is not known earlier. */
 static unsigned short no_signals(ak_sandbox_plan *out, struct sock_filter *code, unsigned short n)
 {
     n = answer(code, n, signalling, AK_COUNT(signalling), refused);

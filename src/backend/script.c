@@ -66,8 +66,9 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
 }
 
 /* A program that prints the interpreter, its version, and the versions of Triton, PyTorch and
-   NumPy, each on a line. What is not installed has an empty line; a NumPy that cannot be imported
-   has none. Triton and PyTorch are not imported, because that takes seconds. */
+   NumPy, each on a line. The line of Triton or PyTorch is empty if it is not installed; that of
+   NumPy is missing if it cannot be imported. Triton and PyTorch are not imported, because that
+   takes seconds. */
 #define VERSIONS                                                                                   \
     "import platform, sys\n"                                                                       \
     "from importlib import metadata\n"                                                             \

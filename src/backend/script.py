@@ -1,4 +1,4 @@
-"""script.py: what the scripts have in common that script.c starts; it runs before each of them.
+"""script.py: what the scripts that script.c starts have in common; it runs before each of them.
 
 Requests are JSON objects, one a line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true, ...} or
 {"ok": false, "error": one line}. Standard output and error are dropped. The process ends when descriptor 3 is closed."""

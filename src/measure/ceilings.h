@@ -2,8 +2,8 @@
  * ceilings.h: keeps the highest ceilings that were measured on a machine. Other load can only make
  * a ceiling look lower than it is, so each run on a device raises the kept values to its own where
  * these are higher. They are in ceilings.json in the user's cache folder, with one member for each
- * backend, dtype and environment, less what does not affect the ceilings (tuner/session.c makes the
- * key). Removing the file forgets the values of earlier runs.
+ * backend, dtype and environment; the key (tuner/session.c) leaves out what does not affect the
+ * ceilings. Removing the file forgets the values of earlier runs.
  */
 #ifndef AK_MEASURE_CEILINGS_H
 #define AK_MEASURE_CEILINGS_H

@@ -1,8 +1,8 @@
 /*
  * roofline.c: see roofline.h.
  *
- * Everything is computed in base units (flop, byte, second) and converted once, at the end, by the
- * two constants below, so that no factor of a thousand can get lost.
+ * Everything is computed in base units (flop, byte, second). Rates are converted to and from these
+ * by the two constants below, so that no factor of a thousand can get lost.
  */
 #include "measure/roofline.h"
 

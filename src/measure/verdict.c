@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 
 enum {
-    TRIM_FROM = 6,  /* with fewer groups, none is trimmed */
-    TRIM_PART = 8,  /* of more groups, one in TRIM_PART is trimmed at each end, at least one */
+    TRIM_FROM = 6, /* with fewer groups, none is trimmed */
+    TRIM_PART = 8, /* of TRIM_FROM or more, one in TRIM_PART is trimmed at each end, at least one */
     GROUPS_MIN = 3, /* with fewer whole groups, each round counts as a group */
     /* Disturbed rounds are left out if every group has undisturbed ones, or if at least this many
        groups and half of all groups have some. */
