@@ -121,8 +121,8 @@ typedef struct ak_launch {
     bool unpredicted; /* on a CPU: the branch predictors are made to forget the kernel first */
     bool unseen;      /* on a CPU, with one iteration or a stride: the inputs stay hidden until the
                          runner is ready */
-    /* On a CPU: distance in bytes between the arguments of successive iterations, which may then be
-       at most AK_PLACES_MAX; 0: all iterations use the same arguments. */
+    /* On a CPU: distance in bytes between the arguments of successive iterations, of which there
+       may then be at most AK_PLACES_MAX; 0: all iterations use the same arguments. */
     size_t stride;
     /* On a CPU, with one iteration or a stride: a call before it, whose results are then changed,
        brings caches and predictors into the state of the middle of a batch. There is no such call
@@ -133,8 +133,8 @@ typedef struct ak_launch {
        distances across all arguments; 0: all bytes. */
     size_t reads;
     bool aside; /* sets aside the outputs of a run on other contents, if the backend can */
-    /* On a device: this is the last batch. If it is long enough, and no batch since the candidate
-       was loaded was compared with runs on unseen contents, this one is. */
+    /* CUDA and OpenCL: this is the last batch. If it is long enough, and no batch since the
+       candidate was loaded was compared with runs on unseen contents, this one is. */
     bool last;
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
@@ -247,8 +247,8 @@ typedef struct ak_backend_ops {
     /* Gives the facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, amx_bf16,
        l1d_bytes, l2_bytes, l3_bytes. `threads` is as in ak_task_spec. */
     ak_status (*facts)(ak_scope *out, const char *device, int threads, ak_error *err);
-    /* Gives what a result depends on besides the source: device name, compilers and versions,
-       kernel, libraries. It is hashed into every trial's key. */
+    /* Gives what a result depends on besides the source: the device's name, the versions of driver,
+       Linux, compilers and libraries. It is hashed into every trial's key. */
     ak_status (*environment)(json_t **out, const char *device, ak_error *err);
     bool (*available)(void *context, const char *compiler); /* (optional) as in ak_space_spec */
     /* (optional) Returns how many dense floating-point operations the device does per clock of its
@@ -292,8 +292,8 @@ typedef struct ak_backend_ops {
        free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
     bool is_cpu;
     /* (optional) Adds what else `compile` needs with these compilers to `out`, which already lists
-       what every compiler reads and the installations of these. It is called in a compile worker
-       before that is confined. */
+       what every compiler reads and the installations of these. It is called in a compile worker,
+       before the worker is confined. */
     ak_status (*folders)(ak_compile_folders *out, const char *const *compilers, size_t count,
                          ak_error *err);
     /* (optional) Returns the process that outlives a call of `compile` to serve the next; 0: none.

@@ -16,8 +16,8 @@
 #define WORD_MAX     16         /* letters of a word that is looked for */
 #define WORDS_MAX    4          /* such words */
 #define SYSTEM       "/usr/"
-/* The cache of a backend has 256 folders of at most this many files: some hundred MB if artifacts
- * have 20 KB. */
+/* The cache of a backend has 256 folders of at most this many files. Half of them are
+   artifacts: 330 MB if each has 20 KB. */
 #define FOLDER_MAX 128
 
 /* Gives the folder of a backend's artifacts. Does not create it. */

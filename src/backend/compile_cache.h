@@ -34,9 +34,9 @@ void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher
 bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char *artifact);
 /* Copies an artifact to its place. The log may be NULL. `rule`: a file with the rule for make that
    the compiler wrote (-MD), which names the files that it has read; NULL if it has read nothing but
-   what was hashed. `source` is the one of these files that was hashed. Keeps nothing if the file
-   has no rule, if a file that the rule names is gone or has a line break in its path, or if the
-   artifact has more than 64 MiB or the log more than 256 KiB. */
+   what was hashed. `source` is the one of these files that was hashed. Keeps nothing if there is no
+   rule, if a file that the rule names is gone or has a line break in its path, or if the artifact
+   has more than 64 MiB or the log, with its list of files, more than 256 KiB. */
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source);
 /* Returns whether one of `words` occurs, perhaps within a longer word, in the job's source or

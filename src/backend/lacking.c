@@ -61,8 +61,8 @@ static const struct {
      CHOOSE},
 };
 
-/* Reads the target from the job's options: "sm_90", "-march=native"; "the target" if none names
-   it. */
+/* Gives the target that the job's options name, such as "sm_90" or "-march=native"; "the target" if
+   they name none. */
 static void name_target(char out[TARGET_MAX], const ak_compile_job *job)
 {
     static const char *const options[] = {

@@ -478,8 +478,8 @@ void ak_mix_print(ak_buf *out, const ak_mix *mix)
 
 /* ---- disassemblers --------------------------------------------------------------------------- */
 
-/* Reads which machine a compiled file is for, such as EM_CUDA; 0 if it cannot be read or is no ELF
-   file. */
+/* Returns which machine a compiled file is for, such as EM_CUDA; 0 if it cannot be read or is no
+   ELF file. */
 static int machine_of(const char *path)
 {
     Elf64_Ehdr header;

@@ -16,6 +16,7 @@
 
 #define AK_READS_MAX  256
 #define AK_READS_TEXT (32u << 10)
+/* A list of paths. It must not be copied, because its paths lie in its own text. */
 typedef struct ak_reads {
     const char *path[AK_READS_MAX + 1]; /* NULL-terminated */
     size_t count, used;

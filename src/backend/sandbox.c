@@ -380,8 +380,8 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end, uint64_t kept)
     const size_t at = offsetof(struct seccomp_data, instruction_pointer);
     struct sock_filter code[2 * (AK_COUNT(loading) + AK_COUNT(escaping)) + 3 * ONE + 20];
     unsigned short n = 0;
-    /* The instruction pointer is that of the next instruction: behind an instruction that ends the
-       range it is `end`, and behind one in front of the range `begin`. */
+    /* The instruction pointer is the address behind the calling instruction, so the calls of the
+       range have the values from begin + 1 to `end`. */
     n += skip_below(code + n, at, begin + 1, ONE + 2);
     n += skip_below(code + n, at, end + 1, 1);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);

@@ -3,7 +3,7 @@
  * the calling process itself, cannot be undone, and costs microseconds.
  *
  *   limits   rlimits: memory, CPU time, no files written, no core dump
- *   drop     capabilities: none but that of reading files
+ *   drop     all capabilities but that of reading files
  *   files    Landlock: only listed paths can be read or written; no TCP connections if the kernel
  *            can deny them
  *   seal     seccomp: only the system calls that computing needs; any other kills the process with
@@ -43,10 +43,10 @@ bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 bool ak_sandbox_seal(void);
 
 /* Seals the process further, after ak_sandbox_seal and once a candidate is loaded: it can open no
-   file, add no filter, make no memory executable, move none, change no protection, and map and
-   unmap nothing below `kept`, the end of the executable (0: anywhere); and the candidate's own
-   instructions, between `begin` and `end`, can make no system call at all. Returns false if the
-   restriction is not in force. */
+   file, add no filter, make no memory executable, move none and change no protection. Below `kept`,
+   the end of the executable, it can neither unmap nor replace memory; 0: it can do so anywhere. The
+   candidate's own instructions, between `begin` and `end`, can make no system call at all. Returns
+   false if the restriction is not in force. */
 bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end, uint64_t kept);
 
 /*
@@ -56,9 +56,9 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end, uint64_t kept);
  * access to the memory of other processes. Only Landlock, from version 6 on, keeps it from
  * signalling other processes, because a filter cannot know the processes that a compiler itself
  * starts and may end; a child that may start none is different (ak_sandbox_plan_open_alone). The
- * parent prepares the plan. ak_sandbox_plan_apply runs in the child: it completes the filter with
- * the process id, if that is compared, and else only makes system calls (`confine` in base/proc.h).
- * A restriction that the kernel refuses is left out without an error.
+ * parent prepares the plan. ak_sandbox_plan_apply runs in the child, where it may do little more
+ * than make system calls (`confine` in base/proc.h). A restriction that the kernel refuses is left
+ * out without an error.
  */
 #define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {

@@ -17,7 +17,7 @@ static standing standing_of(const ak_speed *speed)
         return BEHIND;
     case AK_SPEED_TIE:
         return LEVEL;
-    case AK_SPEED_NONE: /* the opponent itself; without an interval nothing is known */
+    case AK_SPEED_NONE: /* 1 and 1: the opponent itself; otherwise nothing is known */
         return speed->low == 1 && speed->high == 1 ? LEVEL : OPEN;
     case AK_SPEED_UNDECIDED:
         break;

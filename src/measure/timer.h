@@ -15,12 +15,12 @@
  * their median is within `precision` of the median, until budget_ns is spent, or until samples_max
  * is reached.
  *
+ * 4. Giving up: from 3 samples on, or at an earlier end, the session gives up if the fastest sample
+ * is slower than `give_up_ms`.
+ *
  * After the sizing, a batch that is shorter than batch_ns by the factor AK_TIMER_SHORT begins the
  * sizing again unless it has AK_TIMER_ITERATIONS_MAX iterations, and the samples so far are
  * dropped: the first calls of a kernel can be much slower than later ones.
- *
- * 4. Giving up: from 3 samples on, or at an earlier end, the session gives up if the fastest sample
- * is slower than `give_up_ms`.
  *
  * The budget ends a session only after 3 samples. If a single batch takes the whole budget, one
  * sample is enough.

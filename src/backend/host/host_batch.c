@@ -242,7 +242,7 @@ static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, uint32_t go
 
 /* Stops the child and waits until all of its threads have stopped; if `alert`, it waits without
    sleeping at first. Returns false if the child has ended instead, or has written once more.
-   WNOWAIT leaves the end of a child for others to see. */
+   WNOWAIT leaves a child that has ended for others to reap. */
 static bool stop(ak_outcome *out, ak_runnable *runner, bool alert, ak_host_limit limit)
 {
     const int64_t until = alert ? ak_clock_ns() + ALERT_NS : 0;

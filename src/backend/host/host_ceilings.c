@@ -37,7 +37,8 @@
    runs, and the fastest counts. */
 #define PEAK_ROUNDS 500000
 #define PEAK_CHAINS 12
-/* Four products of tiles take as long as so many rounds of multiply-adds. */
+/* A run of the peak with tiles makes four products of tiles in place of so many rounds of
+   multiply-adds, so that it does not take much longer. */
 #define TILE_ROUNDS 20
 /* Operations in four tile products, for 16-bit numbers and for bytes. */
 #define TILE_FLOPS (4.0 * 2 * 16 * 16 * 32)

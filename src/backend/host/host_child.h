@@ -26,10 +26,9 @@
 #define AK_HOST_LOAD_PYTHON_NS (AK_HOST_LOAD_NS + AK_SCRIPT_FIND_NS + AK_SCRIPT_OPEN_NS)
 /* How many killed children the system may still be taking apart. */
 #define AK_HOST_DYING_MAX 8
-/* Of each input that is only read this many elements are withheld until the clock starts, from a
-   candidate's single call or calls with a stride. Unseen inputs, those in place included, are
-   withheld as a whole until the child is ready, and as many elements of them until the clock
-   starts. */
+/* Number of elements of each input that are withheld until the clock starts, in a single call and
+   in calls with a stride: of a candidate's inputs that are only read, and of all unseen inputs.
+   Unseen inputs are also withheld as a whole until the child is ready. */
 #define AK_HOST_WITHHELD 4
 
 struct ak_device {

@@ -183,7 +183,7 @@ typedef struct parts {
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
     char rule[AK_PATH_MAX + 8];  /* file in which the compiler says what it has read, as a rule for
                                     make */
-    char list[AK_PATH_MAX + 24]; /* has the assembler list what it reads; "": no list */
+    char list[AK_PATH_MAX + 24]; /* option that has the assembler list what it reads; "": none */
 } parts;
 
 bool ak_host_fortran_part(char **begin, char **end, char *source)

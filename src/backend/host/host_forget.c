@@ -20,7 +20,7 @@ void ak_host_forget_stack(void)
 /* This mode rounds to nearest, keeps denormals and traps no exception; its flags say that none has
    happened. */
 #define MXCSR_USUAL   0x1f80u
-#define CONTROL_USUAL 0x37fu /* the same for x87, without its flags */
+#define CONTROL_USUAL 0x37fu /* the same in the control word of x87, which has no flags */
 
 static struct {
     int avx, avx512, segments, keys, tiles;

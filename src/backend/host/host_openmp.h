@@ -19,10 +19,9 @@
 /* Sets the pool for the next parallel regions, and how many threads they have at most, which must
    not be more than the pool has; less than 1 counts as 1. */
 void ak_openmp_use(ak_host_pool *pool, int threads);
-/* Reset what the OpenMP functions keep to its state before the first call. ak_openmp_forget does so
-   for this thread. ak_openmp_forget_team does so for what all threads share, while no parallel
-   region runs. */
+/* Resets what the OpenMP functions keep for this thread to its state before the first call. */
 void ak_openmp_forget(void);
+/* Resets what they keep for all threads. No parallel region may be running. */
 void ak_openmp_forget_team(void);
 /* Returns whether the runner has a function of this name. */
 bool ak_openmp_has(const char *name);

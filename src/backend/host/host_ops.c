@@ -191,7 +191,7 @@ static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_
     size_t after = block_bytes - end < AK_GUARD_BYTES ? block_bytes - end : AK_GUARD_BYTES;
     page->first = (first - before) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
     page->stride = launch->stride;
-    /* The workspace is aligned to more than 64 bytes if the arrays are. */
+    /* The workspace gets the alignment of the arrays (AK_GUARD_SHIFT). */
     page->workspace_shift = launch->offset[0] & AK_GUARD_SHIFT;
     end = (end + after + AK_RUNNER_PAGE - 1) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
     page->span = (end < block_bytes ? end : block_bytes) - page->first;

@@ -42,16 +42,17 @@ INLINE vec splat(float x)
     return x - (vec){0};
 }
 
-/* These are macros, and other functions take addresses, because the ABI for passing wide vectors by
-   value differs between compilers and options. Each argument is a variable, so evaluating it twice
-   costs nothing. The result is b if either is NaN, as with x86's own maximum and minimum. */
+/* These are macros, and the functions below take addresses, because the ABI for passing wide
+   vectors by value differs between compilers and options. Each argument is a variable, so
+   evaluating it twice costs nothing. The result is b if either is NaN, as with x86's own maximum
+   and minimum. */
 #define CHOOSE(mask, yes, no) ((vec)(((mask) & (ivec)(yes)) | (~(mask) & (ivec)(no))))
 #define LARGER(a, b)          CHOOSE((a) > (b), a, b)
 #define SMALLER(a, b)         CHOOSE((a) < (b), a, b)
 
 /* Replaces x by exp(x) = 2^n * exp(r), where n is the nearest integer to x / ln 2 and r is
-   x - n ln 2, to within 2 units in the last place. Denormal results become 0; above 88.376 the
-   result is infinite. */
+   x - n ln 2, to within 2 units in the last place. Denormal results become 0; above 88.376,
+   where n would be 128, the result is infinite. */
 INLINE void exponential(vec *value)
 {
     const vec x = *value, lowest = splat(-87.33654f), highest = splat(88.376f);
@@ -74,9 +75,9 @@ INLINE void exponential(vec *value)
 }
 
 /* Replaces x by x Phi(x), by the tail of the normal distribution: exp(-y^2/2) t Q(t), where
-   y = |x|, t = 1/(1 + 0.35 y) and Q is a polynomial. From y = 14 on, where the tail is 0, a
-   positive x counts as 14 there, so that an infinite one stays; minus infinity gives NaN, as in the
-   reference, which multiplies it by 0. */
+   y = |x|, t = 1/(1 + 0.35 y) and Q is a polynomial. The tail is 0 from y = 14 on, so a larger x
+   counts as 14 in it, which keeps infinity as it is; minus infinity gives NaN, as in the reference,
+   which multiplies it by 0. */
 INLINE void gelu_erf(vec *value)
 {
     const vec x = *value, minus = -x, zero = splat(0.0f), no_tail = splat(14.0f);

@@ -1,8 +1,8 @@
 /*
  * host_runner.c: the confined child; see host_runner.h. For a candidate it gives up its rights in
- * this order: descriptors and limits when it starts; access to files before the artifact is opened;
- * system calls, for all threads at once, after the threads are started and before the artifact is
- * opened; and once that is loaded, the calls that only loading needs.
+ * this order: descriptors and limits when it starts; capabilities and access to files before the
+ * artifact is opened; system calls, for all threads at once, after the threads are started and
+ * before the artifact is opened; and once that is loaded, the calls that only loading needs.
  *
  * A library of baselines.def is trusted to start threads and to read files, because it looks at the
  * machine. A baseline that a problem brings may start threads and read what own.c lists. A
@@ -279,7 +279,8 @@ static void load_candidate(runner *r)
     object_range own = {.inside = (uint64_t)(uintptr_t)&flags_left};
     (void)dl_iterate_phdr(find_object, &range);
     (void)dl_iterate_phdr(find_object, &own);
-    /* Where the system maps memory below the executable, the runner maps its own there, too. */
+    /* Where the system loads objects below the executable, the runner maps the arguments there,
+       too, so it must stay free to do so. */
     (void)ak_sandbox_seal_loaded(range.begin, range.end, own.end <= range.begin ? own.end : 0);
     /* ISO C allows no cast from void * to a pointer to a function. */
     memcpy(&r->kernel, &symbol, sizeof symbol);
@@ -506,7 +507,7 @@ static void forget_in_worker(void)
 }
 
 /* Clears what earlier calls may have left in the processor, in the functions of host_openmp.c, and
-   in signgam, the sign of lgamma. As there may be two copies of signgam, lgamma sets it. */
+   in signgam, the sign of lgamma. There may be two copies of signgam, so lgamma sets it. */
 static void forget_calls(runner *r)
 {
     static const volatile double one = 1;

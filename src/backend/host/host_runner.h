@@ -153,7 +153,7 @@ int ak_runner_main(int argc, char **argv);
    A kernel has no memory of its own, but a call could leave a number where nobody else looks: in
    the registers that a caller saves, in the flags of floating-point exceptions, in x87 or tile
    registers, in the address of the last x87 instruction, in the selectors of segments and the base
-   of the unused one, in the rights of memory keys or in errno. By it, the next call would know that
+   of the unused one, in the rights of memory keys or in errno. The next call would then know that
    it is not the first, and could leave out its work. So on x86-64 and AArch64 each thread that
    takes part in a call sets all of this back beforehand, and on other processors errno only. */
 

@@ -1,8 +1,8 @@
 /*
  * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer, and a
- * small program that calls it at the edge-case shapes and the task's own, of those that are small
- * enough (sanitize_driver.h), and runs that program, confined (run_program). Two things count: the
- * sanitizers' report, and that the program says at its end a word that a candidate does not know.
+ * small program (sanitize_driver.h) that calls it at the edge-case shapes and at the task's own,
+ * unless they are too large. Then it runs that program, confined (run_program). Two things count:
+ * the sanitizers' report, and that the program says at its end a word that no candidate knows.
  * The preprocessor runs first, with a trial's options and without those of the sanitizers, so that
  * no macro tells the source that there are sanitizers. In the preprocessed text, attributes that
  * turn sanitizers off are renamed. Every argument is an allocation of its own, so that accesses
@@ -61,7 +61,7 @@ static ak_access access_of(const build *b, size_t argument)
     return b->task->problem->arguments[argument].access;
 }
 
-/* Chooses the edge-case shapes and the task's own, of those that the configuration allows and that
+/* Chooses from the edge-case shapes and the task's own those that the configuration allows and that
    are small enough. */
 static ak_status choose_shapes(build *b, ak_error *err)
 {

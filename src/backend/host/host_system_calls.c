@@ -175,7 +175,7 @@ static bool fills(const reader *r)
 }
 
 /* Returns whether a word that begins with '.' may put bytes into code other than by the names of
-   instructions. All do that are not known to be harmless. */
+   instructions. Every word counts that is not known to be harmless. */
 static bool is_bare(const reader *r, const char *word, size_t length)
 {
     static const char *const aligns[] = {".align", ".balign", ".p2align"};

@@ -1,4 +1,4 @@
-"""own_worker.py: runs a Python function as a baseline; own.c starts and tells it (script.py runs before it).
+"""own_worker.py: runs a Python function as a baseline. own.c starts it and sends requests; script.py runs before it.
 
 The first request has the function's source and what its parameters may be (host_own.c). The later ones say where the
 arguments lie in the shared memory `fd`: offsets, pitches and extents, and the sizes; the function is called once then,
