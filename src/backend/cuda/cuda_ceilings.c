@@ -108,7 +108,8 @@ static double rate_of(double work, const ak_device *device)
     return code == 0 && ms > 0 ? work / ((double)ms * 1e-3) : 0.0;
 }
 
-/* Returns the bytes read and written per second by the best of several copies; 0 without memory. */
+/* Returns the bytes read and written per second by the best of several copies; 0 if there is no
+   memory for them. */
 static double copy_rate(ak_device *device)
 {
     const ak_cuda_driver *cuda = device->cuda;
@@ -213,9 +214,10 @@ static double arithmetic_rate(ak_device *device, const rate_case *what, void *mo
     return best;
 }
 
-/* Measures the ceilings once, for the dtype of the first call, and keeps them: they change only if
-   something else uses the device. If there is no loop for the dtype, or it does not compile,
-   peak_tflops stays 0, which means unknown; so do the others without memory. */
+/* Measures the ceilings at the first call, for its dtype, and gives the same ones at every later
+   call: they change only if something else uses the device. A ceiling of 0 is unknown: peak_tflops
+   if there is no loop for the dtype or it does not compile, the others if there is no memory for
+   the copies. */
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
     ak_ceilings *known = &device->ceilings;

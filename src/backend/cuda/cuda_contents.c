@@ -91,9 +91,8 @@ static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
     return device->cuda->launch(&config, device->mixing.functions[which], arguments, NULL);
 }
 
-/* Fills a set. Each copy is as large as possible: all that lies between two outputs that stay. All
-   sets share the module's variables (`Constants`), which keep the contents that were filled in
-   last: the own ones, if a run is judged next. */
+/* Fills a set as contents.h says. Each copy is as large as possible: all that lies between two
+   outputs that stay. Also fills the module's variables (`Constants`), which all sets share. */
 static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool outputs)
 {
     const ak_cuda_places *places = &runnable->places;

@@ -10,10 +10,10 @@
  *
  * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
  * terms. For a bias and an activation all but cublaslt-unfused use the library's own epilogue if it
- * has one (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no
- * cublaslt-unfused. No pass follows if C is e4m3, because C would then be rounded twice. The
- * algorithm is chosen at the first launch, on the rotating copies of the task's own arguments, and
- * kept for the life of the device.
+ * has one (bias, relu, tanh-gelu; none if a residual is added last); if not, they are unfused
+ * themselves, and there is no cublaslt-unfused. No pass follows if C is e4m3, because C would then
+ * be rounded twice. The algorithm is chosen at the first launch, on the rotating copies of the
+ * task's own arguments, and kept for the life of the device.
  *
  * Not every answer is accurate: some split K and round partial sums to the type of C. If a result
  * is judged wrong (judge/evaluate.c), `another` goes on to the next answer in the order of speed
@@ -532,9 +532,8 @@ static void use(ak_runnable *runnable, way mode, const candidate *c)
     runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
-/* Selects an algorithm and times from 2 to RUNS_MAX runs of it, within these limits for about
-   `wanted` ns if one run takes `guess`. *ns is the time of one run. Returns false if the algorithm
-   does not run. */
+/* Selects an algorithm and times from 2 to RUNS_MAX runs of it: as many as take about `wanted` ns
+   if one takes `guess`. *ns is the time of one run. Returns false if the algorithm does not run. */
 static bool time_once(double *ns, ak_runnable *runnable, way mode, const candidate *c, double guess,
                       double wanted)
 {

@@ -118,7 +118,8 @@ DEVICE double value(const void *array, i64 i)
 
 /* ---- what references are made of ------------------------------------------------------------- */
 
-/* Returns to each thread of a block the sum of the values of all of them. All threads must call it. */
+/* Gives each thread of a block the sum of the values of all its threads. All threads must call
+   it; so must they block_max, which gives the largest value. */
 DEVICE double block_sum(double x)
 {
     double *all = (double *)dynamic_shared();
@@ -315,7 +316,7 @@ KERNEL ak_squares(const u64 *masked, i64 count, u64 key, double scale, finding *
 }
 
 /* Returns the error over the tolerance of one element: 0 if both are NaN or the same infinity,
-   infinite if only one of them is. Must match check/compare.c. */
+   infinite if one is NaN or infinite and the other is not the same. Must match check/compare.c. */
 DEVICE double error_of(double got, double want, double relative, double absolute)
 {
     if (got != got || want != want) {
@@ -333,8 +334,8 @@ DEVICE double error_of(double got, double want, double relative, double absolute
 }
 
 /* How an output is compared. An element was never written if its bits equal `poison`, apart from
-   the lowest four, which differ from round to round. Of elements of one byte all bits must be equal,
-   because their poison is the same in all rounds. */
+   the lowest four, which differ from round to round. Of elements of one byte all bits must be
+   equal, because their poison is the same in all rounds. */
 typedef struct judgement {
     u64 key;
     double relative, absolute;

@@ -93,7 +93,7 @@ static bool allows_ptxas(const char *option, size_t length)
     return false;
 }
 
-/* Looks at the options for ptxas behind "--ptxas-options=", with commas between them. */
+/* Returns whether all options of a list for ptxas, separated by commas, are allowed. */
 static bool allows_all_ptxas(const char *list)
 {
     for (;;) {
