@@ -104,8 +104,8 @@ static int time_run(int64_t *ns, const batch *b, size_t set)
     return b->contents->ops->time(ns, b->contents->runnable, 1, set, b->launch->timeout_ns);
 }
 
-/* Fills `count` sets with at most `kinds` different other contents. The set that is set aside is
-   among the last, because of what the sets share. */
+/* Fills `count` sets with at most `kinds` different other contents. The set that is set aside gets
+   the last of these, which inputs that all sets share then hold, too. */
 static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
 {
     int code = 0;
@@ -285,8 +285,9 @@ static int repeated_runs(int64_t *ns, const batch *b, bool alone)
 
 static int many_runs(int64_t *ns, const batch *b)
 {
-    /* If arguments are changed in place, only a single run on them can be judged. The first batch
-       has one too if its inputs can be late. */
+    /* If arguments are changed in place, only a single run on them can be judged. If all sets share
+       inputs, these cannot hold what is set aside and the own contents in the same batch. The first
+       batch has a single run, too, if its inputs can be late. */
     bool alone = ak_problem_works_in_place(b->launch->task->problem) ||
                  (b->contents->shared && b->aside != NO_SET) || is_late_owed(b->contents) ||
                  ak_rng_below(b->contents->rng, 2) == 0;

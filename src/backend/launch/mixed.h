@@ -38,7 +38,7 @@ AK_MIXED_FUNCTION ak_mixed_half ak_mixed_hash(ak_mixed_half x)
     return x ^ (x >> 16);
 }
 
-/* Returns which rotation a place has its element from. */
+/* Returns which of the two rotations a place gets its element from. */
 AK_MIXED_FUNCTION int ak_mixed_which(ak_mixed m, ak_mixed_word place)
 {
     ak_mixed_half x = ak_mixed_hash((ak_mixed_half)place ^ (ak_mixed_half)m.seed);
@@ -47,7 +47,7 @@ AK_MIXED_FUNCTION int ak_mixed_which(ak_mixed m, ak_mixed_word place)
     return (int)(x & 1);
 }
 
-/* Returns the place in the own contents where an element comes from. */
+/* Returns the place in the own contents from which a place gets its element. */
 AK_MIXED_FUNCTION ak_mixed_word ak_mixed_from(ak_mixed m, ak_mixed_word place)
 {
     const ak_mixed_word from = place + (ak_mixed_which(m, place) ? m.turn[1] : m.turn[0]);
