@@ -1,8 +1,9 @@
 /*
  * cuda_ceilings.c: measures what the device can do at most: the bytes per second of a copy far
  * larger than the caches, and the operations per second of a loop that holds only tensor
- * instructions (for f32 without tf32 or a split, fused multiply-adds), for the dtypes that case_for
- * knows. It also compiles the device code of the harness (ak_cuda_helper) and runs the copy that
+ * instructions. For f32 the loop holds fused multiply-adds, unless the device has compute
+ * capability 9.0 and the task allows tf32 or a split. case_for knows the dtypes that have a loop.
+ * This file also compiles the device code of the harness (ak_cuda_helper) and runs the copy that
  * results are compared with.
  */
 #include "backend/cuda/cuda_device.h"

@@ -67,8 +67,8 @@ static int rotate(const ak_runnable *runnable, const ak_cuda_address places[2], 
     return code == 0 ? copy(runnable, places[0] + rest + gap, places[1], turn - gap) : code;
 }
 
-/* Makes an argument's other contents. The kernel that mixes never stands directly before a
-   candidate in the stream, because a set is filled first. */
+/* Makes an argument's other contents. The copies that fill a set follow the kernel that mixes in
+   the stream, so no run can begin early behind this kernel. */
 static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
 {
     enum { THREADS = 256, BLOCKS_PER_SM = 16 };

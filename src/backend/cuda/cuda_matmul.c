@@ -107,7 +107,7 @@ enum { ROLES = AK_COUNT(roles) };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
-/* The requests to the library, in this order. The first one is what a program asks that wants a
+/* The requests to the library, in this order. The first one is that of a program that wants a
    single algorithm. The last one admits only algorithms that add the partial sums of a split along
    K in f32. To the other requests the library may also answer with algorithms that add these sums
    in C or in C's type, which rounds them. */

@@ -118,8 +118,8 @@ DEVICE double value(const void *array, i64 i)
 
 /* ---- what references are made of ------------------------------------------------------------- */
 
-/* Gives each thread of a block the sum of the values of all its threads. All threads must call
-   it; so must they block_max, which gives the largest value. */
+/* Returns to each thread of a block the sum of the values of all its threads, which must all call
+   it. */
 DEVICE double block_sum(double x)
 {
     double *all = (double *)dynamic_shared();
@@ -135,6 +135,7 @@ DEVICE double block_sum(double x)
     return all[0];
 }
 
+/* Does the same with the largest value. */
 DEVICE double block_max(double x)
 {
     double *all = (double *)dynamic_shared();
