@@ -12,8 +12,8 @@
    different ones for each would take a millisecond. */
 #define KINDS  8
 #define NO_SET SIZE_MAX
-/* A batch that is timed again counts with at most this many times its time: it may be slow on
-   purpose. */
+/* If a batch is timed again, its new time counts up to this many times the first one: the candidate
+   may be slow on purpose. */
 #define SLOWER_TIMES 1.5
 /* The first pause before another comparison; each one is twice as long as that before. Other work
    on the processor passes, and a thread that has slept runs at once. */
@@ -295,8 +295,9 @@ static int many_runs(int64_t *ns, const batch *b)
     return code == 0 && alone ? run_alone(b) : code;
 }
 
-/* Draws whether a set of the batch is set aside, rather than one with unseen contents. Where
-   arguments are changed in place, a batch leaves what no single run gives. */
+/* Draws whether a set of the batch is set aside, rather than one with unseen contents. Returns
+   false if arguments are changed in place: a set may then have had several runs, so that it does
+   not hold what a single run gives. */
 static bool may_be_of_batch(const batch *b)
 {
     return b->used > 1 && b->launch->iterations > 1 &&

@@ -1,6 +1,6 @@
 /*
  * mixed.h: how the other contents of an input are made of the own ones (contents.h). Each element
- * comes from one of two rotations, which a bit of a hash of a seed and of its place chooses. If the
+ * comes from one of two rotations; a bit of a hash of a seed and its place says from which. If the
  * two rotations differ, no row of the own contents is left, and only a kernel that reads all
  * elements of a row knows what the row holds.
  *
