@@ -16,7 +16,7 @@
  * task's own arguments, and kept for the life of the device.
  *
  * Not every answer is accurate: some split K and round partial sums to the type of C. If a result
- * is judged wrong (judge/evaluate.c), `another` goes on to the next answer in the order of speed
+ * is judged wrong (judge/loaded.c), `another` goes on to the next answer in the order of speed
  * or, for the first heuristic, in the library's own order. So an algorithm is judged only when it
  * is chosen, and the library is refused only if no algorithm is right.
  *
