@@ -64,8 +64,8 @@ const char *ak_compare_element(char out[AK_ELEMENT_BYTES], const ak_compare_argu
 double ak_compare_rms(const double *values, size_t count);
 /* Compares an output with the reference. */
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with);
-/* Does the same with a part of an output: with->rms is a factor of `level`, the root mean square of
-   the whole output, or of that of this part if it is larger. */
+/* Does the same with a part of an output. with->rms counts in units of `level`, the root mean
+   square of the whole reference, or of that of this part if it is larger. */
 void ak_compare_part(ak_compare_result *out, const void *output, const ak_compare_with *with,
                      double level);
 /* Writes a line such as "C[3,17]: got 3.25, expected 3.5; 120 of 4096 elements wrong, worst 41

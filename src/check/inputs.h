@@ -36,7 +36,7 @@ typedef struct ak_fill {
        range by turns, so that a result into which an element went is not right. */
     bool unused;
     size_t row;    /* elements of a row, for AK_HABIT_FEW */
-    size_t period; /* the same */
+    size_t period; /* for AK_HABIT_FEW; less than 2: all elements stay */
 } ak_fill;
 
 /* Fills an array of `count` elements. Each block of 4096 elements is computed by itself, most fills

@@ -71,6 +71,7 @@ typedef struct ak_pool_options {
     const volatile int *cancel;
 } ak_pool_options;
 
+/* Opens a pool and starts its processes. `task` must outlive the pool; `options` NULL: all zero. */
 ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
                        ak_error *err);
 /* Ends every worker and removes the run's temporary folder. */
@@ -131,6 +132,8 @@ typedef struct ak_result {
 } ak_result;
 void ak_result_clear(ak_result *result);
 
+/* Adds a job; `candidates` and what they point to, except tasks, need not outlive the call. After a
+   failure the job is not in the pool. */
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
 /* Returns whether results are recalled. Jobs do not overlap then, so that submitting more than one
    at a time gains nothing. */

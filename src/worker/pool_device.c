@@ -302,9 +302,9 @@ static ak_status machine_failed(ak_pool *pool, ak_pool_job *j, ak_pool_unit *u, 
 }
 
 /* Finishes a job without a device if that is possible: its configuration did not compile, equal
-   code was measured in the same way before, or the pool has no device. A comparison is finished so
-   only if none of its candidates can be measured. If the machine prevented the compilation, returns
-   its fault. */
+   code was measured in the same way before, or the pool has no device. A comparison is finished in
+   this way only if none of its candidates can be measured. If the machine prevented the
+   compilation, returns its fault. */
 static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *err)
 {
     *settled = true;

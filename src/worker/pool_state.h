@@ -93,8 +93,7 @@ typedef struct ak_pool_worker {
     bool busy;
     size_t at;        /* for compile workers: the current unit; AK_POOL_NONE: none */
     int64_t deadline; /* for the current request */
-    int deaths;       /* deaths in a row, without a finished request, or for a device worker a
-                         finished job, between them */
+    int deaths;       /* deaths since a request (for a device worker: a job) was last finished */
     int64_t request;  /* id of the current request */
     int number;       /* of a compile worker, from 1 in the order in which they get their first
                          unit; 0 before that */

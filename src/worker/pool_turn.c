@@ -43,7 +43,7 @@ static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how
     if (w->busy && w->at != AK_POOL_NONE) {
         ak_error why = AK_ERROR_INIT;
         (void)ak_fail(&why, hung ? AK_TIMED_OUT : AK_CRASHED, "%s", text);
-        ak_pool_unit_again(pool, w->at, &why); /* the unit is tried again */
+        ak_pool_unit_again(pool, w->at, &why);
         w->at = AK_POOL_NONE;
     }
     w->busy = false;

@@ -69,6 +69,8 @@ typedef struct ak_relay_end {
     int64_t heard; /* when bytes came last */
 } ak_relay_end;
 
+/* The first function makes the descriptors non-blocking. The second frees the buffers and leaves
+   the descriptors open. */
 void ak_relay_open(ak_relay_end *end, int in, int out);
 void ak_relay_close(ak_relay_end *end);
 /* Appends a line for this side. */
@@ -100,16 +102,19 @@ int64_t ak_relay_beat_ms(void);
 #define AK_BUILD_BYTES AK_HASH_QUICK_BYTES
 void ak_relay_build(char out[AK_BUILD_BYTES]);
 
-/* worker --link BEAT_MS QUEUES COUNT SWEEP... WORDS...: the near relay. QUEUES: "1" if the launcher
-   may let a worker wait in a queue for any time. WORDS: the command of the launcher. SWEEP: COUNT
-   words of a command that ends what a launcher leaves behind if it does not end by itself. */
+/* Runs the near relay: `worker --link BEAT_MS QUEUES COUNT SWEEP... WORDS...`. QUEUES: "1" if the
+   launcher may let a worker wait in a queue for any time. WORDS: the command of the launcher.
+   SWEEP: COUNT words of a command that ends what a launcher leaves behind if it does not end by
+   itself. */
 int ak_relay_near(int argc, char **argv);
-/* worker --stdio BEAT_MS FOLDER ROLE WHAT [BACKEND]: the far relay of `worker ROLE WHAT`, and of
-   compile workers for this backend. FOLDER: the temporary folder of the pool. */
+/* Runs the far relay: `worker --stdio BEAT_MS FOLDER ROLE WHAT [BACKEND]`. FOLDER: the temporary
+   folder of the pool. Its device worker is `worker ROLE WHAT`. BACKEND: of the compile workers;
+   none if it is missing. */
 int ak_relay_far(int argc, char **argv);
-/* worker --guard PID PATIENCE_MS: ends the far relay PID, which started the guard, and its
-   workers if the relay writes nothing for that long, because somebody has stopped it (SIGSTOP). Ssh
-   would let the stopped relay stay for ever, and its workers would keep their device. */
+/* Runs the guard: `worker --guard PID PATIENCE_MS`. It kills the far relay PID, which started it,
+   and the relay's workers if the relay writes nothing for that long, because somebody has stopped
+   it (SIGSTOP). Ssh would let the stopped relay stay for ever, and its workers would keep their
+   device. */
 int ak_relay_guard(int argc, char **argv);
 
 #endif

@@ -21,7 +21,9 @@
 #include "worker/process.h"
 #include "worker/travel.h"
 
-#define LAST_NS AK_SECOND_NS /* the last line may take this long to be written */
+/* The last line may take this long to be written, and a worker that closed its pipe this long to
+   end. */
+#define LAST_NS AK_SECOND_NS
 
 #define LEAVE_NS (5 * AK_SECOND_NS) /* limit for the command that ends the launcher's job */
 

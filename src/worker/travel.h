@@ -26,7 +26,7 @@
 
 /* Makes the line that removes a file; NULL if there is no memory. */
 json_t *ak_travel_removal(const char *name);
-/* Writes all lines of a file to a descriptor. */
+/* Writes all lines of a file to a descriptor. Fails as ak_wire_send does. */
 ak_status ak_travel_send(int fd, const char *name, const void *bytes, size_t length, ak_error *err);
 
 /* Returns whether a line begins with {"file":. */

@@ -54,8 +54,9 @@ typedef ak_status (*handler)(json_t **out, worker *w, const json_t *request, ak_
 
 /* ---- compile worker ------------------------------------------------------------------------ */
 
-/* Handles the first request to a compile worker, which names the compilers, and the folder that
-   they may write to. Compilers may read what is installed, but not the files of users. */
+/* Handles the first request to a compile worker, which names the compilers and the folder that they
+   may write to. Confines the worker and its compilers: they may read what is installed, but not the
+   files of users. */
 static ak_status start(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     char program[AK_PATH_MAX];

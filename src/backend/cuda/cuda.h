@@ -54,6 +54,7 @@ typedef struct ak_cuda_sampler {
 } ak_cuda_sampler;
 /* Opens the sampler of a device by UUID, because NVML's order of devices is not the driver's. */
 void ak_cuda_sampler_open(ak_cuda_sampler *sampler, const char *uuid);
+/* Adds a sample to `sum`, unless the last one was taken only a few milliseconds ago. */
 void ak_cuda_sampler_sample(ak_cuda_sampler *sampler);
 /* Returns the limits of the device: {"sm_clock_mhz": 1980, "memory_clock_mhz": 2619, "power_watts":
    700}. Unknown ones are left out. Returns NULL if there is no memory. */
@@ -62,16 +63,17 @@ json_t *ak_cuda_sampler_limits(const ak_cuda_sampler *sampler);
 void ak_cuda_uuid_text(char out[AK_UUID_BYTES], const unsigned char uuid[16]);
 
 /* cuda_compile.c: compiles source and options to a cubin, with NVRTC in a child process per
-   compilation and a cache on disk. Triton compiles its kernels itself (triton.h). */
+   compilation and a cache on disk. Jobs whose compiler is "triton" go to ak_triton_compile. */
 #define AK_CUDA_SUFFIX ".cubin"
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);
-/* Gives {"architecture": "sm_90a", "compute_capability": 90, "driver": 13000}: "driver" is the CUDA
-   version of the oldest driver that runs the code, the first of the major version. */
+/* Gives {"architecture": "sm_90a", "compute_capability": 90, "driver": 13000}: a driver runs the
+   code if its CUDA version is at least "driver", the first one with the major version of NVRTC. */
 ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);
-/* cuda_elf.c: hashes the code of a cubin; returns false if the file is not one. */
+/* cuda_elf.c: hashes the code of a cubin; returns false if the file is not one or there is no
+ * memory. */
 bool ak_cuda_code_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* cuda_compile.c: runs the child `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes
    to stdout. */

@@ -8,7 +8,7 @@
 #include "base/dl.h"
 
 #define CANDIDATES_MAX 64
-/* cuBLASLt and NVRTC are searched by major version, newest first. */
+/* A library is searched by at most this many major versions, the newest first. */
 #define MAJORS 3
 /* The first NVML_NEEDED lines of cuda_nvml.def are needed; the last DRIVER_OPTIONAL lines of
    cuda_driver.def may be missing. */
@@ -199,8 +199,9 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Loads the library once and fills the table. A symbol that the library may lack is NULL if it
-   does. `path`, unless it is NULL, gets the file that the library was loaded from. */
+/* Loads the library and fills the table; does nothing if this was done before. A function that the
+   library may lack is NULL if it does. `path`, unless it is NULL, gets the file that the library
+   was loaded from. */
 static ak_status load(void *table, wanted *w, char path[AK_PATH_MAX], ak_error *err)
 {
     void *library = NULL;

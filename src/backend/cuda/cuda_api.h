@@ -11,9 +11,9 @@
  *
  * AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT, AUTOKERNEL_LIBCUDNN and
  * AUTOKERNEL_LIBNVML name the files of these libraries. A library whose variable is not set is
- * searched in the loader's path; in CUDA_HOME and CUDA_PATH; in /usr/local/cuda; and, except the
- * driver and NVML, in the wheels of pip below VIRTUAL_ENV, beside the python3 in PATH, in the home
- * folder and in the system's Python; the driver and NVML in /usr/lib/wsl/lib instead.
+ * searched in the loader's path, in CUDA_HOME and CUDA_PATH, and in /usr/local/cuda; then the
+ * driver and NVML in /usr/lib/wsl/lib, and the others in the wheels of pip below VIRTUAL_ENV,
+ * beside the python3 in PATH, in the home folder and in the system's Python.
  *
  * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13, and cudnn.h 9;
  * tests/unit/test_cuda_api.c compares them with the headers if these are installed.

@@ -4,9 +4,9 @@
  *     arguments copied from set 0 to the others
  *     event | runs, as a graph | event
  *
- * Everything before the first event is in the stream when the runs are queued, so the device does
- * not wait for the host in between. A single run is no graph. For candidates at the task's own
- * shape launch/contents.c fills the sets instead, if there is memory for its spare places.
+ * The host queues all this at once, so that the device need not wait for the host between the
+ * events. A single run is no graph. For candidates at the task's own shape launch/contents.c fills
+ * the sets instead, if there is memory for its spare places.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -36,10 +36,10 @@ void ak_cuda_batch_forget(ak_runnable *runnable)
     forget(&runnable->turn, runnable->device);
 }
 
-/* Finds out whether kernels of a recorded graph may begin before the previous one has ended: each
-   such kernel has an early-start edge. That is UNKNOWN for a single run, without memory, and if the
-   driver does not tell edges. As the runs are equal, the edges within them are a multiple of
-   `runs`. If consecutive runs are joined, too, there are `runs - 1` edges more. */
+/* Returns whether kernels of a recorded graph may begin before the previous one has ended: a
+   programmatic edge leads to each such kernel. Returns UNKNOWN for a single run, without memory,
+   and if the driver does not tell edges. As the runs are equal, the number of such edges within
+   them is a multiple of `runs`. If they also join consecutive runs, there are `runs - 1` more. */
 static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t runs)
 {
     ak_overlap overlap = AK_OVERLAP_UNKNOWN;
@@ -62,7 +62,8 @@ static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t r
     return overlap;
 }
 
-/* Records `runs` runs on the sets 0, 1, ... in turn, as a graph, unless *out has that many. */
+/* Records `runs` runs on the sets 0, 1, ... in turn, as a graph, unless *out has that many already.
+   After a failure *out has none. */
 static int record(ak_cuda_graph *out, ak_runnable *runnable, uint32_t runs)
 {
     ak_device *device = runnable->device;

@@ -1,8 +1,9 @@
 /*
  * cuda_ceilings.c: measures what the device can do at most: the bytes per second of a copy far
  * larger than the caches, and the operations per second of a loop that holds only tensor
- * instructions (for f32 without tf32 or a split, fused multiply-adds), for the dtypes that case_for
- * knows. It also compiles the device code of the harness (ak_cuda_helper) and runs the copy that
+ * instructions. For f32 the loop holds fused multiply-adds, unless the device has compute
+ * capability 9.0 and the task allows tf32 or a split. case_for knows the dtypes that have a loop.
+ * This file also compiles the device code of the harness (ak_cuda_helper) and runs the copy that
  * results are compared with.
  */
 #include "backend/cuda/cuda_device.h"
@@ -108,7 +109,8 @@ static double rate_of(double work, const ak_device *device)
     return code == 0 && ms > 0 ? work / ((double)ms * 1e-3) : 0.0;
 }
 
-/* Returns the bytes read and written per second by the best of several copies; 0 without memory. */
+/* Returns the bytes read and written per second by the best of several copies; 0 if there is no
+   memory for them. */
 static double copy_rate(ak_device *device)
 {
     const ak_cuda_driver *cuda = device->cuda;
@@ -213,9 +215,10 @@ static double arithmetic_rate(ak_device *device, const rate_case *what, void *mo
     return best;
 }
 
-/* Measures the ceilings once, for the dtype of the first call, and keeps them: they change only if
-   something else uses the device. If there is no loop for the dtype, or it does not compile,
-   peak_tflops stays 0, which means unknown; so do the others without memory. */
+/* Measures the ceilings at the first call, for its dtype, and gives the same ones at every later
+   call: they change only if something else uses the device. A ceiling of 0 is unknown: peak_tflops
+   if there is no loop for the dtype or it does not compile, the others if there is no memory for
+   the copies. */
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
     ak_ceilings *known = &device->ceilings;

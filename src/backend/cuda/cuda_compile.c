@@ -161,7 +161,7 @@ static void read_log(ak_compile_result *out, const char *log, bool reject)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-/* Skips the ends of lines that a backslash, or ??/ in its place, takes away. */
+/* Skips line splices: a backslash, or the trigraph ??/, before the end of a line. */
 static const char *unspliced(const char *at)
 {
     while (*at == '\\' || strncmp(at, "?\?/", 3) == 0) {
@@ -176,8 +176,9 @@ static const char *unspliced(const char *at)
 }
 
 /* Returns whether a source or an option may make NVRTC read other files. Without any folder of
-   headers NVRTC still reads absolute paths and those that begin at the current folder. The kernel's
-   own files are part of the source already, so words are enough: one in a comment counts, too. */
+   headers NVRTC still reads absolute paths and those that begin at the current folder. Looks for
+   words only, so one in a comment counts, too. The kernel's own files are part of the source
+   already. */
 static bool may_read_files(const char *text)
 {
     static const char *const words[] = {"include", "include_next", "import", "embed"};

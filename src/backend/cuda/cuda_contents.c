@@ -67,8 +67,8 @@ static int rotate(const ak_runnable *runnable, const ak_cuda_address places[2], 
     return code == 0 ? copy(runnable, places[0] + rest + gap, places[1], turn - gap) : code;
 }
 
-/* Makes an argument's other contents. The kernel that mixes never stands directly before a
-   candidate in the stream, because a set is filled first. */
+/* Makes an argument's other contents. The copies that fill a set follow the kernel that mixes in
+   the stream, so no run can begin early behind this kernel. */
 static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
 {
     enum { THREADS = 256, BLOCKS_PER_SM = 16 };
@@ -91,9 +91,8 @@ static int mix(ak_runnable *runnable, size_t argument, const ak_mixed *mixed)
     return device->cuda->launch(&config, device->mixing.functions[which], arguments, NULL);
 }
 
-/* Fills a set. Each copy is as large as possible: all that lies between two outputs that stay. All
-   sets share the module's variables (`Constants`), which keep the contents that were filled in
-   last: the own ones, if a run is judged next. */
+/* Fills a set as contents.h says. Each copy is as large as possible: all that lies between two
+   outputs that stay. Also fills the module's variables (`Constants`), which all sets share. */
 static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool outputs)
 {
     const ak_cuda_places *places = &runnable->places;

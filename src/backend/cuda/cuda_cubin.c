@@ -5,9 +5,9 @@
  * launch other work.
  *
  * NVRTC gives every variable of a module writable memory, even a constant that the code holds as a
- * number and never reads (such as a static constexpr member). So code is refused not for a variable
- * but for its address, which the linker writes into a word of constant bank 4 that the code loads,
- * or into the code. Code without an address cannot reach this memory.
+ * number and never reads (such as a static constexpr member). So a variable is allowed unless code
+ * can read its address: the linker writes the address into a word of constant bank 4 that the code
+ * loads, or into the code itself. Code without an address cannot reach this memory.
  */
 #include <string.h>
 

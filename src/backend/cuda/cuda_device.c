@@ -6,8 +6,8 @@
  *     workspace set to zero, arguments copied from set 0 to the others
  *     event | runs, as a graph | event
  *
- * Everything before the first event is in the stream when the runs are queued, so the device does
- * not wait for the host in between. Afterwards one of the sets that were used, chosen at random, is
+ * The host queues the copies, the events and the runs at once, so that the device need not wait for
+ * the host between the events. Afterwards one of the sets that were used, chosen at random, is
  * copied to set 0, which the harness judges. So a kernel that skips runs may be judged by one that
  * it skipped. At the task's own shape, launch/contents.c decides for candidates what the sets hold
  * and which one is judged, if there is memory for its spare places. At other shapes set 0 is the
@@ -155,8 +155,8 @@ static int open_context(ak_device *device, int ordinal)
     return code;
 }
 
-/* Opens the sampler of clocks. If NVML does not answer, there are no conditions and no energy, but
-   everything else works. */
+/* Asks for the UUID and opens the sampler of clocks. Without a UUID or NVML there are no conditions
+   and no energy, but everything else works. */
 static void open_sampler(ak_device *device)
 {
     unsigned char uuid[16];

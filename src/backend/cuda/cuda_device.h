@@ -137,8 +137,8 @@ struct ak_runnable {
     ak_shape shape;      /* the shape that this is prepared for */
     ak_cuda_places places;
     double run_ns;             /* time of one run in the latest batch; 0: none yet */
-    ak_cuda_graph graph, turn; /* graph: for the latest batch of another length; turn: for one run
-                                  on each set */
+    ak_cuda_graph graph, turn; /* turn: for batches of one run on each set; graph: for the latest
+                                  other batch of several runs */
     ak_overlap overlap;        /* of the graph that was last recorded */
     ak_contents contents;
     bool has_constants; /* a kernel reads arguments as variables of its module */

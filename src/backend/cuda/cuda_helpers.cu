@@ -1,8 +1,8 @@
 /*
- * cuda_helpers.cu: device code of the harness itself: the rate of the arithmetic units, and the
- * separate pass behind a library's product, which adds bias and residual and computes the
- * activation. It is compiled with NVRTC like the
- * kernels: behind cuda_wgmma.cu if WGMMA is 1, and behind cuda_activation.cu for the pass.
+ * cuda_helpers.cu: device code of the harness itself: the loops that measure the rate of the
+ * arithmetic units (RATE), and the separate pass behind a library's product, which adds bias and
+ * residual and computes the activation. NVRTC compiles it like the kernels: behind cuda_wgmma.cu if
+ * WGMMA is 1, and behind cuda_activation.cu for the pass.
  */
 #ifndef EPILOGUE
 #define EPILOGUE(x) (x)
@@ -14,7 +14,7 @@
 #define HAS_RESIDUAL 0
 #endif
 #ifndef FLAT
-#define FLAT 0 /* 0: rows consist of whole 16 bytes; 1: rows adjoin; 2: neither is needed */
+#define FLAT 0 /* 0: row and pitch are multiples of 16 bytes; 1: rows adjoin; 2: any */
 #endif
 
 #if RATE

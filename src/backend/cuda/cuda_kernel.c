@@ -9,7 +9,7 @@
 #define CUBIN_MAX        (64u << 20)
 #define PORTABLE_CLUSTER 8
 
-/* Arguments of one kernel on one set, as pointers to values, which cuLaunchKernel expects. */
+/* Arguments of one kernel on one set; cuLaunchKernelEx expects pointers to their values. */
 typedef struct bound {
     ak_cuda_tensor_map maps[AK_LAUNCH_MAPS_MAX];
     uint64_t values[AK_LAUNCH_ARGUMENTS_MAX];

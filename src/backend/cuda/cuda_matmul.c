@@ -10,13 +10,13 @@
  *
  * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
  * terms. For a bias and an activation all but cublaslt-unfused use the library's own epilogue if it
- * has one (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no
- * cublaslt-unfused. No pass follows if C is e4m3, because C would then be rounded twice. The
- * algorithm is chosen at the first launch, on the rotating copies of the task's own arguments, and
- * kept for the life of the device.
+ * has one (bias, relu, tanh-gelu; none if a residual is added last); if not, they are unfused
+ * themselves, and there is no cublaslt-unfused. No pass follows if C is e4m3, because C would then
+ * be rounded twice. The algorithm is chosen at the first launch, on the rotating copies of the
+ * task's own arguments, and kept for the life of the device.
  *
  * Not every answer is accurate: some split K and round partial sums to the type of C. If a result
- * is judged wrong (judge/evaluate.c), `another` goes on to the next answer in the order of speed
+ * is judged wrong (judge/loaded.c), `another` goes on to the next answer in the order of speed
  * or, for the first heuristic, in the library's own order. So an algorithm is judged only when it
  * is chosen, and the library is refused only if no algorithm is right.
  *
@@ -107,7 +107,7 @@ enum { ROLES = AK_COUNT(roles) };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
-/* The requests to the library, in this order. The first one is what a program asks that wants a
+/* The requests to the library, in this order. The first one is that of a program that wants a
    single algorithm. The last one admits only algorithms that add the partial sums of a split along
    K in f32. To the other requests the library may also answer with algorithms that add these sums
    in C or in C's type, which rounds them. */
@@ -532,9 +532,8 @@ static void use(ak_runnable *runnable, way mode, const candidate *c)
     runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
-/* Selects an algorithm and times from 2 to RUNS_MAX runs of it, within these limits for about
-   `wanted` ns if one run takes `guess`. *ns is the time of one run. Returns false if the algorithm
-   does not run. */
+/* Selects an algorithm and times from 2 to RUNS_MAX runs of it: as many as take about `wanted` ns
+   if one takes `guess`. *ns is the time of one run. Returns false if the algorithm does not run. */
 static bool time_once(double *ns, ak_runnable *runnable, way mode, const candidate *c, double guess,
                       double wanted)
 {

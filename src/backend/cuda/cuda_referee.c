@@ -160,8 +160,8 @@ static uint32_t blocks_for(const ak_cuda_referee_code *code, size_t elements)
     return blocks < code->blocks ? (uint32_t)blocks : code->blocks;
 }
 
-/* Runs a kernel. `elements` is how many elements, words or bytes of the largest array it works
-   on. */
+/* Runs a kernel and waits for it. `elements` is how many elements (or words or bytes) its largest
+   array has, which decides the number of blocks. */
 static ak_status run(const ak_referee *referee, kernel which, void **arguments, size_t elements,
                      ak_error *err)
 {

@@ -19,7 +19,8 @@
  * depends on a secret key and its index. A candidate that finds it can neither copy it nor change
  * it without being detected.
  *
- * tests/simt/simt.h defines SIMT and the functions of the next section, and runs the rest on a CPU.
+ * tests/simt/referee_bits.h defines SIMT and the functions of the next section, so that the rest
+ * runs on a CPU.
  */
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -118,7 +119,8 @@ DEVICE double value(const void *array, i64 i)
 
 /* ---- what references are made of ------------------------------------------------------------- */
 
-/* Returns to each thread of a block the sum of the values of all of them. All threads must call it. */
+/* Returns to each thread of a block the sum of the values of all its threads, which must all call
+   it. */
 DEVICE double block_sum(double x)
 {
     double *all = (double *)dynamic_shared();
@@ -134,6 +136,7 @@ DEVICE double block_sum(double x)
     return all[0];
 }
 
+/* Does the same with the largest value. */
 DEVICE double block_max(double x)
 {
     double *all = (double *)dynamic_shared();
@@ -315,7 +318,7 @@ KERNEL ak_squares(const u64 *masked, i64 count, u64 key, double scale, finding *
 }
 
 /* Returns the error over the tolerance of one element: 0 if both are NaN or the same infinity,
-   infinite if only one of them is. Must match check/compare.c. */
+   infinite if one is NaN or infinite and the other is not the same. Must match check/compare.c. */
 DEVICE double error_of(double got, double want, double relative, double absolute)
 {
     if (got != got || want != want) {
@@ -333,8 +336,8 @@ DEVICE double error_of(double got, double want, double relative, double absolute
 }
 
 /* How an output is compared. An element was never written if its bits equal `poison`, apart from
-   the lowest four, which differ from round to round. Of elements of one byte all bits must be equal,
-   because their poison is the same in all rounds. */
+   the lowest four, which differ from round to round. Of elements of one byte all bits must be
+   equal, because their poison is the same in all rounds. */
 typedef struct judgement {
     u64 key;
     double relative, absolute;

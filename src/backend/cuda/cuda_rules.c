@@ -56,7 +56,7 @@ static bool allows_ptxas(const char *option, size_t length)
                                         "--warn-on-spills",
                                         "-Werror",
                                         "--warning-as-error"};
-    /* Behind each of these stand letters or digits: a number, true, or a kind of cache. */
+    /* Letters or digits follow each of these: a number, true, or a kind of cache. */
     static const char *const values[] = {"-O",
                                          "--opt-level=",
                                          "-allow-expensive-optimizations=",
@@ -93,7 +93,7 @@ static bool allows_ptxas(const char *option, size_t length)
     return false;
 }
 
-/* Looks at the options for ptxas behind "--ptxas-options=", with commas between them. */
+/* Returns whether all options of a list for ptxas, separated by commas, are allowed. */
 static bool allows_all_ptxas(const char *list)
 {
     for (;;) {

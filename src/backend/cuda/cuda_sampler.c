@@ -3,8 +3,8 @@
  *
  * A sample takes some microseconds of the host, at most a few milliseconds with old drivers. The
  * batch that it describes is in the stream already and is timed by the device, so sampling changes
- * no result. It does take time from the search, so samples are at least SAMPLE_NS apart, until
- * ak_cuda_conditions begins anew.
+ * no result. It does take time from the search, so samples are at least SAMPLE_NS apart, except for
+ * the first one after ak_cuda_conditions.
  *
  * Power is that of the moment (the field NVML_FI_DEV_POWER_INSTANT) if the driver has it, otherwise
  * the mean of about the last second.

@@ -13,8 +13,8 @@
  * opens the driver itself, and leaves its environment as the tool has made it. What it must know of
  * the device is in task.json.
  *
- * Neither process is confined, because they talk through sockets and the tool traces the other one
- * (docs/trust.md). The compiler is.
+ * The tool and the process that it starts are not confined, because they talk through sockets and
+ * the tool traces the process (docs/trust.md). The compiler is confined.
  */
 #include <string.h>
 #include <unistd.h>
@@ -278,7 +278,8 @@ static const char *next_line(const char *text)
     return *text == 0 ? text : text + 1;
 }
 
-/* Reads what a tool said: the first finding, where it is, and at which shape. */
+/* Reads what a tool said: the first finding, where it is, and at which shape; or why the tool did
+   not run to its end, with out->ran false. */
 static void tell(ak_sanitized *out, const char *tool, const ak_proc_result *run)
 {
     char what[120] = "", where[100] = "", shape[64] = "";

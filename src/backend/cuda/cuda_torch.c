@@ -28,13 +28,13 @@
 #define PREFIX AK_BASELINE_ON_DEMAND
 #define SCRIPT "src/backend/cuda/torch_worker.py"
 #define WHERE  "PyTorch's process"
-/* Time limit for torch.compile. */
+/* Time limit of `prepare`, in which torch.compile does its work. */
 #define PREPARE_NS   (300 * AK_SECOND_NS)
 #define HANDLE_BYTES 64
 
 static const struct way {
     const char *name, *title, *way;
-    /* How the names of the problems begin that this way computes; NULL: all of torch_applies. */
+    /* The way computes the problems whose names begin with this; NULL: all of torch_applies. */
     const char *kernels;
 } ways[] = {{PREFIX "eager", "PyTorch, eager", "eager", NULL},
             {PREFIX "compile", "PyTorch, compiled", "compile", NULL},

@@ -2,9 +2,9 @@
 
   open     device                         imports torch and returns its version
   prepare  key, way, kernel, dtype, size, choices, handle, bytes, sets, arguments
-                                          maps the harness' own memory (by its IPC handle), makes
-                                          `sets` copies of the inputs in it, builds the function to be timed and
-                                          runs it twice
+                                          maps the harness' own memory (by its IPC handle), copies its inputs
+                                          `sets` times to memory of this process, builds the function to be timed
+                                          and runs it twice
   run      key, runs                      fills the inputs again, poisons the outputs, and times `runs` runs
                                           over the sets in turn, as a CUDA graph between two events; then
                                           copies the output of one of the sets, chosen at random, to where
@@ -103,7 +103,8 @@ def scaled_product(size, choices, way, dtype):
 
 
 def grouped_product(size, choices, way, dtype):
-    """torch._grouped_mm or, as "loop", a product for each group, whose ends the host must know for it."""
+    """Computes with torch._grouped_mm or, as "loop", with a product for each group. For these the host reads the ends
+    of the groups before a graph is recorded."""
     choices = plain(choices, ("activation", "layout", "inputs"))
     narrow = choices.get("inputs", "dtype") == "e4m3"
     if narrow and way == "loop":
@@ -244,7 +245,7 @@ def ragged_decode(size, choices, way):
 
 
 def attention(size, choices, way):
-    """PyTorch's call gives only O; a function gives LSE, which is computed once and not timed."""
+    """PyTorch's call gives only O. A further function gives LSE, once after each batch, which is not timed."""
     choices = plain(choices, ("mask", "layout", "sequences"))
     causal, adjoin = choices["mask"] == "causal", choices.get("layout", "hnd") == "hnd"
     if choices.get("sequences", "equal") == "packed":

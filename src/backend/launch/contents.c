@@ -12,8 +12,8 @@
    different ones for each would take a millisecond. */
 #define KINDS  8
 #define NO_SET SIZE_MAX
-/* A batch that is timed again counts with at most this many times its time: it may be slow on
-   purpose. */
+/* If a batch is timed again, its new time counts up to this many times the first one: the candidate
+   may be slow on purpose. */
 #define SLOWER_TIMES 1.5
 /* The first pause before another comparison; each one is twice as long as that before. Other work
    on the processor passes, and a thread that has slept runs at once. */
@@ -104,8 +104,8 @@ static int time_run(int64_t *ns, const batch *b, size_t set)
     return b->contents->ops->time(ns, b->contents->runnable, 1, set, b->launch->timeout_ns);
 }
 
-/* Fills `count` sets with at most `kinds` different other contents. The set that is set aside is
-   among the last, because of what the sets share. */
+/* Fills `count` sets with at most `kinds` different other contents. The set that is set aside gets
+   the last of these, which inputs that all sets share then hold, too. */
 static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
 {
     int code = 0;
@@ -285,8 +285,9 @@ static int repeated_runs(int64_t *ns, const batch *b, bool alone)
 
 static int many_runs(int64_t *ns, const batch *b)
 {
-    /* If arguments are changed in place, only a single run on them can be judged. The first batch
-       has one too if its inputs can be late. */
+    /* If arguments are changed in place, only a single run on them can be judged. If all sets share
+       inputs, these cannot hold what is set aside and the own contents in the same batch. The first
+       batch has a single run, too, if its inputs can be late. */
     bool alone = ak_problem_works_in_place(b->launch->task->problem) ||
                  (b->contents->shared && b->aside != NO_SET) || is_late_owed(b->contents) ||
                  ak_rng_below(b->contents->rng, 2) == 0;
@@ -294,8 +295,9 @@ static int many_runs(int64_t *ns, const batch *b)
     return code == 0 && alone ? run_alone(b) : code;
 }
 
-/* Draws whether a set of the batch is set aside, rather than one with unseen contents. Where
-   arguments are changed in place, a batch leaves what no single run gives. */
+/* Draws whether a set of the batch is set aside, rather than one with unseen contents. Returns
+   false if arguments are changed in place: a set may then have had several runs, so that it does
+   not hold what a single run gives. */
 static bool may_be_of_batch(const batch *b)
 {
     return b->used > 1 && b->launch->iterations > 1 &&

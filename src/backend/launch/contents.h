@@ -44,9 +44,9 @@ typedef enum ak_contents_spare { AK_CONTENTS_OWN, AK_CONTENTS_OTHER } ak_content
 #define AK_CONTENTS_SPARES 2
 
 typedef struct ak_contents_ops {
-    /* A run on unseen contents may take `times` times as long as a run of a batch, plus `each_ns`,
-       and all such runs together `all_ns` more and, where sets share inputs, as long again as
-       second runs on the same contents take. A candidate is rejected if they take longer `tries`
+    /* How long runs on unseen contents may take: each of them `times` times as long as a run of the
+       batch, plus `each_ns`; all of them together `all_ns` more and, where sets share inputs, the
+       time of second runs on the same contents. A candidate is rejected if they take longer `tries`
        times in a row. */
     double times, each_ns, all_ns;
     int tries;

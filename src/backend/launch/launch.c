@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "space/let.h"
 
-/* Limits of CUDA for any device; an OpenCL device states how large a block may be. */
+/* No CUDA device allows more. An OpenCL device states how large a block may be. */
 #define GRID_X_MAX    INT32_MAX
 #define GRID_YZ_MAX   65535
 #define BLOCK_MAX     1024

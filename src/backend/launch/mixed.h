@@ -1,6 +1,6 @@
 /*
  * mixed.h: how the other contents of an input are made of the own ones (contents.h). Each element
- * comes from one of two rotations, which a bit of a hash of a seed and of its place chooses. If the
+ * comes from one of two rotations; a bit of a hash of a seed and its place says from which. If the
  * two rotations differ, no row of the own contents is left, and only a kernel that reads all
  * elements of a row knows what the row holds.
  *
@@ -38,7 +38,7 @@ AK_MIXED_FUNCTION ak_mixed_half ak_mixed_hash(ak_mixed_half x)
     return x ^ (x >> 16);
 }
 
-/* Returns which rotation a place has its element from. */
+/* Returns which of the two rotations a place gets its element from. */
 AK_MIXED_FUNCTION int ak_mixed_which(ak_mixed m, ak_mixed_word place)
 {
     ak_mixed_half x = ak_mixed_hash((ak_mixed_half)place ^ (ak_mixed_half)m.seed);
@@ -47,7 +47,7 @@ AK_MIXED_FUNCTION int ak_mixed_which(ak_mixed m, ak_mixed_word place)
     return (int)(x & 1);
 }
 
-/* Returns the place in the own contents where an element comes from. */
+/* Returns the place in the own contents from which a place gets its element. */
 AK_MIXED_FUNCTION ak_mixed_word ak_mixed_from(ak_mixed m, ak_mixed_word place)
 {
     const ak_mixed_word from = place + (ak_mixed_which(m, place) ? m.turn[1] : m.turn[0]);

@@ -100,7 +100,8 @@ void ak_opencl_error_text(char *out, size_t bytes, int32_t code);
    one itself, so every process of autokernel that loads PoCL names one. Writes "" if no folder can
    be created. */
 void ak_opencl_pocl_cache(char *out, size_t bytes);
-/* Creates a context of one device; NULL and *code on failure. */
+/* Creates a context of one device, which the caller releases; returns NULL and sets *code on
+   failure. */
 void *ak_opencl_context(const ak_opencl *cl, const ak_opencl_place *place, int32_t *code);
 
 /* ---- knowing devices (opencl_inventory.c) ---------------------------------------------------- */
@@ -136,9 +137,9 @@ typedef struct ak_opencl_target {
     const ak_opencl *cl;
     void *context, *device;
 } ak_opencl_target;
-/* Creates and builds the program of an artifact. Returns 0 or the OpenCL error code; `why` then
-   gets the first error of the build log, or the name of the error. *program may be set even after a
-   failure; the caller releases it unless it is NULL. */
+/* Creates and builds the program of an artifact; a 0 follows its `length` bytes. Returns 0 or the
+   OpenCL error code; `why` then gets the first error of the build log, or the name of the error.
+   *program may be set even after a failure; the caller releases it unless it is NULL. */
 int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_target *target,
                        const char *artifact, size_t length);
 

@@ -70,10 +70,11 @@ struct ak_runnable {
 /* Times runs on rotating sets, from set `first` on, and waits for them. */
 int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
                             int64_t timeout_ns);
-/* Copy all arguments with their red zones from the block to a set, and back. */
+/* The first function copies all arguments with their red zones from the block to a set, the second
+   one back. */
 int32_t ak_opencl_from_block(ak_device *device, size_t set);
 int32_t ak_opencl_to_block(ak_device *device, size_t set);
-/* opencl_device.c. Waits for everything that is queued. */
+/* opencl_device.c: waits for everything that is queued. */
 int32_t ak_opencl_drain(ak_device *device);
 /* Waits for an event and releases it. The device is lost if the command does not end in time, or if
    it failed (it then has a negative status), because what it left behind is unknown. */

@@ -3,7 +3,7 @@
  * `simulate` reads (recording.h).
  *
  * Nothing is compiled, checked or run. A configuration gives the result that was recorded for it,
- * failures included, and costs the recorded time; that is the only clock. So a run takes a moment,
+ * failures included, and the run's clock advances by the recorded time. So a run takes a moment,
  * and the same seed gives the same events and the same record in the archive, byte for byte. The
  * loop, the archive, the events and the strategies, including those with a language model, are the
  * same as in a real run.

@@ -66,9 +66,9 @@ typedef struct ak_triton_artifact {
 ak_status ak_triton_read(ak_triton_artifact *out, const char *bytes, size_t length, ak_error *err);
 void ak_triton_clear(ak_triton_artifact *artifact);
 /* Finds the variant for the arguments of a plan of one kernel, and writes into the plan what only
-   the compiler knows: entry, block, shared memory, cluster (of which the grid gets as many as it
-   had blocks), whether it starts early, the arguments that remain. Returns AK_NOT_FOUND if no
-   variant serves the arguments. The plan borrows from the artifact. */
+   the compiler knows: entry, block, shared memory, cluster (each block of the grid becomes a
+   cluster), whether the kernel starts early, and the arguments that remain. Returns AK_NOT_FOUND if
+   no variant serves the arguments. The plan borrows from the artifact. */
 ak_status ak_triton_apply(ak_triton_variant *out, ak_launch_plan *plan,
                           const ak_triton_artifact *artifact, const ak_task *task, ak_error *err);
 

@@ -99,8 +99,7 @@ warmed = set()
 
 
 def warm(options, folder):
-    """Compiles a small kernel once in this process: its copies then need not load the rest of the compiler, nor
-    hash Triton's files, which takes ten times as long as compiling a small kernel."""
+    """Compiles a small kernel once in this process, so that its copies need not load the rest of the compiler."""
     import linecache
     target = next((o for o in options if o.startswith("--target=")), None)
     if target in warmed:
