@@ -11,8 +11,8 @@
 #include "cli/options.h"
 
 /* Finds the name of the kernel that `operand` names. Sets *archived_out if `operand` is itself the
-   name of a kernel of which the archive has trials; a path never is. Opens the problem
-   if that is false, or if a folder here has the same name. */
+   name of a kernel of which the archive has trials; a path never is. Opens the problem if that is
+   false, or if a folder here has the same name. */
 static ak_status kernel_name(ak_selection *out, bool *archived_out, const char *operand,
                              ak_error *err)
 {

@@ -110,13 +110,13 @@ typedef struct ak_selection {
     ak_archive *archive;
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
-    ak_problem *problem; /* of KERNEL; NULL: not opened, as the archive has trials of the name */
-    char *place;         /* operand with which commands find the kernel; NULL: not known */
-    char *named;         /* `place`, quoted if needed, or "KERNEL" if that is NULL; NULL: all
-                            kernels */
-    char *run;           /* the whole id of --run; NULL: all runs */
-    ak_task *task;       /* NULL unless sizes or options had to be parsed */
-    ak_task *recorded;   /* NULL unless the device is a recording's file */
+    ak_problem *problem;      /* NULL: not opened, because the archive knows the kernel's name */
+    char *place;              /* operand with which commands find the kernel; NULL: not known */
+    char *named;              /* `place`, quoted if needed, or "KERNEL" if that is NULL; NULL: all
+                                 kernels */
+    char *run;                /* the whole id of --run; NULL: all runs */
+    ak_task *task;            /* NULL unless sizes or options had to be parsed */
+    ak_task *recorded;        /* NULL unless the device is a recording's file */
 } ak_selection;
 /* If the filter's device is sim:FILE and the file exists, replaces it by the device name that
    trials on this recording have, a text which *recorded owns. */
