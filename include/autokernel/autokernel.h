@@ -1228,8 +1228,8 @@ AK_API int ak_worker_main(int argc, char **argv);
 typedef struct ak_recording ak_recording;
 
 /* Opens a recording. `path` is a cache file of Kernel Tuner (also of an interrupted run), a T4 file
-   or the JSON results of KTT, each also compressed with gzip, or an archive that holds one task. At
-   most 64 MiB unpacked. docs/formats.md says what is read of each. */
+   or the JSON results of KTT, each also compressed with gzip and at most 64 MiB unpacked, or an
+   archive that holds one task. docs/formats.md says what is read of each. */
 AK_API ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err);
 /* Opens a recording with the T1 file of its space, which gives the parameters, their values and
    defaults, and the conditions. Every recorded configuration must be valid there. If `t1` is NULL,
@@ -1345,8 +1345,9 @@ typedef struct ak_study_options {
     const struct ak_llm_options *llm; /* NULL: none */
     int generations;                  /* as in ak_tune_options */
     size_t batch;
-    ak_event_sink sink; /* gets "run" after each run (arm, seed, best), on a device also the events
-                           of ak_tune, on a recording "waiting" and "warning"; may be NULL */
+    ak_event_sink sink; /* gets "run" after each run (arm, seed, best, ...), on a device also the
+                           events of ak_tune, on a recording "waiting" and "warning"; may be
+                           NULL */
     void *sink_context;
     const volatile int *cancel;
 } ak_study_options;

@@ -41,8 +41,8 @@ static void show_arguments(const json_t *file)
     }
 }
 
-/* Adds the time that the search measured. 'bundle verify' compares with it where it cannot repeat
-   the finish: for a table, or if power or heat limits the clock. */
+/* Adds the time that the search measured. 'bundle verify' compares with it if the bundle has no
+   finish, or if power or heat limits the clock in the finish, then or now. */
 static void search_cell(ak_table *table, const json_t *m)
 {
     char number[AK_NUMBER_BYTES];

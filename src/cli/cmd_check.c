@@ -9,12 +9,12 @@
 #include "cli/task_args.h"
 
 #define RANDOM_DEFAULT 3
-/* At most this many draws more than the wanted configurations are made. A draw may give a
-   configuration that is in the list already; in a small space all may be in the list, and drawing
-   would never end. */
+/* Limit on the draws beyond one for each wanted configuration. A draw may give a configuration that
+   is in the list already; if the list has all of a small space, drawing would never end. */
 #define DRAWS_MAX 100
 
-/* Adds up to `wanted` random configurations that are not in the list yet. */
+/* Adds up to `wanted` random configurations that are not in the list yet. Returns the new length of
+   the list. */
 static size_t add_random(ak_candidate *list, size_t count, size_t wanted, const ak_space *space,
                          uint64_t seed)
 {
@@ -61,9 +61,9 @@ typedef struct checking {
     ak_archive *archive; /* opened for the first failure */
 } checking;
 
-/* Says that the tolerance may be too tight if wrong results look like rounding. Explains another
-   wrong result of the default configuration if the reference is that configuration itself, and
-   otherwise a wrong result that all configurations, if there are several, share. */
+/* Explains wrong results: those that look like rounding, by a tolerance that may be too tight; of
+   the others, that of the default configuration if it is its own reference, else one that all of
+   several configurations share. */
 static void explain(const checking *c)
 {
     static const char by_default[] = "agrees with the default configuration";

@@ -19,8 +19,8 @@ typedef struct search {
                           --config gave the configurations, and the archive was not read */
 } search;
 
-/* Finds the best archived configuration of the kernel that was named so, in any environment,
-   because it is measured again. */
+/* Finds the task's best archived configuration, in any environment, because it is measured again.
+   `kernel` is the operand, where the kernel as it is now is looked for first. */
 static ak_status find_best(search *s, const ak_task *task, const char *kernel, ak_archive *archive,
                            ak_error *err)
 {

@@ -147,8 +147,8 @@ static ak_status look_at_target(void *context, const char *folder, const char *n
     return ak_target_in_bundle(folder, name, &content, e->kernel, e->args, err);
 }
 
-/* Makes the filter choose only the run whose table is shipped, so that what is said afterwards is
-   of the same one, whatever ends while the bundle is compiled. *table owns the filter's text. */
+/* Makes the filter select only the run whose table is shipped. Otherwise a run that ends while the
+   bundle is compiled could be taken for that run afterwards. *table owns the filter's text. */
 static ak_status choose_table(json_t **table, ak_archive_filter *filter, ak_archive *archive,
                               ak_error *err)
 {

@@ -230,7 +230,7 @@ static void add_run(ak_table *table, const json_t *run)
 {
     char ms[AK_NUMBER_BYTES];
     const char *time = ak_json_text_at(run, "ended"), *choices = ak_json_text_at(run, "choices");
-    time = time[0] == 0 ? ak_json_text_at(run, "started") : time; /* the rows have this order */
+    time = time[0] == 0 ? ak_json_text_at(run, "started") : time; /* it orders the rows */
     const bool many = json_is_true(json_object_get(run, "many_sizes"));
     ak_table_cell(table, "%s", ak_json_text_at(run, "id"));
     ak_table_cell(table, "%.10s%s%.8s", time, strlen(time) > 11 ? " " : "",

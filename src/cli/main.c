@@ -132,7 +132,8 @@ static bool has_stack(void)
     return false;
 }
 
-/* Finds and runs the command. Its frame is not part of main's, which has room on any stack. */
+/* Finds and runs the command. It is not inlined, so that main itself needs little stack and can
+   refuse a small one. */
 static __attribute__((noinline)) int start(int argc, char **argv)
 {
     hold_standard_streams();

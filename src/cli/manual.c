@@ -15,7 +15,7 @@ static bool takes(const ak_command *command, size_t option)
 
 /* ---- the manual page ------------------------------------------------------------------------- */
 
-/* Escapes text for roff, so that '-' stays ASCII and no line begins with a control character. */
+/* Appends text, escaped for roff: '-' stays ASCII, and no line begins with a control character. */
 static void put_roff_part(ak_buf *out, const char *text, size_t length)
 {
     bool begin = true;
@@ -93,13 +93,9 @@ static void write_man(ak_buf *out)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* The words alone decide where an option, a value and an operand are due:
-
-       autokernel COMMAND --option VALUE VERB
-
-   so completion works for the usual order, in which a command's verb is its first operand. A value
-   is completed from the option's list of values, and a first operand from the command's list of
-   these. Values and operands without such a list are completed as files. */
+/* Behind an option that takes a value, completion offers the option's list of values; elsewhere,
+   for a word that begins with '-', the options; and directly behind the command, the command's list
+   of first operands. Where there is no list, it offers files. */
 
 static void put_options(ak_buf *out, const ak_command *command, bool valued)
 {

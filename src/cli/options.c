@@ -290,7 +290,7 @@ static const char *explanation(const char *word)
     return NULL;
 }
 
-/* Complains about an unknown option. Its value is not repeated, because it may be a key. */
+/* Refuses an unknown option. The error does not repeat its value, which may be a key. */
 static ak_status unknown_option(const ak_command *command, const char *word, ak_error *err)
 {
     const char *known[AK_OPTION_COUNT + 1];

@@ -4,10 +4,10 @@
  * Results go to standard output, progress and complaints to standard error. Texts may come from
  * outside (archives, kernels, compilers), so every print to a terminal replaces their control
  * characters but line breaks and tabs, and only ak_out_styled adds the sequences that set a style.
- * So no such text can steer a terminal, hide or look like output of ours. On a terminal, lines are
- * folded between words, except by ak_out_whole, and tables in their columns (table.h). A pipe or a
- * file gets whole lines, except that help is folded there too. The variable COLUMNS overrides the
- * width that the terminal reports.
+ * So no such text can steer a terminal, or hide what is printed or pass for it. On a terminal,
+ * lines are folded between words, except by ak_out_whole, and tables in their columns (table.h). A
+ * pipe or a file gets whole lines, except that help is folded there too. The variable COLUMNS
+ * overrides the width that the terminal reports.
  */
 #ifndef AK_CLI_OUTPUT_H
 #define AK_CLI_OUTPUT_H

@@ -10,9 +10,9 @@
 #include "base/shell.h"
 #include "cli/options.h"
 
-/* Finds the name of the kernel that `operand` names, and the problem if it is a path or a folder.
-   *archived_out is true if `operand` is itself the name of a kernel of which the archive has
-   trials; a path never is. */
+/* Finds the name of the kernel that `operand` names. Sets *archived_out if `operand` is itself the
+   name of a kernel of which the archive has trials; a path never is. Opens the problem if that is
+   false, or if a folder here has the same name. */
 static ak_status kernel_name(ak_selection *out, bool *archived_out, const char *operand,
                              ak_error *err)
 {
@@ -111,8 +111,9 @@ ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_erro
     return AK_OK;
 }
 
-/* Returns whether the time of a trial may be another machine's. The time of a finish is that of its
-   run, which is an import if its trials are. */
+/* Returns whether another machine may have measured a trial's time. A time from a finish was
+   measured by the run that trial->run names, which is imported if its trials are; the trial itself
+   may be of another run. */
 static bool is_from_elsewhere(ak_archive *archive, const ak_trial *trial)
 {
     AK_AT_END(ak_trial_clear) ak_trial one = {0};

@@ -16,8 +16,9 @@
 #define ORIGIN_MAX     (AK_PATH_MAX + NAME_MAX_BYTES)
 #define PREFIX         "AUTOKERNEL_"
 
-/* Variables that are not settings but are read by the program or by a job that it writes.
-   tools/lint.sh compares this list with the names in src/. */
+/* Variables that are not settings but are read by the program, by the Python package, or by a job
+   that the program writes. tools/lint.sh refuses names in src/ that are neither here nor
+   settings. */
 static const char *const other_variables[] = {
     "AUTOKERNEL_BEAT_MS",        "AUTOKERNEL_CEILING_MIB", "AUTOKERNEL_COMPILERS",
     "AUTOKERNEL_IMPORT_SECONDS", "AUTOKERNEL_JOBS",        "AUTOKERNEL_LIBCUBLASLT",

@@ -11,6 +11,7 @@ typedef struct ak_size_list {
     size_t count;
 } ak_size_list;
 
+/* Reads the value of --sizes. *out is {0} at first, and is freed also after a failure. */
 ak_status ak_size_list_read(ak_size_list *out, const char *text, ak_error *err);
 void ak_size_list_free(ak_size_list *list);
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/plain.h"
 
-/* Limit on the bytes of a cell; a configuration of 64 parameters is shorter. */
+/* Limit on the bytes of a cell; a longer text is cut. */
 #define CELL_MAX        8192
 #define TABLE_BYTES_MAX (256u << 20)
 

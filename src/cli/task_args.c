@@ -12,7 +12,7 @@
 
 /* The task that a best_config.json, or a trial given by --config, is a result of. */
 typedef struct best_file {
-    const char *path; /* NULL: --config names neither */
+    const char *path; /* of the file, or "#5", the trial; NULL: --config names neither */
     json_t *document;
     const char *kernel;
     char size[ASSIGNMENTS_BYTES], choices[ASSIGNMENTS_BYTES];
@@ -74,7 +74,7 @@ static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *tex
     AK_DO(find_trial(&file->trial, text, args, err));
     const ak_trial *trial = &file->trial;
     file->kernel = trial->kernel;
-    /* An imported trial may lack these two. */
+    /* An imported trial may lack implementation and device. */
     spec->implementation = file->implementation[0] != 0    ? file->implementation
                            : trial->implementation[0] != 0 ? trial->implementation
                                                            : NULL;

@@ -12,7 +12,8 @@
 #include "cli/command.h"
 #include "cli/output.h"
 
-/* Copies the options about a task into *spec; texts are borrowed. */
+/* Copies the operand and the options about a task into *spec; texts are borrowed. A text whose
+   option is not given stays as it is. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
 /* Opens the task that the options describe. If --config names a best_config.json or, without one, a
    trial, the device, implementation, size, dtype and options of the first such are used where no
@@ -66,7 +67,7 @@ void ak_value_show(char *out, size_t bytes, const ak_value *value);
    implementation or the device's data sheet was chosen (ak_task_reason). */
 void ak_task_print(const ak_task *task);
 /* Sets kernel, implementation, device, size, dtype, options ("choices"), the reason for the
-   implementation and the reference as members of `object`. */
+   implementation and the reference as members of `object`. Returns false if memory is out. */
 bool ak_task_json(json_t *object, const ak_task *task);
 /* Returns the same members with parameters, conditions and counts: the object of `autokernel list
    KERNEL --json` (cmd_list.c). NULL: no memory. */
@@ -109,7 +110,7 @@ typedef struct ak_selection {
     ak_archive *archive;
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
-    ak_problem *problem;      /* of a kernel that is a path or a folder; else NULL */
+    ak_problem *problem;      /* NULL: not opened, because the archive knows the kernel's name */
     char *place;              /* operand with which commands find the kernel; NULL: not known */
     char *named;              /* `place`, quoted if needed, or "KERNEL" if that is NULL; NULL: all
                                  kernels */

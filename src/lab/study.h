@@ -17,7 +17,7 @@
 #define AK_STUDY_ARMS_MAX 32
 
 typedef struct ak_study_point {
-    double best; /* minimised; 0 until a configuration works */
+    double best; /* the best value so far, minimised; 0 until a configuration works */
     double seconds, usd;
 } ak_study_point;
 

@@ -79,7 +79,7 @@ static ak_status try_one(replayed *r, const ak_config *config, ak_error *err)
     }
     ak_status status = ak_set_add(&fresh, r->tried, index, err);
     if (status != AK_OK || !fresh) {
-        return status; /* it was tried before, like the default, with which every run begins */
+        return status; /* tried before, perhaps as the default, with which every run begins */
     }
     const ak_record *record = &r->recording->records[index];
     bool ok = record->status == AK_TRIAL_OK;
