@@ -86,7 +86,7 @@ static void add_options(search *s, const json_t *value)
     }
 }
 
-/* Adds the folders from the environment variables in which compilers look for headers. */
+/* Adds the folders that CPATH and the like name. */
 static void add_variables(search *s)
 {
     static const char *const variables[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"};

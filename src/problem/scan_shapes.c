@@ -141,8 +141,9 @@ static const char *left_side(const indices *x, const char *end)
     return begin;
 }
 
-/* Returns where the side that begins at `begin` ends: at a character of `stops` outside brackets,
-   or at the bracket that closes one before it; behind SEGMENT_MAX characters if that is farther. */
+/* Returns the end of the side that begins at `begin`: a character of `stops` outside brackets, or
+   the bracket that closes one opened before `begin`. The search ends after SEGMENT_MAX
+   characters. */
 static const char *right_side(const char *begin, const char *stops)
 {
     int depth = 0;
@@ -248,7 +249,7 @@ static void assign(indices *x, const char *at, bool second)
     known->loose = known->loose || loose;
 }
 
-/* Marks the name beside "++", which counts until something bounds it. */
+/* Marks the name beside "++" as loose, because it grows until something bounds it. */
 static void count_up(indices *x, const char *at)
 {
     char name[AK_SCAN_NAME];
@@ -289,8 +290,8 @@ static void read_body(indices *x, bool second)
     }
 }
 
-/* Reads the body until nothing new follows. Returns false if that takes too long, or if it has too
-   many names. */
+/* Reads the body until nothing new follows. Returns false if that takes more than ROUNDS_MAX
+   rounds, or if the body has more than NAMES_MAX names. */
 static bool read_all(indices *x)
 {
     for (int second = 0; second < 2; second++) {
