@@ -76,8 +76,8 @@ static index_name *name_of(indices *x, const char *name)
     return made;
 }
 
-/* Returns whether a name adds nothing to an index that reaches farther than a tile: a type, a place
-   within a block, a parameter, or a macro that only the compiler's options can define. */
+/* Returns whether a name adds at most the extent of a tile to an index: a type, a place within a
+   block, a parameter, or a macro that only the compiler's options can define. */
 static bool is_neutral(const ak_scan *s, const char *name)
 {
     static const char *const names[] = {
@@ -178,8 +178,8 @@ static void bind(indices *x, const char *begin, const char *end, const reach *by
 }
 
 /* Returns whether an index may reach farther than the product of its sizes: it names one size
-   twice, as `(a*k + b)*k + c` does, or (which matters for inputs, where more memory does no harm)
-   it has a number that is not subtracted, as `row + 1` does. */
+   twice, as `(a*k + b)*k + c` does, or, if `input` is set, it has a number that is not subtracted,
+   as `row + 1` does. Where that is doubted, an input gets more memory, which does no harm. */
 static bool reaches_farther(const indices *x, const char *begin, const char *end, bool input)
 {
     unsigned seen = 0;
