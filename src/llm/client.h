@@ -67,9 +67,8 @@ struct ak_llm_call {
     ak_error error;
     bool threaded;
     pthread_t thread;
-    char
-        lost[AK_LLM_LOST_BYTES]; /* the latest failure after which the request was to be sent again;
-                                    "" if there was none */
+    /* the latest failure after which the request was to be sent again; "" if there was none */
+    char lost[AK_LLM_LOST_BYTES];
     char excess[AK_LLM_EXCESS_BYTES]; /* says that an attempt used more than was reserved, or "" */
     /* A line for the user that says where a question waits for an answer by hand. Valid if `posted`
        is 1 or, after the user was told, 2. */

@@ -492,8 +492,8 @@ static ak_status check_types(ak_scan *s, const char *open, const json_t *list,
     return AK_OK;
 }
 
-/* Returns whether no macro makes the names of the kernels that were found: a name in capitals is
-   likely a macro, which the options may define, and "##" makes names. */
+/* Returns whether the compiler sees the kernels that were found under the same names: a name in
+   capitals is likely a macro, which the options may define, and "##" makes names. */
 static bool names_are_plain(const ak_scan *s)
 {
     return s->names.length > 0 && strpbrk(s->names.data, "abcdefghijklmnopqrstuvwxyz") != NULL &&
