@@ -112,7 +112,7 @@ static void read_output(ak_reply *out, const json_t *usage)
 {
     if (json_object_get(usage, "output_tokens") != NULL) {
         out->usage.known = ak_count_read(&out->usage.output, usage, "output_tokens") &&
-                           out->usage.input > 0; /* a question has tokens */
+                           out->usage.input > 0; /* every question has tokens */
     }
 }
 

@@ -77,9 +77,8 @@ static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
     return read_json(out, body->data, body->length, err);
 }
 
-/* Ends a stream that goes on for AK_LLM_REST_NS after all elements that were asked for. One that
-   begins with words runs to its end, because these elements may be a draft; so does one without a
-   limit on its elements. */
+/* Ends a stream that goes on for AK_LLM_REST_NS after it has all elements that were asked for. A
+   stream that begins with words is not ended, because its elements may be a draft. */
 static ak_status end_if_enough(exchange *x, ak_error *err)
 {
     const ak_llm_chat *chat = x->call->chat;

@@ -1,7 +1,7 @@
 /*
- * brief.h: holds, as data, what a language model is told about a task. It is filled once per run,
- * from the task and the ceilings of its device or from the space of a recording; prompt.h turns it
- * into text.
+ * brief.h: holds, as data, what a language model is told about a task. A brief is filled once per
+ * run, from the task and the ceilings of its device or from the space of a recording; prompt.h
+ * turns it into text.
  *
  * The arithmetic is done here because models do not do it: shapes given as bare numbers had no
  * measurable effect on what they propose (arXiv 2605.19782). Everything that follows from the shape
@@ -91,8 +91,8 @@ void ak_brief_close(ak_brief *brief);
 bool ak_brief_is_part(const ak_brief *brief);
 
 /* Writes the value of a derived fact in a configuration: a number with its unit, such as "131072
-   bytes (128 KiB)", a text alone unless the unit is "bytes", or "?" if it cannot be evaluated. A
-   boolean counts as 0 or 1, and a list, or a text in bytes, as 0. */
+   bytes (128 KiB)", a text without a unit, or "?" if it cannot be evaluated. A boolean counts as 0
+   or 1, and a list as 0. */
 void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_derived *derived,
                      const ak_config *config);
 

@@ -7,7 +7,7 @@
 
 #define RESIDENT     "resident_clusters"
 #define UNLIMITED    ((int64_t)1 << 30) /* resident clusters if the device held all blocks */
-#define BLOCKS_SM    32                 /* most resident blocks of a multiprocessor */
+#define BLOCKS_SM    32                 /* most resident blocks of any multiprocessor */
 #define SHARED_OWN   1024               /* bytes of shared memory that CUDA adds to each block */
 #define REGISTER_SET 256                /* a warp gets registers in multiples of this */
 

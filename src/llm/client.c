@@ -108,7 +108,7 @@ static ak_status take_name(ak_llm *llm, const char *model, ak_error *err)
 
 /* Stores the place of a provider without HTTP. The model is named after the last folder of the
    path, because the whole path would reveal facts about this machine to readers of an archive. A
-   path may have any bytes, of which the name has those that can be shown. */
+   path may have any bytes; in the name, '?' replaces those that cannot be shown. */
 static ak_status take_place(ak_llm *llm, const char *place, ak_error *err)
 {
     size_t length = strlen(place);

@@ -67,8 +67,8 @@ struct ak_llm_call {
     ak_error error;
     bool threaded;
     pthread_t thread;
-    char lost[AK_LLM_LOST_BYTES]; /* why the latest request failed that was to be repeated; "" if
-                                     there was none */
+    /* the latest failure after which the request was to be sent again; "" if there was none */
+    char lost[AK_LLM_LOST_BYTES];
     char excess[AK_LLM_EXCESS_BYTES]; /* says that an attempt used more than was reserved, or "" */
     /* A line for the user that says where a question waits for an answer by hand. Valid if `posted`
        is 1 or, after the user was told, 2. */
@@ -101,7 +101,7 @@ typedef enum ak_attempt_end {
     AK_ATTEMPT_ANSWERED, /* `answer` is valid */
     AK_ATTEMPT_RETRY,
     AK_ATTEMPT_FATAL,
-    AK_ATTEMPT_CORRECT /* the server named a parameter that it does not take */
+    AK_ATTEMPT_CORRECT /* the server named a parameter that it does not take, or its output limit */
 } ak_attempt_end;
 
 typedef struct ak_attempt {
@@ -140,8 +140,8 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
    were not reported then are counted at their worst case. */
 void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved);
 
-/* Sends one request. Returns AK_OK whatever the server replies, and fails only on this side: if
-   memory is out, or if `ask` cannot write or read its files. */
+/* Sends one request. Returns AK_OK whatever the server replies. Fails only if memory is out, or if
+   `ask` cannot write or read its files. */
 ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 

@@ -71,7 +71,7 @@ bool ak_count_read(int64_t *out, const json_t *object, const char *key)
 }
 
 /* Reads usage.NAME_tokens into *out and usage.NAME_tokens_details.`key` into *part. A part that is
-   larger than the whole was counted beside it and is added. Returns false if the whole is no
+   larger than the whole was counted beside it and is added. Returns false if the whole is not a
    count. */
 static bool read_tokens(int64_t *out, int64_t *part, const json_t *usage, const char *name,
                         const char *key)
@@ -100,7 +100,7 @@ void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, con
     if (ak_count_read(&total, usage, "total_tokens") && total > read.input + read.output) {
         read.output = total - read.input;
     }
-    read.known &= read.input + read.output > 0; /* no question has no tokens */
+    read.known &= read.input + read.output > 0; /* every question has tokens */
     *out = read.known ? read : (ak_llm_usage){0};
 }
 

@@ -14,8 +14,8 @@ ak_status ak_system_text(char **out, const ak_request *request, ak_error *err);
 /* Builds [{"role", "content"}]. `system` becomes the first message unless it is NULL. Returns NULL
    without memory. */
 json_t *ak_messages_json(const ak_llm_chat *chat, const char *system);
-/* Copies a schema without the given keywords, which a provider refuses; NULL without memory. The
-   caller checks what they would have enforced. Properties named like a keyword are kept. */
+/* Copies a schema without the keywords of a NULL-terminated list, which a provider refuses. Returns
+   NULL without memory. Properties named like a keyword are kept. */
 json_t *ak_schema_without(const json_t *schema, const char *const *keywords);
 extern const char *const ak_schema_not_anthropic[]; /* keywords that Anthropic refuses */
 /* Returns the schema of a request as OpenAI's API takes it: in the strict form if the model is
@@ -27,11 +27,12 @@ bool ak_schema_strict(const json_t *schema);
 
 /* Appends a member's text; appends an object or array as JSON, and nothing for other values. */
 void ak_append_at(ak_buf *out, const json_t *object, const char *key);
-/* Reads a count. Returns false, with 0 in *out, if there is none: a text, a negative number. */
+/* Reads a count. Returns false and sets *out to 0 if the member is missing, is not a number, or is
+   negative or 10^15 or more. */
 bool ak_count_read(int64_t *out, const json_t *object, const char *key);
 /* Reads "usage" of OpenAI's APIs, which count the same tokens under different names: `input`_tokens
-   and `output`_tokens, each with details. The usage is not known if one of the two is no count or
-   both are 0. Leaves *out unchanged if there is no "usage". */
+   and `output`_tokens, each with details. The usage is not known if one of the two is not a count
+   or both are 0. Leaves *out unchanged if there is no "usage". */
 void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, const char *output);
 /* Copies a member's text, cut to fit. Leaves `out` unchanged if there is none. */
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key);

@@ -1,5 +1,5 @@
-/* extract.c: see extract.h. Every '{' or '[' starts a candidate, unless it lies in a complete value
-   or in the best value so far; the candidates are ranked. */
+/* extract.c: see extract.h. A value is read from every '{' or '[', unless it lies in a complete
+   value or in the best value so far; the values are ranked. */
 #include "llm/extract.h"
 
 #include "base/utf8.h"
@@ -69,7 +69,7 @@ static void take(search *s, rank_of rank, const ak_relaxed *read, json_t *elemen
     s->best_end = start + read->end;
 }
 
-/* Adds an object that is not in an array. Each object of such a sequence is an element. */
+/* Adds an object that is not in an array. Of objects side by side, each is an element. */
 static ak_status add_object(search *s, const ak_relaxed *read, size_t start, ak_error *err)
 {
     if (s->rank < OBJECTS) {

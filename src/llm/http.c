@@ -203,7 +203,8 @@ static void end(ak_http_reply *reply, ak_llm_fault fault, const char *text)
     (void)snprintf(reply->text, sizeof reply->text, "%.239s", text);
 }
 
-/* Checks the limits that libcurl does not. Returns true if the transfer must end. */
+/* Returns true if the transfer must end: it was cancelled, or it exceeds a limit that libcurl does
+   not check. */
 static bool over_limit(transfer *t, int64_t start_ns)
 {
     const ak_http_job *job = t->job;

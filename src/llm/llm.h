@@ -247,8 +247,8 @@ bool ak_llm_done(ak_llm_call *call);
 ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
 /* Cancels the call, waits until its thread has ended and frees it. Returns what ak_llm_end does: an
    answer that has come is handed over, and the cost that a lost one may have caused is counted.
-   `lost` receives why a request failed that was to be repeated, such as "Failed to connect to ..":
-   the latest one, or "" if there was none. */
+   `lost` receives the latest failure after which a request was to be sent again, such as "Failed to
+   connect to ..", or "" if there was none. */
 #define AK_LLM_LOST_BYTES 240
 ak_status ak_llm_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], ak_llm_call *call,
                          ak_error *err);

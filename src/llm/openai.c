@@ -37,7 +37,8 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 }
 
 /* Reads the parts of output[]: messages with text or a refusal, and reasoning with summaries. If
-   the stream has delivered the text already (not `with_text`), only notes whether it refuses. */
+   the stream has delivered the text already (not `with_text`), only notes whether the model
+   refuses. */
 static void read_output(ak_reply *out, const json_t *response, bool with_text)
 {
     AK_EACH(item, json_object_get(response, "output")) {

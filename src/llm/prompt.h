@@ -26,7 +26,7 @@
 
 #define AK_PROMPT_BYTES_MAX  (512u << 10) /* for each part; the limits below keep parts smaller */
 #define AK_PROMPT_SOURCE_MAX (32u << 10)  /* without marks, a longer source becomes a skeleton */
-/* A parameter with more values than this is listed with gaps and has a plain type in the schema. */
+/* A parameter with more values is listed with a gap and has a plain type in the schema. */
 #define AK_PROMPT_VALUES   64
 #define AK_PROMPT_TEXT_MAX 200 /* bytes of a reason or hypothesis */
 #define AK_PROMPT_BEST     12  /* number of best trials that are always listed */

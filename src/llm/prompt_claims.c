@@ -6,8 +6,8 @@
 #include "llm/prompt_view.h"
 
 /* A prediction came true if the gain has the expected direction and differs from the expected gain
-   by at most this share of it, or by at most TRUE_LEAST. A gain or loss below TRUE_LEAST is no
-   difference; where none was expected and there is none, the prediction came true. */
+   by at most TRUE_SHARE of it, or by at most TRUE_LEAST. A gain or loss below TRUE_LEAST is no
+   difference; if none was expected and there is none, the prediction came true. */
 #define TRUE_SHARE    0.25
 #define TRUE_LEAST    0.02
 #define TRUE_ROUNDING 1e-9 /* allows for rounding: a gain exactly at the limit came true */

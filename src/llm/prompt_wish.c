@@ -111,10 +111,10 @@ static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Writes the aim of the generation: small steps after many failures, very different proposals in
-   the first generation or if the model sees no trial, places with few trials in a search that has
-   stalled since before the latest reply, and otherwise proposals near the best and, while much of
-   the budget is left, also where little is known. */
+/* Writes the aim of the generation, the first of these that applies: small steps, if a third of the
+   latest trials failed; very different proposals, in the first generation or if the model sees no
+   trial; places with few trials, if the search has stalled since before the latest reply; else
+   proposals near the best and, in the first half of the budget, some where little is known. */
 static void put_phase(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;

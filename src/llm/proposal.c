@@ -263,7 +263,7 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     }
     ak_error why = AK_ERROR_INIT;
     if (ak_config_explain(space, &out->config, &why) != AK_OK) {
-        /* A recording lists its configurations and has no conditions that could be named. */
+        /* only AK_INVALID comes with words that help the model */
         ak_suggestion_judge(out, AK_SUGGESTION_CONDITION, "%s",
                             why.status == AK_INVALID ? why.text
                                                      : "is not among the valid configurations");

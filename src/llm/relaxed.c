@@ -146,7 +146,8 @@ static void read_escape(reader *r)
     }
 }
 
-/* Reads a string from its opening quote into scratch. Returns false if it does not end. */
+/* Reads a string from its opening quote into scratch. Returns false if it does not end, or without
+   memory. */
 static bool read_string(reader *r)
 {
     char quote = *r->at++;

@@ -81,8 +81,8 @@ static bool allow_null(json_t *property)
     return good && (legal == NULL || ak_json_append(legal, json_null()));
 }
 
-/* Makes every property of a schema required, as some providers demand. A property that was optional
-   may then be null instead. Returns false without memory. */
+/* Makes every property of a schema required, as OpenAI's strict mode demands. A property that was
+   optional may then be null instead. Returns false without memory. */
 static bool strict_form(json_t *schema)
 {
     json_t *properties = json_object_get(schema, "properties");

@@ -5,9 +5,9 @@
  *
  * A tape is a folder with one file per question, NAME-N.json. NAME is the hash of the canonical
  * question (model, effort, system, messages, schema, array, output limit, seed) without its
- * situation, and N counts a client's equal questions from 0. A file holds the question, which
- * people may read, and the answer with its text, reasoning, usage, cost and time. tape.json names
- * the model and the effort. No file holds a key.
+ * situation, and N counts a client's equal questions from 0. A file holds the question with its
+ * situation, and the answer with its text, reasoning, usage, cost and time. tape.json names the
+ * model and the effort. No file holds a key.
  *
  * A file instead of a folder is a script for tests and demonstrations: JSON lines, each an object
  * with at least "text" (a string, or any JSON, which becomes the text). Its answers are given in

@@ -82,11 +82,11 @@ double ak_forest_out_of_bag(const ak_forest *forest);
 void ak_forest_predict(double *mean, double *variance, const ak_forest *forest,
                        const uint16_t *row);
 
-/* Both functions write a share of the variance for each column, averaged over the trees that vary.
-   The first writes the share that the column explains alone, the second the share that it explains
-   together with a given column beyond their own effects; the second share is 0 for the given column
-   itself and for a column that has more than AK_FOREST_CELLS_MAX pairs of levels with it. All
-   shares are 0 if no tree varies. */
+/* Write a share of the variance for each column, averaged over the trees that vary:
+   ak_forest_effects the share that the column explains alone, ak_forest_interactions the share that
+   it explains together with `column` beyond their own effects. The latter is 0 for `column` itself
+   and for a column that has more than AK_FOREST_CELLS_MAX pairs of levels with it. All shares are 0
+   if no tree varies. */
 ak_status ak_forest_effects(double *out, const ak_forest *forest, ak_error *err);
 ak_status ak_forest_interactions(double *out, const ak_forest *forest, size_t column,
                                  ak_error *err);

@@ -86,7 +86,7 @@ static void add_options(search *s, const json_t *value)
     }
 }
 
-/* Adds the folders from the environment variables in which compilers look for headers. */
+/* Adds the folders that CPATH and the like name. */
 static void add_variables(search *s)
 {
     static const char *const variables[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"};
@@ -121,10 +121,10 @@ static void add_header(search *s, const char *folder, const char *name)
     ak_hasher_add_text(s->hasher, name);
 }
 
-/* Adds the header with this absolute path or, if the name is relative, the headers of this name
-   beside the file that names it (NULL: do not look there) and in all folders, even after the one
-   that a compiler would take: #include_next goes on from there, and each configuration may have
-   other folders. */
+/* Adds the header with this absolute path. If the name is relative, adds the headers of this name
+   in `beside`, the folder of the file that names it (NULL: do not look there), and in all folders.
+   Those after the one that a compiler would take count too: #include_next goes on from there, and
+   each configuration may have other folders. */
 static void find_header(search *s, const char *name, const char *beside)
 {
     if (name[0] == '/') {

@@ -16,13 +16,13 @@ typedef struct ak_kernel_files {
     char folder[AK_PATH_MAX]; /* "kernels/matmul" for a built-in kernel */
 } ak_kernel_files;
 
-/* Reads a text file. Its name is relative to the kernel's folder and may lead to the folder above
-   or into a folder there ("../matmul/gemm.h"), not further up. The problem's arena owns the
-   text. */
+/* Reads a text file and adds it to the kernel's files (ak_kernel_note). Its name is relative to the
+   kernel's folder and may lead to the folder above or into a folder there ("../matmul/gemm.h"), not
+   further up. The problem's arena owns the text. */
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
                          const char *name, ak_error *err);
-/* Reads and parses a JSON file; it must be an object. The problem owns it. *where is the file's
-   path for messages. */
+/* Reads and parses a JSON file, which must hold an object, and adds the file to the kernel's files.
+   The problem owns the object. *where is the file's path for messages. */
 ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *problem,
                               const ak_kernel_files *files, const char *name, ak_error *err);
 /* Joins a folder and a checked name, and resolves "." and "..": "kernels/a" and "../b/c.h" give
@@ -101,7 +101,7 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
 bool ak_python_kernel_is(const char *name);
 /* Gives the kernel folder for the file and its settings, and makes it unless the cache has it. */
 ak_status ak_python_kernel_folder(char out[AK_PATH_MAX], const char *name, ak_error *err);
-/* Makes an error about a file in the generated folder name the user's file instead. */
+/* Replaces the file that an error names, if it is in the generated folder, by the user's file. */
 void ak_python_kernel_blame(ak_error *err, const char *folder, const char *name);
 /* Makes a kernel folder from the Python file and its settings in `folder`, which must be empty. */
 ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *err);
@@ -154,8 +154,8 @@ typedef struct ak_scan_input {
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err);
 /* Checks that the source of an implementation has the kernel that "KernelName" names, and that this
    kernel takes arrays and values of the types that "Launch" gives it. Returns AK_INVALID if not.
-   Not judged are what macros hide, the types of a kernel that is not defined exactly once, types
-   that the scan does not understand or that depend on the task, values for a host kernel, and
+   The check passes over what macros hide, the types of a kernel that is not defined exactly once,
+   types that the scan does not understand or that depend on the task, values for a host kernel, and
    arrays that may be read in groups, by another type. */
 ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
                                const ak_problem *problem, ak_error *err);

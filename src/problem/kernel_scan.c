@@ -1,6 +1,6 @@
-/* kernel_scan.c: see kernel_files.h. The scan ignores comments and does not parse code as a
-   compiler would, so it refuses unusual code or notes a guess. scan_parameters.c reads the
-   parameters, and scan_documents.c makes the documents. */
+/* kernel_scan.c: see kernel_files.h. The scan ignores comments, except for options such as -DX=16.
+   It does not parse code as a compiler would, so it refuses unusual code or notes a guess.
+   scan_parameters.c reads the parameters, and scan_documents.c makes the documents. */
 #include "problem/kernel_files.h"
 
 #include <string.h>
@@ -492,8 +492,8 @@ static ak_status check_types(ak_scan *s, const char *open, const json_t *list,
     return AK_OK;
 }
 
-/* Returns whether the kernels that were found have their own names: a name in capitals is likely a
-   macro, which the options may define, and "##" makes names. */
+/* Returns whether the compiler sees the kernels that were found under the same names: a name in
+   capitals is likely a macro, which the options may define, and "##" makes names. */
 static bool names_are_plain(const ak_scan *s)
 {
     return s->names.length > 0 && strpbrk(s->names.data, "abcdefghijklmnopqrstuvwxyz") != NULL &&

@@ -57,7 +57,7 @@ static bool has_decorator(const char *path)
 
 /* Returns AK_INVALID unless the file `name`, which the Python file `path` needs, is in the same
    folder, in the folder above it or in a folder there, also after links are followed. So no other
-   file of the user becomes part of the kernel; check_links in kernel_files.c says what for. */
+   file of the user becomes part of the kernel; check_links in kernel_files.c says why. */
 static ak_status stays_beside(const char *path, const char *name, ak_error *err)
 {
     char place[AK_PATH_MAX];

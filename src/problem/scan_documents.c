@@ -21,7 +21,7 @@ static size_t count_sizes(const ak_scan *s)
 }
 
 /* Returns the size at which a kernel is checked and tuned: the product of all sizes is at most some
-   2 million, because an array may have so many elements. */
+   2 million, because an array may have that many elements. */
 static json_int_t usual_size(const ak_scan *s)
 {
     static const json_int_t usual[AK_SIZES_MAX + 1] = {1048576, 1048576, 256, 128, 32, 16, 8, 8, 4};

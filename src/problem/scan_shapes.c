@@ -76,8 +76,8 @@ static index_name *name_of(indices *x, const char *name)
     return made;
 }
 
-/* Returns whether a name adds nothing to an index that reaches farther than a tile: a type, a place
-   within a block, a parameter, or a macro that only the compiler's options can define. */
+/* Returns whether a name adds at most the extent of a tile to an index: a type, a place within a
+   block, a parameter, or a macro that only the compiler's options can define. */
 static bool is_neutral(const ak_scan *s, const char *name)
 {
     static const char *const names[] = {
@@ -141,8 +141,9 @@ static const char *left_side(const indices *x, const char *end)
     return begin;
 }
 
-/* Returns where the side that begins at `begin` ends: at a character of `stops` outside brackets,
-   or at the bracket that closes one before it; behind SEGMENT_MAX characters if that is farther. */
+/* Returns the end of the side that begins at `begin`: a character of `stops` outside brackets, or
+   the bracket that closes one opened before `begin`. The search ends after SEGMENT_MAX
+   characters. */
 static const char *right_side(const char *begin, const char *stops)
 {
     int depth = 0;
@@ -177,8 +178,8 @@ static void bind(indices *x, const char *begin, const char *end, const reach *by
 }
 
 /* Returns whether an index may reach farther than the product of its sizes: it names one size
-   twice, as `(a*k + b)*k + c` does, or (which matters for inputs, where more memory does no harm)
-   it has a number that is not subtracted, as `row + 1` does. */
+   twice, as `(a*k + b)*k + c` does, or, if `input` is set, it has a number that is not subtracted,
+   as `row + 1` does. Where that is doubted, an input gets more memory, which does no harm. */
 static bool reaches_farther(const indices *x, const char *begin, const char *end, bool input)
 {
     unsigned seen = 0;
@@ -248,7 +249,7 @@ static void assign(indices *x, const char *at, bool second)
     known->loose = known->loose || loose;
 }
 
-/* Marks the name beside "++", which counts until something bounds it. */
+/* Marks the name beside "++" as loose, because it grows until something bounds it. */
 static void count_up(indices *x, const char *at)
 {
     char name[AK_SCAN_NAME];
@@ -289,8 +290,8 @@ static void read_body(indices *x, bool second)
     }
 }
 
-/* Reads the body until nothing new follows. Returns false if that takes too long, or if it has too
-   many names. */
+/* Reads the body until nothing new follows. Returns false if that takes more than ROUNDS_MAX
+   rounds, or if the body has more than NAMES_MAX names. */
 static bool read_all(indices *x)
 {
     for (int second = 0; second < 2; second++) {

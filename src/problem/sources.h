@@ -54,9 +54,9 @@ ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
    Sources are read as text, whatever surrounds a directive, and so are the headers that are found:
    a name behind `include`, `include_next`, `import` or `embed` counts, with any mark before the
    word (`#`, `%:`, `??=`, none in Fortran) and with comments and ends of lines within, and so does
-   one that `#define` gives. So headers count that a configuration may not read. Headers do not
-   count whose names macros put together or an option defines. A header of more than 4 MiB counts
-   with its name, size and date of change. */
+   one that `#define` gives. A header therefore may count although no configuration reads it.
+   Headers whose names macros put together, or an option defines, do not count. A header of more
+   than 4 MiB counts with its name, size and date of change. */
 
 /* If a word at `word` makes a compiler read a file ("include") and the file's name follows in
    quotes or brackets, gives the place and the length of the name and returns its first mark ('"',

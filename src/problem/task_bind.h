@@ -36,8 +36,8 @@ double ak_task_memory(void);
 const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
                                   const ak_scope *scope);
 /* Fails if Workspace or Threads of the space file has no allowed value for the default
-   configuration and reads no parameter, or an unknown name: then the fault is that of every
-   configuration, and the run is refused before it compiles anything. Other faults are reported by
+   configuration, and reads no parameter or reads an unknown name: then every configuration has this
+   fault, and the run is refused before it compiles anything. Other faults are reported by
    the trials of the configurations that have them. */
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
 

@@ -196,7 +196,8 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
     return AK_OK;
 }
 
-/* Gives whether an expression reads a parameter, so that its value depends on the configuration. */
+/* Sets *out to whether an expression reads a parameter, so that its value depends on the
+   configuration. */
 static ak_status reads_parameter(bool *out, const quantity *q, const ak_task *task, ak_error *err)
 {
     char place[WHERE_MAX];

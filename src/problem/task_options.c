@@ -134,7 +134,7 @@ static ak_status add_defines(ak_options *out, const ak_task *task, const ak_conf
 }
 
 /* Returns whether a "Launch" has an entry of its own for the task's sizes: then another entry runs
-   at other sizes, which need not read these macros. */
+   at other sizes, which need not read the macros of "Defines". */
 static bool is_specialised(const json_t *launch)
 {
     bool found = json_object_get(launch, "SizedKernelName") != NULL;
