@@ -1,6 +1,5 @@
-/* event.c: see event.h. An event is dropped if it is longer than EVENT_BYTES_MAX or if there is no
-   memory to format it. Events only serve to watch a run; what must not be lost is in the archive.
- */
+/* event.c: see event.h. An event that is longer than EVENT_BYTES_MAX, or for which there is no
+   memory, is dropped: events only serve to watch a run; what must not be lost is in the archive. */
 #include "tuner/event.h"
 
 #include "base/clock.h"
