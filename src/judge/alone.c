@@ -6,8 +6,8 @@
  * inputs that it has seen. This file finds both. If calls on unseen inputs take much longer than
  * calls in a batch, but neither fault is certain, their times replace those of the batches.
  *
- * Both say little about a short kernel, so each of its calls in one more batch has its own inputs
- * (alone_many.c).
+ * Calls alone say little about a short kernel, so each of its calls in one more batch has its own
+ * inputs (alone_many.c).
  *
  * A comparison is fair only if all of its times are of one kind. So times of calls on unseen inputs
  * must replace those of the batches only for what the candidate does, not for what memory and other
@@ -20,8 +20,8 @@
  *
  * A kernel may also find the results of the call before it in its outputs, test them in less time
  * than computing them takes, as a product is tested with a random vector, and mend what the harness
- * has changed there. It keeps nothing and is right on all inputs, but only fast in a batch. So a
- * call is also timed, except in place, after its inputs were seen and all results were then
+ * has changed there. It keeps nothing and is right on all inputs, but it is fast only in a batch.
+ * So a call is also timed, except in place, after its inputs were seen and all results were then
  * changed. Its caches and branches are as in a batch, so its limit is narrower (RESULTS_TIMES).
  *
  * One fast call of a kind is enough to pass, but after changed results several are needed. Waits
@@ -153,7 +153,7 @@ static double bytes_of(const ak_stage *stage)
 
 /* Gives the time of a call in a batch on the set `seen`, which exceeds `least_ns`, the least on any
    set, if the time depends on the contents. If it is much longer, up to BATCHES more batches rule
-   out that the set was only seen too rarely. */
+   out that the set was only timed too rarely. */
 static ak_status time_in_batch(double *each_ns, ak_loaded *r, ak_stage *seen, double least_ns,
                                uint32_t iterations, ak_error *err)
 {
@@ -173,8 +173,8 @@ static ak_status time_in_batch(double *each_ns, ak_loaded *r, ak_stage *seen, do
    its time depends on the contents (a search, a test of each element) or on predicted branches, and
    the finding becomes SLOWER. It stays REUSES if the candidate certainly became faster on most
    fresh contents. SLOWER only spares a candidate the rejection: a kernel that reuses results can be
-   slow here on purpose, but its time is then that on unseen contents. The process must be new, so
-   that it has seen the contents on which the candidate is fast in one batch only. */
+   slow here on purpose, but its time is then that on unseen contents. The process must be
+   new: it has then seen each set of the task's own contents in one batch only. */
 static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterations,
                         const ak_alone_limits *limits, ak_error *err)
 {
@@ -360,8 +360,9 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
                                        : AK_OK;
 }
 
-/* Times calls that find no results of an earlier call, except in place. If most are not about as
-   fast as a call in a batch (each_ns), the candidate spares itself work by such results. */
+/* Times calls that find no results of an earlier call. If most are not about as fast as a call in a
+   batch (each_ns), the candidate spares itself work by such results. Does nothing if the problem
+   works in place, because its outputs hold inputs then. */
 static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns *t, double each_ns,
                                  ak_error *err)
 {

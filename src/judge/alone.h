@@ -71,8 +71,9 @@ typedef struct ak_alone_evidence {
 
 /* Adds the time of the call that had this outcome. */
 void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome);
-/* Decides; may sort the times. Sets *evidence for IDLES, with other_ns 0, and for REUSES; it is 0
-   for other findings. */
+/* Decides by calls on unseen inputs (`fresh`, perhaps none) and on seen ones (`again`), and may
+   sort their times. Sets *evidence for IDLES, with other_ns 0, and for REUSES; it is 0 for other
+   findings. */
 ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
                                  ak_alone_calls *again, const ak_alone_limits *limits);
 /* Decides only by calls on unseen inputs, each on different ones: FINE if one confirms the time of
@@ -86,10 +87,10 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
    Sorts the times. */
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns);
 
-/* Returns what ak_alone_cold gives, for readings that take read_ns in a batch and slack_ns more
-   alone, or less for a candidate whose call takes each_ns in a batch: if that is less than read_ns,
-   the call cannot read all of the arguments there, so only that share of them may delay it. Else a
-   kernel that replays results would be excused by the time that reading takes on a busy machine,
+/* Returns the delay that ak_alone_cold gives for readings that take read_ns in a batch and slack_ns
+   more alone. A candidate whose call takes less than read_ns in a batch (each_ns) cannot read all
+   of the arguments there, so it gets only the share each_ns / read_ns of the delay. With all of it,
+   a kernel that replays results would be excused by the time that reading takes on a busy machine,
    which is about the time of an honest kernel that is limited by memory. */
 double ak_alone_delay(ak_alone_calls *reads, double read_ns, double slack_ns, double each_ns);
 
@@ -97,12 +98,11 @@ double ak_alone_delay(ak_alone_calls *reads, double read_ns, double slack_ns, do
    arguments' bytes that a call alone finds little of them in the caches, however they were read
    before. `touched` is what the problem declares; if that is 0, the answer is false. */
 bool ak_alone_touches_little(double touched, double bytes);
-/* Decides about such a kernel whose calls alone took found->alone_ns, too long. In a batch its data
-   lie in the caches, and alone in memory. If readings of as many bytes, spread over the arguments,
-   took as much longer than usual_ns, which ak_alone_cold explains, the finding is SLOWER: the
-   kernel is not rejected, but only calls on unseen inputs can confirm the time of its batches. Else
-   the finding is IDLES, or UNKNOWN if there are too few readings. Sorts the times of the
-   readings. */
+/* Decides about such a kernel whose calls alone took too long, found->alone_ns: in a batch its data
+   lie in the caches, alone in memory. If that delayed readings of as many bytes, spread over the
+   arguments, by as much (ak_alone_cold, also on usual_ns), the finding is SLOWER: the kernel is not
+   rejected, but only calls on unseen inputs can confirm the time of its batches. Else the finding
+   is IDLES, or UNKNOWN if there are too few readings. Sorts the times of the readings. */
 ak_alone_finding ak_alone_decide_little(const ak_alone_evidence *found, ak_alone_calls *reads,
                                         double usual_ns, const ak_alone_limits *limits);
 
@@ -131,8 +131,9 @@ typedef struct ak_cold {
     size_t bytes;        /* that a call reads; 0: all of the arguments */
 } ak_cold;
 
-/* Starts the process and measures its calls in batches on the set `seen`. Its calls read `bytes`
-   bytes, in lines at equal distances across all arguments; 0: all bytes. */
+/* Starts the process and measures its calls in batches, of up to `iterations` calls, on the set
+   `seen`. Its calls read `bytes` bytes, in lines at equal distances across all arguments; 0: all
+   bytes. There is no reader if the process fails. */
 ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
                        size_t bytes, ak_error *err);
 /* Makes one call that begins as a call on the unseen contents of a stage does. The reader must be
@@ -155,14 +156,14 @@ double ak_alone_slack(const ak_loaded *r);
    these batches the candidate can again do what it is suspected of. */
 ak_status ak_alone_begin_again(ak_loaded *r, uint32_t iterations, ak_error *err);
 /* Returns whether calls are made again that have decided nothing in `looks` looks since begin_ns.
-   If they told nothing, waits before that, because other programs may end. */
+   Waits before that unless the latest look `told` something, because other programs may end. */
 bool ak_alone_looks_again(int looks, bool many, int64_t begin_ns, bool told);
 /* Leaves a candidate unjudged: the machine was too busy. */
 void ak_alone_unjudged(ak_loaded *r);
 
-/* Tests whether a short kernel does all of the calls of a batch, of `iterations` calls that took
-   each_ms or more: a call alone tells little about it. If not, r->unseen_ms has the times that
-   count. */
+/* Tests whether a short kernel, about which a call alone tells little, does all of the calls of a
+   batch; if not, r->unseen_ms has the times that count. The fastest of its usual batches, of
+   `iterations` calls, took each_ms for a call. Does nothing for other kernels and libraries. */
 ak_status ak_alone_many(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
 
 #endif

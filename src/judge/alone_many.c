@@ -33,9 +33,9 @@ typedef struct test {
 
 /* Returns how many calls a batch on many inputs has, at most many_count: so many that
    AK_ALONE_TIMES the time of usual calls exceeds what a call alone may take longer, or as many as
-   CHEAP_BYTES hold. But no more than references take MANY_REFERENCES_NS for; of their times the
-   least counts, because a wait must not make references look so slow that a short kernel is not
-   tested. */
+   CHEAP_BYTES hold. It is fewer if making so many references would take longer than
+   MANY_REFERENCES_NS. Of the times that references took the least counts, because a wait must not
+   make references look so slow that a short kernel is not tested. */
 static size_t calls_on_many(const ak_loaded *r, double each_ns)
 {
     const ak_evaluator *e = r->e;
@@ -70,8 +70,8 @@ static ak_status batch_on_many(ak_loaded *r, size_t calls, ak_error *err)
     return status;
 }
 
-/* Reads the arguments of such a batch once more, and gives by how many ns the caches may delay the
-   candidate's. */
+/* Reads the arguments of such a batch, and gives by how many ns the caches may delay the
+   candidate's batch. */
 static ak_status delay_on_many(double *out, test *t, ak_loaded *r, ak_error *err)
 {
     ak_outcome outcome;
@@ -91,8 +91,9 @@ static ak_status delay_on_many(double *out, test *t, ak_loaded *r, ak_error *err
     return AK_OK;
 }
 
-/* If AK_ALONE_LEAST such batches, all but the first in new processes, are too slow even without
-   waits, their times count; if that stays open, no judgement is passed. */
+/* Runs such batches until one is fast enough or AK_ALONE_LEAST, all but the first in new processes,
+   are too slow even without waits; the times of these then count. If neither happens, the candidate
+   is left unjudged. */
 static ak_status confirm(test *t, ak_loaded *r, ak_error *err)
 {
     const double limit = (double)t->calls * AK_ALONE_TIMES * t->each_ns + ak_alone_slack(r);

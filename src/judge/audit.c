@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 
 #define DRAWS_MAX 8
-/* Random streams from here on belong to draws of this file. */
+/* Keeps the random streams of this file's draws apart from those of all stages. */
 #define STREAMS (UINT64_C(1) << 41)
 /* Zeros, results that are 1 % too large, and a copy of each argument that is read. */
 #define WRONG_MAX (2 + AK_ARGUMENTS_MAX)

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 
+/* Most candidates and libraries in a comparison, the control included. */
 #define AK_JUDGED_MAX 32
 
 typedef struct ak_evaluator ak_evaluator; /* loaded.h */

@@ -64,8 +64,8 @@ static bool alive(const comparison *d, size_t i)
     return d->loaded[i].outcome.status == AK_TRIAL_OK;
 }
 
-/* Returns whether a candidate may be loaded anew. A library may be only on the CPU: elsewhere it
-   would lose what it has chosen and compiled. */
+/* Returns whether a candidate may be loaded anew. On other devices than the CPU a library may not:
+   it would lose what it has chosen and compiled. */
 static bool renewable(const comparison *d, size_t i)
 {
     return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);
@@ -391,8 +391,8 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
     return ak_loaded_say_unseen(&out->reason, r, err);
 }
 
-/* Names the candidate that lost the device. Nothing is known of the other candidates, which may be
-   measured without this one. */
+/* Replaces all entries: names the candidate that lost the device, and has the others fail, too.
+   They may be measured again without it. */
 static ak_status blame(ak_comparison_entry *out, const comparison *d,
                        const ak_judge_candidate *candidates, ak_error *err)
 {

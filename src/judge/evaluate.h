@@ -12,10 +12,10 @@
  *
  * A comparison loads all candidates at once, on a CPU each in its own process, on the same buffers.
  * In each round each candidate that has not failed runs one batch, in random order and on the same
- * inputs, so that a disturbance of the machine affects all alike. Rounds come in groups.
- * Candidates, libraries only on a CPU, are loaded anew, on a CPU in new processes, before as many
- * groups as a fifth of the time allows, so that the luck of one process, such as where its pages
- * lie, is not taken for a property of the code (measure/verdict.h).
+ * inputs, so that a disturbance of the machine affects all alike. Rounds come in groups. Before as
+ * many groups as a fifth of the time allows, candidates are loaded anew, on a CPU in new processes;
+ * libraries are loaded anew only on a CPU. So the luck of one process, such as where its pages lie,
+ * is not taken for a property of the code (measure/verdict.h).
  */
 #ifndef AK_JUDGE_EVALUATE_H
 #define AK_JUDGE_EVALUATE_H
@@ -44,9 +44,11 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluat
                             const ak_judge_candidate *candidate, const ak_timer_plan *plan,
                             int64_t timeout_ns, ak_error *err);
 /* Returns the time limit for a launch of a candidate: a time that no right kernel needs, derived
-   from the time in which the reference was made when the task was opened, by the host or the device
+   from the time in which the host or the device made the reference when the evaluator was opened
    (`reference_ns`; 0: not known), and at most `most`. */
 int64_t ak_evaluate_plain_limit(int64_t reference_ns, int64_t most);
+/* Judges a candidate at all shapes that it supports, hidden ones included, and times nothing. Fills
+   status, reason, largest error and the time of the check of `out`, which the caller clears. */
 ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *evaluator,
                             const ak_judge_candidate *candidate, int64_t timeout_ns, ak_error *err);
 /* Fills one entry of `out` for each candidate. The caller clears the entries, also on failure. */
@@ -63,6 +65,7 @@ bool ak_evaluator_waited(const ak_evaluator *evaluator);
 /* Gives the UUID of the device, "" if it has none. */
 void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *evaluator);
 
+/* Measures the ceilings; out->measured is false if the backend measures none. */
 ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *evaluator, ak_error *err);
 /* Lists the libraries that the task asks for (ak_task_spec). Each is listed in the version that it
    chooses by itself and, if another version is faster at the task's shape, in that version, too.

@@ -125,7 +125,6 @@ static size_t shift_apart(const ak_evaluator *e)
     return e->backend->is_cpu ? AK_GUARD_SHIFT : 0;
 }
 
-/* Plans a stage that shares the place at `base` with others. */
 ak_status ak_evaluator_plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e,
                                   const int64_t *size, size_t base, ak_error *err)
 {

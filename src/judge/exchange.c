@@ -13,9 +13,10 @@
  * single draw. Outputs of few elements can hide a change by chance, so they may acquit an input but
  * accuse none.
  *
- * The shape is small: the task's own if it is, else the edge-case shape with the most outputs among
- * those that are. If there is none, no input is tried. Only references in double are asked, because
- * in another dtype rounding changes results, too.
+ * The shape must be small, and each output must have enough elements to accuse: the task's own
+ * shape if it is such a shape, else the edge-case shape of this kind whose smallest output is
+ * largest. If there is none, no input is tried. Only references in double are asked, because in
+ * another dtype rounding changes results, too.
  */
 #include "judge/loaded.h"
 

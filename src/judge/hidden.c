@@ -240,8 +240,8 @@ static void draw_sizes(int64_t *size, const listed *l, bool far, bool mixed, boo
 }
 
 /* Returns false if a shape cannot be used or has more faults than *faults; otherwise sets *faults
-   to its faults: one for each listed size, and AK_SIZES_MAX if the configuration may not run at
-   it. */
+   to its faults: one for each size that a listed shape has, too (known_sizes), and AK_SIZES_MAX if
+   the configuration may not run at it. */
 static bool is_good(size_t *faults, const int64_t *size, const listed *l,
                     const ak_hidden_wish *wish)
 {

@@ -68,8 +68,8 @@ static ak_status check_fitting(ak_loaded *r, int rounds, ak_error *err)
                               err);
 }
 
-/* See loaded.h. The random streams of the inputs are counted from e->secret, so no candidate can
-   know the inputs either. */
+/* Counts the random streams of the inputs from e->secret, so that no candidate can know the inputs
+   either. */
 ak_status ak_hidden_check(ak_loaded *r, ak_error *err)
 {
     enum { ROUNDS = 2 };

@@ -233,8 +233,8 @@ ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
    weighing_ns; it fails with one line if there is no counter that this process may read. `tick`
    waits until the counter moves and gives its value, so that two ticks enclose whole steps. `trial`
-   weighs a few batches once the times of the trial are known. These are `times` as long as the
-   times of its batches (unseen_times), and the energy is taken to grow like the time. */
+   weighs a few batches once the times of the trial are known. `times` is the ratio of these times
+   to those of its batches (unseen_times), and the energy is taken to grow like the time. */
 ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double times, ak_error *err);
@@ -246,7 +246,8 @@ ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *er
    them, draws a far shape for this candidate and, if one is found, checks it there. */
 ak_status ak_hidden_check(ak_loaded *r, ak_error *err);
 
-/* Plans a stage that shares the place at `base` with others (evaluator.c). */
+/* Plans a stage that shares the place at `base` with others (evaluator.c). Raises *end, the end of
+   the block so far, if the stage ends later. */
 ak_status ak_evaluator_plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e,
                                   const int64_t *size, size_t base, ak_error *err);
 /* Returns whether all inputs are constant and other numbers may replace them (evaluator.c). */

@@ -1,6 +1,6 @@
 /*
  * reference_c.c: references that are C functions. Those of built-in kernels are compiled into the
- * executable; a user's is compiled when the task is opened and runs in a confined child, as a
+ * executable; a user's is compiled when the evaluator is opened and runs in a confined child, as a
  * candidate does.
  */
 #include "judge/reference.h"

@@ -2,8 +2,8 @@
  * reference_kernel.c: references that are kernels: another implementation of the same problem, or
  * the default configuration of the one that is tuned. Both compute in the task's own dtype, so
  * their rounding errors count against the candidates, and the errors of such a kernel are taken for
- * right. The kernel is compiled when the task is opened, and runs like a candidate, on a block of
- * memory of its own.
+ * right. The kernel is compiled when the evaluator is opened, and runs like a candidate, on a block
+ * of memory of its own.
  */
 #include <string.h>
 #include <unistd.h>

@@ -63,8 +63,8 @@ typedef struct ak_stage {
     /* tolerance of each output in root mean squares of its reference, the absolute one included */
     double rms[AK_ARGUMENTS_MAX];
     double level[AK_ARGUMENTS_MAX];  /* root mean square of each output's reference */
-    int place;                       /* AK_STAGE_SETS: shared by edge-case, hidden and `many`
-                                        stages */
+    int place;                       /* index in memory->resident; AK_STAGE_SETS: shared by
+                                        edge-case, hidden and `many` stages */
     size_t base;                     /* offset of the place in the block */
     ak_guard_arrays arrays;          /* layout of the arguments in the place */
     size_t offset[AK_ARGUMENTS_MAX]; /* offset of each argument in the block */
@@ -186,6 +186,8 @@ void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
 bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);
 /* Downloads the red zones to memory->bytes; does nothing if the block is mapped. */
 ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err);
+/* Report that the candidate changes an input, or writes between the rows of an output, and have the
+   damage repaired before the next run. */
 void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument);
 void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument);
 static inline bool ak_stage_is_output(const ak_stage *stage, size_t argument)
@@ -205,6 +207,7 @@ ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *er
 /* Decodes `count` elements of an input from element `first` on. */
 void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
                      size_t count);
+/* Does what ak_stage_judge does, for a stage that the device judges. */
 ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *stage,
                                  ak_error *err);
 

@@ -82,8 +82,8 @@ static void add_options(ak_buf *out, const ak_task *task)
     }
 }
 
-/* Returns in how many ways, 2 for more, the text can be read as what add_options appends for the
-   options from `first` on. */
+/* Returns in how many ways the text can be read as what add_options appends for the options from
+   `first` on, at most 2. */
 static int readings(const char *text, const ak_problem *problem, size_t first)
 {
     int count = *text == 0;

@@ -185,9 +185,9 @@ static bool has_one_size(const ak_task *task)
 }
 
 /* Restricts a variant to the measured sizes if the implementation demands one size, if a trial
-   refutes the configuration, or if the kernel has edge-case sizes and the configuration could be
-   checked at none. Notes why, unless the implementation demands it, or where the code was not
-   checked. */
+   refutes the configuration, or if the kernel has edge-case sizes but the configuration could be
+   checked at its own size only. The note says why, unless the implementation demands it. Of a
+   variant that is not restricted, it says if edge-case or drawn sizes were not checked. */
 static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = v->first->task;

@@ -40,7 +40,7 @@ typedef struct verifying {
     const char *folder; /* where the files of the bundle are */
     json_t *file;       /* bundle.json */
     json_t *rows;
-    ak_pressure_mark begun; /* mark of the load on the machine, taken before the first size */
+    ak_pressure_mark begun; /* taken before the first size */
     bool good;
 } verifying;
 
@@ -332,9 +332,10 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     return ak_conditions_to_trial(out, &entry->conditions, err);
 }
 
-/* Times the code as a finish does: in a comparison of the same length, with copies of the code in
-   place of the other candidates. If the bundle states no length or one from SECONDS_MAX on, a usual
-   one is taken, and there are COPIES_MIN to AK_JUDGED_MAX copies. */
+/* Times the code as a finish does: in a comparison of the same length, with a copy of the code in
+   place of each candidate, but with at least COPIES_MIN and at most AK_JUDGED_MAX copies. If the
+   bundle states no length or one from SECONDS_MAX on, the comparison is as long as a usual finish
+   of COPIES_MIN candidates. */
 static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
 {
     AK_AT_END(ak_result_clear) ak_result result = {0};
@@ -368,10 +369,10 @@ static bool held_down(const char *throttle)
 }
 
 /* Times the code as one of the bundle's times was measured, and sets s->then_ms to that time. It
-   repeats the finish if the bundle states one, else the search. If power or heat limits the clock
-   in the finish, then or now, it repeats the search in its place if the search's time is known,
-   because that clock depends on the other candidates, which are missing here. A table states no
-   finish, because its comparison with all of its candidates cannot be repeated. */
+   repeats the finish if the bundle states one, else the search. If power or heat held the clock
+   down in the finish, then or now, and the search's time is known, it repeats the search instead:
+   such a clock depends on the other candidates of the finish, which are missing here. A table
+   states no finish, because its comparison with all of its candidates cannot be repeated. */
 static ak_status time_it(sizing *s, ak_error *err)
 {
     const json_t *finish = json_object_get(s->measured, "finish");

@@ -66,7 +66,8 @@ static double finish_seconds(const ak_tuning *r)
         (comparison > least ? comparison : least) + CEILINGS_SECONDS +
         CHECKS_OF_CANDIDATE * r->check_seconds * (double)candidates +
         (r->task->implementation->specialised ? COMPILES_OF_CANDIDATE * r->compile_seconds : 0);
-    /* At pressure 1 a task always waits for a processor: other programs get half of the time. */
+    /* At a pressure near 1 other programs get about half of the processors' time, so everything
+       takes about twice as long. */
     expected *= 1 + (r->pressure > 0 ? r->pressure : 0);
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }

@@ -29,8 +29,8 @@ static int by_cost(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns whether two trials ran the same machine code. Such trials share one measurement, so this
-   is recognised by times that agree to the last bit. */
+/* Returns whether two trials are known to have run the same machine code. Such trials share one
+   measurement, so their times agree to the last bit, unless one was measured again later. */
 static bool same_code(const ak_seen *a, const ak_seen *b)
 {
     return a->device == b->device && a->ms == b->ms && a->low_ms == b->low_ms &&

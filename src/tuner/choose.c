@@ -44,7 +44,7 @@ typedef struct candidate {
     char *environment_json;
     known sizes[SIZES_MAX];
     size_t count;
-    double cost; /* of the default or the archived best, by the objective; 0 if unknown */
+    double cost; /* of the default or the archived best, by the objective; 0: failed or unknown */
     size_t trials;
     char why[160]; /* reason for which the default failed */
 } candidate;

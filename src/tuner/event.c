@@ -1,5 +1,5 @@
-/* event.c: see event.h. Events are dropped if there is no memory to format them. They only serve to
-   watch a run; what must not be lost is in the archive. */
+/* event.c: see event.h. An event that is longer than EVENT_BYTES_MAX, or for which there is no
+   memory, is dropped: events only serve to watch a run; what must not be lost is in the archive. */
 #include "tuner/event.h"
 
 #include "base/clock.h"

@@ -109,9 +109,9 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
     }
 }
 
-/* If the results come from a recording, names it, the kernel and the files of the language model by
-   their names instead of their paths, also the recordings to learn from (`like`), so that a
-   simulated run gives the same bytes on every machine and does not disclose these paths. */
+/* For a run on a recording, adds the recording, and replaces the paths of the kernel, of the files
+   of the language model and of the recordings to learn from (`like`) by names of files. So the run
+   gives the same bytes on every machine and discloses no path. Does nothing for other runs. */
 static bool name_recording(json_t *options, const ak_task *task)
 {
     return !task->recorded || (ak_json_set_text(options, "recording", ak_sim_path(task->opens)) &&

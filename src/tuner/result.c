@@ -178,7 +178,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
     if (!result->found) {
         return json_null();
     }
-    /* has the verdict on `speedup` from the finish */
+    /* the candidate whose verdict in the finish is that on `speedup` */
     const ak_compared *decided = result->speedup > 0 && result->tuned < result->candidate_count
                                      ? &result->candidates[result->tuned]
                                      : &none;

@@ -7,7 +7,7 @@
 
 typedef struct resume {
     ak_tuning *r;
-    ak_set *known;   /* keys of the configurations found so far */
+    ak_set *known;   /* keys of the configurations that are resumed */
     ak_set *refuted; /* keys of the configurations that a check refuted */
     size_t count;
     bool counting; /* only count, because no strategy is open yet */

@@ -38,9 +38,9 @@ typedef struct ak_seen {
     ak_config config;
     double cost;            /* what the objective minimises, by default the time in ms; 0 if it
                                failed */
-    double low_ms, high_ms; /* 95 % interval of the time; 0 if it failed */
+    double low_ms, high_ms; /* 95 % interval of the time; means nothing if it failed */
     double ms;              /* time; 0 if it failed */
-    double joules;          /* 0: not measured */
+    double joules;          /* of one call; 0: not measured */
     int64_t trial;          /* id in the archive, perhaps a provisional one
                                (ak_archive_trial_id); 0: none */
     size_t device;          /* the device that measured it, as an index into the pool's devices;
@@ -53,7 +53,7 @@ typedef struct ak_flight {
     uint64_t job;
     ak_proposal proposal;
     int64_t propose_ns;
-    const char *strategy;
+    const char *strategy; /* what proposed it */
     bool used;
 } ak_flight;
 
@@ -188,8 +188,9 @@ ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
    (search.c). */
 void ak_tuning_note_default(ak_tuning *r, const ak_trial *trial);
 /* Sends the events "start", "prepared" and, if there are results to learn from, "like"; then warns
-   about the options and, unless a recording replaces the machine, measures how busy the machine is
-   and warns if it is. */
+   of options that are ignored. Unless a recording replaces the machine, also measures how busy it
+   is, and warns if it is busy, of layers that the sandbox lacks and of settings that are not
+   used. */
 void ak_tuning_announce(ak_tuning *r);
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);

@@ -19,7 +19,7 @@ typedef struct ak_run_advisor {
     ak_advisor_options options;
     ak_model model; /* its name is NULL if there is none */
     ak_llm *llm;
-    size_t calls, failed, uncounted;
+    size_t calls, failed, uncounted;     /* as in ak_llm_use */
     int64_t input_tokens, output_tokens; /* sums over the calls of the run */
     ak_error missing;                    /* why the configured model cannot be asked; AK_OK if it
                                             can or none is */
@@ -31,8 +31,8 @@ typedef struct ak_run_advisor {
 /* Opens the client if the strategy asks a model (it has `await`) and a model is configured. A model
    that this machine cannot ask (AK_UNAVAILABLE: no key, no libcurl) is not an error; the strategy
    is told that there is no model. A faulty request (a budget for an unpriced model, a tape that
-   does not exist) is refused. The session may be opened later. Options and task must outlive
-   the advisor. */
+   does not exist) is refused. The session may be opened later. Options and task must outlive the
+   advisor, which ak_run_advisor_close closes, also after a failure. */
 ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,
                               const ak_task *task, const ak_strategy_ops *ops, ak_error *err);
 /* Takes what the advisor needs of the open session, before the strategy is opened: its environment,

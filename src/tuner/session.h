@@ -129,8 +129,9 @@ void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session);
 bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *session, double ms);
 /* Places the task, and a time, on the roofline; with ms 0 only the limits are set. */
 void ak_session_place(ak_placement *out, const ak_session *session, double ms);
-/* Places a time that was measured at a known clock. *utilisation is the share of the device's peak
-   rate at that clock; 0 if the peak or the clock is unknown, or if memory limits the task. */
+/* Places a time on the roofline. *utilisation is the share of the device's peak rate at the clock
+   at which the time was measured; 0 if the peak or the clock (0) is unknown, or if memory limits
+   the task. */
 void ak_session_reach(ak_roofline *out, double *utilisation, const ak_session *session, double ms,
                       double sm_clock_mhz);
 

@@ -13,7 +13,7 @@ typedef struct ak_comparison_spec {
     const ak_comparison_candidate *candidates;
     const char *const *names;
     size_t count;
-    double seconds;
+    double seconds;              /* for all candidates together */
     double extra;                /* seconds that may be added on a busy machine */
     const ak_protocol *protocol; /* NULL for interleaved */
     bool specialised;            /* as in ak_job */
@@ -22,7 +22,8 @@ typedef struct ak_comparison_spec {
     size_t twice;                /* index of the candidate that takes part twice */
     size_t fallback;             /* index of the default or of what stands for it; `count` if it
                                     does not take part */
-    bool over_best; /* in the result, over_default is the speed relative to the best candidate */
+    bool over_best;              /* in the result, over_default is the speed relative to the best
+                                    configuration */
     /* (out) lost[i] is true if candidate i lost the device or ended the worker, and was left out;
        may be NULL */
     bool *lost;

@@ -27,7 +27,7 @@ static ak_status add_elite(ak_many *m, const char *config, ak_error *err)
     return status;
 }
 
-/* Collects every winner, then the candidates of the finishes, rank by rank. */
+/* Takes the winner of each size first, then the candidates of the finishes, rank by rank. */
 ak_status ak_many_gather_elites(ak_many *m, ak_error *err)
 {
     ak_sizes_result *result = m->result;
@@ -243,8 +243,8 @@ static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_
     return AK_OK;
 }
 
-/* A winner that the size's own run did not find may come from another size and have no trial at
-   this one. If it fails when it is measured alone, its time is that of the comparison. */
+/* Measures the winner alone first, because it may come from another size and have no trial at this
+   one. If it fails then, its time is that of the comparison. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err)
 {
     const ak_size_result *one = &m->result->sizes[size];

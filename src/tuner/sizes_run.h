@@ -4,7 +4,9 @@
  *     sizes.c          leads the run from the request to the result
  *     sizes_open.c     opens a task for each size, all with one implementation
  *     sizes_tune.c     tunes each size by itself
+ *     earlier.c        finds the result of an earlier run of a size
  *     sizes_measure.c  measures the best of all sizes at every size
+ *     scale.c          makes the results of several comparisons at one size comparable
  *     sizes_choose.c   chooses the few that lose least, and measures their loss once more
  *     sizes_record.c   writes the run's entry in the archive and sends its events
  *     sizes_json.c     writes the result as JSON

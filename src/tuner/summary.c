@@ -41,8 +41,8 @@ static const ak_speed *open_rival(const ak_comparison_result *comparison)
     return NULL;
 }
 
-/* Appends what a speed says of NAME: "2.1 times NAME (2.0 .. 2.2)", with `times` in front of the
-   name, a tie, or why nothing is decided. */
+/* Appends what a speed says of `name`: "2.1 times" with `times` and the name behind it and the
+   interval, "a tie", or why nothing is decided. */
 static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, const char *name,
                         const ak_noise *noise)
 {

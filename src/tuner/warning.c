@@ -197,7 +197,8 @@ static bool contradicts(ak_speed_verdict verdict, double ms, double other_ms)
 }
 
 /* Warns of the best-ranked configuration whose time contradicts the verdict on it against the
-   default or the reference: its time is a median of all rounds, the verdict is of pairs. */
+   default or the reference. They can differ, because a time is the median of all rounds, and a
+   verdict comes from the ratio in each round. */
 static ak_status warn_of_contradiction(ak_warnings *out, const ak_compared *list, size_t count,
                                        ak_error *err)
 {

@@ -23,9 +23,9 @@ const char *ak_warn_keep(ak_tune_result *result, ak_archive *archive, const char
                          const char *text);
 /* Removes a text that ak_warn_keep returned (NULL: does nothing) from the result. */
 void ak_warn_drop(ak_tune_result *result, const char *text);
-/* Warns if the machine was busy during the measurement. Warns if the control differed from its
-   original by more than AK_VERDICT_LEAST or left a candidate undecided: says by how much they
-   differ, and which speeds that affects. */
+/* Warns if the machine was busy during the measurement. Also warns if the control differed from its
+   original by more than the factor AK_VERDICT_LEAST or left a candidate undecided: says by how much
+   they differ, and which speeds that affects. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, const ak_compared *list,
                         size_t count, ak_error *err);
 /* Warns of what makes a comparison less certain: times on unseen inputs, notes of candidates,
@@ -51,13 +51,13 @@ ak_status ak_warn_probe(ak_warnings *out, double beside, double during, ak_error
 ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
                            ak_error *err);
 /* Warns if a library is far slower in the finish than when the run began, `before_ms` (0 if
-   unknown), unless its note says that the time is of another kind. Then the machine was busy, and a
-   speed-up over the library would mean nothing. */
+   unknown): the machine was busy, and a speed-up over the library would mean nothing. Does nothing
+   if the library has a note, because its time is then of another kind. */
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
-/* Warns if the time of the best in the finish is far from its time in the search, `before_ms`,
-   unless its note says that the time is of another kind. Then the machine was busy in one of them,
-   and the search may have been led astray. */
+/* Warns if the time of the best in the finish is far from its time in the search, `before_ms`: the
+   machine was busy in one of them, and the search may have been led astray. Does nothing if the
+   best has a note, because its time is then of another kind. */
 ak_status ak_warn_apart(ak_warnings *out, const ak_compared *best, double before_ms, ak_error *err);
 /* Warns if `fastest`, the best of the search, could not be judged in the finish. */
 ak_status ak_warn_not_judged(ak_warnings *out, const ak_compared *fastest, ak_error *err);
