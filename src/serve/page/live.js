@@ -486,7 +486,8 @@ ak.live.start = async function () {
 };
 
 /* Every five seconds, updates the texts that say how long ago something was. No event says that a
-   run on another machine was killed, so this also draws the list again when a run becomes silent. */
+   run on another machine was killed, so this also draws the list again when a run becomes
+   silent. */
 setInterval(() => {
     document.querySelectorAll("[data-since]").forEach((one) => {
         one.textContent = ak.ago(one.dataset.since);
