@@ -10,7 +10,8 @@ typedef struct conversation {
     bool good;
 } conversation;
 
-/* Gives the speed relative to the parent; 0 if the trial or its parent has no time. */
+/* Returns the speed of a trial relative to its parent; all 0 if one of them is missing, failed or
+   has no time. */
 static ak_outcome speed_of(const conversation *c, const ak_trial *trial)
 {
     const ak_trial *parent = ak_gathered_trial(c->trials, trial->parent);

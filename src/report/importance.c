@@ -16,17 +16,17 @@
 /* If there are more trials, every nth is used, because more take longer and make the shares no
    better. */
 #define LEARNED_MAX 2000
-/* Pairs are searched that contain one of this many parameters with the greatest effects. A pair
-   whose members have no effect alone is found if one of them is in this set. */
+/* Only pairs with one of this many parameters, those with the greatest effects, are considered. So
+   a pair may be missed if neither of its parameters has an effect alone. */
 #define PARTNERS_MAX 12
 /* A weaker interaction is not reported. */
 #define PAIR_MIN 0.005
 
 typedef struct reader {
     ak_importance *importance;
-    ak_matrix matrix;                  /* of the trials; see add_parameter() */
-    bool *usable;                      /* true: the trial has the parameters of the first that can
-                                          be read */
+    ak_matrix matrix; /* of the trials; add_parameter() makes levels of its cells */
+    bool *usable;     /* true: the trial has the parameters of the first that can
+                         be read */
     size_t columns[AK_PARAMETERS_MAX]; /* the column of each parameter in the matrix */
 } reader;
 
@@ -252,7 +252,7 @@ static ak_status learn(ak_forest **out, const table *t, ak_error *err)
     return ak_forest_fit(out, &data, &options, err);
 }
 
-/* Sorts features by falling effect, by insertion into `order`. */
+/* Fills `order` with the indices 0 to count - 1 in the order of falling effect. */
 static void by_effect(size_t *order, const double *effect, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -15,7 +15,8 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run)
 }
 
 /* Returns whether `config`, a configuration of the result as an object, equals that of a trial,
-   given as text. A parameter that is a text may be "4" there, which read from a text is 4. */
+   given as text. A parameter that is a text may be "4" in the object and is 4 when read from a
+   text, so the object is written as a text first. */
 static bool same_config(const json_t *config, const char *text)
 {
     AK_FREED char *written = NULL;

@@ -46,8 +46,8 @@ static bool holds(const finder *f, const condition *c, size_t trial)
                                      : level <= c->level;
 }
 
-/* Finds the sum and the median of n sorted values, which tell() takes one by one. The median is the
-   mean of the values with the indices (n - 1) / 2 and n / 2, which are the same if n is odd. */
+/* The sum and the median of n sorted values, which tell() takes one by one. The median is the mean
+   of the values with the indices (n - 1) / 2 and n / 2, which are the same if n is odd. */
 typedef struct median {
     size_t n, seen;
     double middle; /* the median, after all values were added */

@@ -64,7 +64,7 @@ typedef struct ak_report_best {
 
 typedef struct ak_report_model {
     ak_run run;
-    char objective[AK_OBJECTIVE_NAME_BYTES]; /* "time" */
+    char objective[AK_OBJECTIVE_NAME_BYTES]; /* such as "time" */
     json_t *options, *result, *environment;  /* NULL if not recorded */
     ak_trial *trials;                        /* in the order of evaluation */
     size_t count, capacity;

@@ -40,8 +40,8 @@ static void put_fence(ak_buf *out, size_t signs)
     }
 }
 
-/* Puts a picture between fences that are longer than any row of such signs in it, so that no name
-   in the picture ends it. */
+/* Puts a picture between fences of backticks that are longer than any row of backticks in it, so
+   that no name in the picture ends it. */
 static void put_picture(ak_buf *out, const char *picture)
 {
     size_t longest = 2;

@@ -358,8 +358,8 @@ static ak_status take_first_right(ak_report_model *model, ak_archive *archive, a
 }
 
 /* Chooses the best: the configuration that the record names, else the first in the ranking that no
-   trial refutes. The record of a stopped run names the best of its search. Only if the record
-   has candidates did the run have a finish, which measured the winner again. */
+   trial refutes. The record of a stopped run names the best of its search. A record with candidates
+   is that of a run with a finish, which measured the winner again. */
 static ak_status choose_best(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     ak_report_best *best = &model->best;

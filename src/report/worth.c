@@ -13,8 +13,8 @@
 #include "report/gather.h"
 #include "report/outcome.h"
 
-/* Trials of further proposers are counted nowhere, later generations are left out of the learning
-   curve and of the gain. Their predictions are judged all the same. */
+/* Trials of further proposers are counted nowhere; those of later generations are left out of the
+   learning curve and of the gain. The predictions of both are judged all the same. */
 #define PROPOSERS_MAX   64
 #define GENERATIONS_MAX 128
 /* If the upper end of an interval is more than this many times the lower end, nothing is decided. A

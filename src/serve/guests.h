@@ -4,8 +4,8 @@
  * Anyone who can connect may hold connections open with no request or half of one, or open event
  * streams by the dozen. So a new connection gets a place even if all are taken: it replaces the
  * connection whose last whole request (or, without one, whose start) is the oldest; event streams
- * are replaced last. Only if AK_SERVE_LEAVING_MAX replaced connections are not closed yet
- * (server.h) does a new one have to wait. A browser whose stream ends reconnects by itself.
+ * are replaced last. A new one has to wait only while AK_SERVE_LEAVING_MAX replaced connections are
+ * not closed yet (server.h). A browser whose stream ends reconnects by itself.
  */
 #ifndef AK_SERVE_GUESTS_H
 #define AK_SERVE_GUESTS_H

@@ -39,10 +39,10 @@ struct ak_watch {
     char *path; /* as given to ak_watch_open; NULL: the user's archive */
     bool there; /* the archive has a file */
     int64_t version, last_trial, last_number, last_study;
-    json_t *studies; /* the archive's studies, oldest first */
-    bool unfinished; /* the next poll has to read more studies */
-    int64_t until_ns;
-    json_t *fleets; /* what the workers of tuners do */
+    json_t *studies;  /* the archive's studies, oldest first */
+    bool unfinished;  /* the next poll has to read more studies */
+    int64_t until_ns; /* when a poll stops reading studies */
+    json_t *fleets;   /* what the workers of tuners do */
     int64_t fleets_version;
     int64_t ends;   /* number of runs that have ended */
     json_t *killed; /* ids of the runs that were killed on this machine */

@@ -126,10 +126,9 @@ unsigned ak_code_outcomes(const ak_code *code, const ak_binding *binding);
 
 /* ---- operators on cells (code_point.c) ------------------------------------------------------- */
 
-/* The operators of typed code on single cells (code_point.c), which evaluation over
-   ranges applies to the ends of its intervals. The functions that return bool and write *out return
-   false where Python would raise an error, where an int needs more than 64 bits, or where a real is
-   not finite. Internal to space/. */
+/* The operators of typed code on single cells. Evaluation over ranges applies them to the ends of
+   its intervals. The functions that return bool and write *out return false where Python would
+   raise an error, where an int needs more than 64 bits, or where a real is not finite. */
 
 /* Apply + - * // % to ints, or + - * / // % to reals. */
 bool ak_cell_combine_int(int64_t *out, ak_op op, int64_t a, int64_t b);

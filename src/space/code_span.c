@@ -213,7 +213,8 @@ static ak_span span_power(const ak_code *code, const ak_binding *binding)
     if (code->type == AK_CELL_REAL || a.low.i < 0 || b.low.i < 0) {
         return widest(code->type, worse(fails, AK_FAILS_MAYBE));
     }
-    /* With base and exponent not negative the power grows with both, except that 0**0 is 1. */
+    /* If neither is negative, the power does not fall as base or exponent grows, except that 0**0
+       is 1. */
     ak_span result = {{.i = 0}, {.i = INT64_MAX}, fails};
     if (a.low.i > 0 && !ak_int_power(&result.low.i, a.low.i, b.low.i)) {
         return widest(AK_CELL_INT, AK_FAILS_ALWAYS);

@@ -19,7 +19,7 @@
 
 /* ---- condition (condition.c) ----------------------------------------------------------------- */
 
-/* Conditions of a space, compiled for fast evaluation. Internal to space/.
+/* Conditions of a space, compiled for fast evaluation.
 
    A condition is split at its top-level `and` and at chained comparisons into atoms that read as
    few parameters as possible. An atom's constants are folded, and it is compiled to typed code on

@@ -85,9 +85,9 @@ struct ak_node {
     ak_node *child, *next;
 };
 
-/* The first slots belong to the parts. Comprehensions in different texts, or nested in each other,
-   have different slots; those side by side in one text share a slot. An expression that needs more
-   slots than these is refused as nested too deep. */
+/* The first slots belong to the parts. A comprehension has a slot that differs from those of other
+   texts and of the variables that it can read; otherwise comprehensions share slots. An expression
+   that needs more slots than these is refused as nested too deep. */
 #define AK_EXPR_LOCALS_MAX (AK_EXPR_PARTS_MAX + AK_EXPR_DEPTH_MAX + 1)
 
 struct ak_expr {
@@ -181,8 +181,8 @@ bool ak_lex_expect(ak_parser *p, const char *text);
    (code.h) has no type tags, no arena and no messages: it judges the millions of configurations
    that a space is built from. Typed code over ranges tells what may happen in a box of
    configurations, so that whole boxes are decided at once. All three share the arithmetic of 64-bit
-   integers and of reals (ak_int_*, ak_real_*, ak_number_compare in expr_tree.h) and the operators
-   on numbers (code.h). */
+   integers and of reals (ak_int_*, ak_real_*, ak_number_compare) and the operators on numbers
+   (code.h). */
 
 /* One evaluation. Each operator spends steps before it works; an evaluation has at most
    AK_EXPR_STEPS_MAX. */

@@ -197,8 +197,8 @@ static ak_status write_quotient(writer *w, const ak_node *quotient, bool up)
     return up ? put_word(w, "neg()") : AK_OK;
 }
 
-/* Writes a/b, which must be a whole number, as a//(b*(a % b == 0)): division by zero has no
-   value. */
+/* Writes a/b, which must be a whole number, as a//(b*(a % b == 0)). If there is a remainder, this
+   divides by zero and so has no value. */
 static ak_status write_exact(writer *w, const ak_node *quotient)
 {
     AK_DO(write_side(w, quotient, false));

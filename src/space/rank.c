@@ -57,7 +57,7 @@ static ak_status parse_parts(ak_expr **out, const json_t *object, const char *pl
 
 static ak_status parse(ak_expr **out, const char *text, const char *place, ak_error *err)
 {
-    if (text[0] != '{') { /* no expression begins so */
+    if (text[0] != '{') { /* an object; no expression begins with a brace */
         return ak_expr_parse(out, text, place, err);
     }
     json_auto_t *object = NULL;

@@ -1,6 +1,6 @@
 /* space_offer.c: decides which values of a parameter are kept for a task. A value must be one that
-   `fix` leaves, must not change results unless this is allowed, and, if it is a compiler, must
-   exist on this machine (unless spec->available is NULL). */
+   `fix` leaves, must not change results unless this is allowed, and, if it is a compiler, must be
+   one that spec->available accepts (NULL: all). */
 #include "space/space_read.h"
 
 #include <string.h>

@@ -25,9 +25,9 @@
 
 #define SAME_TIME 2e-3 /* expected times count as equal if their logarithms differ by less */
 
-/* A winner at other sizes is no default if the rank expects it to take at least 1.2 = exp(0.18)
-   times as long as the best start for every size: a few rows more can need one more round of
-   blocks. */
+/* A winner at other sizes does not become the default if the rank expects it to take at least 1.2 =
+   exp(0.18) times as long as the best start for every size. It may be that slow even at near sizes:
+   a few rows more can need one more round of blocks. */
 #define UNLIKELY 0.18
 
 enum { NEARBY, FOR_EVERY_SIZE, FAR_AWAY };

@@ -4,9 +4,9 @@
  * while members are missing, any configuration that worked becomes one.
  *
  * Parents are chosen by tournament. A child takes each parameter from one or the other (uniform
- * crossover, Syswerda 1989), is mutated, and is replaced by the nearest valid configuration that is
- * found if it is invalid. No generation has to be complete, so children can be measured in any
- * number and order.
+ * crossover, Syswerda 1989), is mutated and, if it is then invalid, is replaced by the nearest
+ * valid configuration that is found. No generation has to be complete, so children can be measured
+ * in any number and order.
  */
 #include "strategy/frame.h"
 

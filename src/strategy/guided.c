@@ -75,11 +75,11 @@ typedef struct guided {
     ak_features features;
     ak_gp *gp;
     ak_forest *forest;
-    bool any_default; /* the space declares no default */
-    size_t expected;  /* estimate of the trials that the budget allows; 0 if unknown */
-    size_t modelled;  /* number of proposals that the model chose */
-    bool stale;       /* there are results that the model has not learned */
-    double learned_at;
+    bool any_default;  /* the space declares no default */
+    size_t expected;   /* estimate of the trials that the budget allows; 0 if unknown */
+    size_t modelled;   /* number of proposals that the model chose */
+    bool stale;        /* the model has not learned of all results and proposals */
+    double learned_at; /* number of rows at the last tuning or growth of a forest */
 
     candidate *design; /* planned part of the design */
     size_t design_count, design_next;
@@ -249,7 +249,7 @@ static bool in_pool(const guided *self, uint64_t key)
     return false;
 }
 
-/* Makes the Gaussian process, if there is one, keep its prediction for a slot of the pool up to
+/* Makes the Gaussian process, if it is the model, keep its prediction for a slot of the pool up to
    date. */
 static void watch(guided *self, size_t slot)
 {

@@ -170,7 +170,7 @@ static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error
 }
 
 /* Returns true if the proposal that is being made is the last of the budget, so that no reply to a
-   question could be tried: the search goes on without it. */
+   question that is asked now could be tried. */
 static bool is_last(const hybrid *self)
 {
     return !self->patient && self->evaluations > 0 &&
@@ -248,8 +248,9 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
                                  : self->search->ops->observe(self->search, observation, err);
 }
 
-/* Nothing is under way when this is called, so a proposal without a result will never have one.
-   Such proposals are forgotten, and the search may go on. */
+/* Waits for the reply, if one is under way, and forgets the proposals without a result. No trial is
+   under way when this is called, so they will never have one. Returns true also if there were such
+   proposals, because the search may then go on. */
 static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
 {
     hybrid *self = (hybrid *)strategy;

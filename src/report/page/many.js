@@ -76,9 +76,9 @@ function blend(scale, part) {
 }
 
 /* Draws parallel coordinates of the successful trials, over at most 24 parameters with several
-   values; nothing if there is no such parameter or only one such trial. When axes are brushed, it
-   calls chosen() with the selected rows, or null for all. Returns a function that highlights the
-   rows it is given; null: all. */
+   values; nothing if there is no such parameter or fewer than two such trials. When axes are
+   brushed, it calls chosen() with the selected rows, or null for all. Returns a function that
+   highlights the rows it is given; null: all. */
 ak.draw_run.parallel = function (host, run, chosen) {
     const varied = run.varied.slice(0, 24);
     const rows = run.rows.filter(run.ok);
@@ -289,8 +289,8 @@ ak.draw_run.timeline = function (host, run) {
 
     function marks_of(chart, colors) {
         const off = new Set();
-        /* Returns the pixel of a time and a lane. Both axes are linear, so x_of() need not ask
-           ECharts again. */
+        /* Returns the pixel of a time and a lane. The axis of time is linear, so x_of() need not
+           ask ECharts again. */
         const point = (x, lane) => chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [x, lane]);
         let zero = 0, scale = 0;
         const x_of = (seconds) => zero + scale * seconds;

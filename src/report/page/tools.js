@@ -70,9 +70,9 @@ ak.choice = function (label, choices, value, change) {
     return group;
 };
 
-/* Parses JSON and replaces two kinds of characters by U+FFFD, which the server writes as escapes:
-   those that change the direction of text (Unicode's Bidi_Control), with which a name could look
-   like another, and the separators of lines and paragraphs (U+2028, U+2029). */
+/* Parses JSON and replaces two kinds of characters, which are escaped in it (base/json.h), by
+   U+FFFD: those that change the direction of text (Unicode's Bidi_Control), with which a name
+   could look like another, and the separators of lines and paragraphs (U+2028, U+2029). */
 ak.parse = (text) => JSON.parse(text.replace(/\\u(?:061c|200[ef]|202[89a-e]|206[6-9])/g, "\\ufffd"));
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -485,8 +485,9 @@ ak.live.start = async function () {
     }
 };
 
-/* Every five seconds, updates the texts that say how long ago something was. A run that was killed
-   on another machine sends no event, so that it has become silent is also noticed here. */
+/* Every five seconds, updates the texts that say how long ago something was. No event says that a
+   run on another machine was killed, so this also draws the list again when a run becomes
+   silent. */
 setInterval(() => {
     document.querySelectorAll("[data-since]").forEach((one) => {
         one.textContent = ak.ago(one.dataset.since);
