@@ -7,9 +7,9 @@
 
 #define AK_PATH_MAX 4096
 
-/* Reads a whole file of at most `max` bytes; a longer one is AK_LIMIT, and a folder, pipe or device
-   AK_INVALID. The caller frees *out with ak_free; it ends in a 0 that *length does not count.
-   `length` may be NULL. */
+/* Reads a whole file of at most `max` bytes; a longer one is AK_LIMIT, a folder, pipe or device
+   AK_INVALID, and a path without a file AK_NOT_FOUND. The caller frees *out with ak_free; it ends
+   in a 0 that *length does not count. `length` may be NULL. */
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
 /* Reads the beginning of a file, at most `max` bytes; in all else like ak_fs_read. */
 ak_status ak_fs_read_head(char **out, const char *path, size_t max, ak_error *err);
